@@ -1,0 +1,68 @@
+//! One invocation of one tool with concrete arguments.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{CallId, ConfirmationId, Hash, PolicySnapshot, Risk, RunId, StepId, Timestamp, ToolName};
+
+/// A call as the executor issues it: everything needed to show, log, cancel, retry and replay it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    pub call_id: CallId,
+    pub run_id: RunId,
+    pub step_id: StepId,
+    pub tool: ToolName,
+    /// Counts from 1. Each attempt is its own call with its own result.
+    pub attempt: u32,
+    /// Fully materialised: no reference or template is left in them.
+    pub args: Map<String, Value>,
+    /// [`crate::canonical_hash`] of `args`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args_hash: Option<Hash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Timestamp>,
+    pub cancellable: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<Iteration>,
+    /// Names the foreach expansion that this call belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_id: Option<String>,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planner_version: Option<String>,
+    pub executor_version: Arc<str>,
+    pub tool_registry_version: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    pub risk_level: Risk,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Arc<str>>,
+    pub policy: Arc<PolicySnapshot>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation_id: Option<ConfirmationId>,
+    /// What was there just before the effect. After a crash this tells "it happened" from "it did not".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Observed>,
+}
+
+/// Which item of a foreach a call is for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Iteration {
+    pub index: u64,
+    pub item_name: String,
+    pub item_value: Value,
+}
+
+/// The state of one path at one moment; no etag means that nothing was there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+}

@@ -1,0 +1,45 @@
+//! The answer of a person to the one question of a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ConfirmationId, Hash, Timestamp};
+
+/// How the answer reached us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// A person typed it at a terminal.
+    Terminal,
+    /// The command line carried `--yes`.
+    YesFlag,
+    /// The mode of the run asks nobody.
+    Mode,
+    /// A program that embeds the engine answered.
+    Embedder,
+}
+
+/// A yes, bound to what was shown. A changed plan, policy or registry makes another binding, so the
+/// yes does not carry over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Confirmation {
+    pub confirmation_id: ConfirmationId,
+    /// Hash of plan, policy and registry version together.
+    pub binding: Hash,
+    /// Hash of the exact text that the person was shown.
+    pub shown: Hash,
+    pub channel: Channel,
+    pub confirmed_at: Timestamp,
+}
+
+impl Confirmation {
+    /// What a yes is bound to.
+    pub fn binding(plan: &Hash, policy: &Hash, registry_version: &str) -> Hash {
+        Hash::of_parts(&[
+            b"tollgate confirmation",
+            plan.as_bytes(),
+            policy.as_bytes(),
+            registry_version.as_bytes(),
+        ])
+    }
+}

@@ -1,0 +1,196 @@
+//! Names and ids as types, so that a step id can never be passed where a call id is meant.
+
+use std::borrow::{Borrow, Cow};
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Why a text is not the id or name it was given as.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{raw}` is not a {what}: {rule}")]
+pub struct BadId {
+    pub what: &'static str,
+    pub raw: String,
+    pub rule: &'static str,
+}
+
+/// Shared, immutable text behind a parsing constructor: cloning an id is a reference count.
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $pattern:literal, $rule:literal, $valid:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Parses text from outside; afterwards the type is the proof.
+            pub fn parse(raw: &str) -> Result<$name, BadId> {
+                let valid: fn(&str) -> bool = $valid;
+                if valid(raw) {
+                    Ok($name(raw.into()))
+                } else {
+                    Err(BadId { what: $what, raw: raw.to_owned(), rule: $rule })
+                }
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+            fn try_from(raw: String) -> Result<$name, BadId> {
+                $name::parse(&raw)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": $pattern })
+            }
+        }
+    };
+}
+
+/// A letter, then letters, digits, `_` or `-`: what a reference such as `$steps.<id>.path` can spell.
+fn is_name(raw: &str) -> bool {
+    raw.len() <= 64
+        && raw.starts_with(|c: char| c.is_ascii_alphabetic())
+        && raw.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// Anything that stays on one line and fits a log.
+fn is_opaque(raw: &str) -> bool {
+    !raw.is_empty() && raw.len() <= 128 && raw.bytes().all(|b| b.is_ascii_graphic())
+}
+
+/// Words of letters, digits, `_` and `-`, joined by single dots.
+fn is_tool_name(raw: &str) -> bool {
+    raw.len() <= 128
+        && raw.starts_with(|c: char| c.is_ascii_alphabetic())
+        && raw.split('.').all(|word| {
+            !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        })
+}
+
+text_id!(
+    /// One execution of one plan.
+    RunId, "run id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
+);
+text_id!(
+    /// One attempt at one call; unique within its run.
+    CallId, "call id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
+);
+text_id!(
+    /// One answer of a person to one question.
+    ConfirmationId, "confirmation id", "^[!-~]{1,128}$",
+    "use 1 to 128 printable ASCII characters without spaces", is_opaque
+);
+text_id!(
+    /// A step of a plan.
+    StepId, "step id", "^[A-Za-z][A-Za-z0-9_-]{0,63}$",
+    "start with a letter, then use letters, digits, `_` or `-`, at most 64 in all", is_name
+);
+text_id!(
+    /// A variable of a plan: a key of `vars`, a `captureAs`, or the item or index name of a foreach.
+    VarName, "variable name", "^[A-Za-z][A-Za-z0-9_-]{0,63}$",
+    "start with a letter, then use letters, digits, `_` or `-`, at most 64 in all", is_name
+);
+text_id!(
+    /// The name a tool is registered under, in its own spelling (`vault.createFile`).
+    ToolName, "tool name", "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$",
+    "use words of letters, digits, `_` or `-`, joined by single dots, such as `vault.readFile`", is_tool_name
+);
+
+impl RunId {
+    pub fn from_uuid(id: Uuid) -> RunId {
+        RunId(id.to_string().into())
+    }
+}
+
+impl ConfirmationId {
+    pub fn from_uuid(id: Uuid) -> ConfirmationId {
+        ConfirmationId(id.to_string().into())
+    }
+}
+
+impl CallId {
+    /// The id of one attempt: a name-based UUID of run, step, index and attempt.
+    ///
+    /// Derived rather than drawn, so that a call dispatched again after a crash keeps its id and a tool
+    /// can use it as an idempotency key.
+    pub fn derive(run: &RunId, step: &StepId, index: Option<u64>, attempt: u32) -> CallId {
+        // The index is spelled out even when absent: step `a` and item 0 of step `a` are different calls.
+        let name = match index {
+            Some(index) => format!("tollgate:{run}/{step}/{index}/{attempt}"),
+            None => format!("tollgate:{run}/{step}/-/{attempt}"),
+        };
+        let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+        let id: &str =
+            Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).hyphenated().encode_lower(&mut text);
+        CallId(id.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallId, RunId, StepId, ToolName};
+
+    #[test]
+    fn call_ids_differ_by_every_part_and_repeat_for_equal_parts() {
+        let run = RunId::parse("run").unwrap();
+        let (a, b) = (StepId::parse("a").unwrap(), StepId::parse("b").unwrap());
+        let ids = [
+            CallId::derive(&run, &a, None, 1),
+            CallId::derive(&run, &a, None, 2),
+            CallId::derive(&run, &a, Some(0), 1),
+            CallId::derive(&run, &a, Some(1), 1),
+            CallId::derive(&run, &b, None, 1),
+        ];
+        let distinct: std::collections::HashSet<_> = ids.iter().collect();
+        assert_eq!(distinct.len(), ids.len());
+        assert_eq!(ids[3], CallId::derive(&run, &a, Some(1), 1));
+        assert_eq!(ids[0].as_str().len(), 36);
+    }
+
+    #[test]
+    fn names_are_parsed_at_the_border() {
+        assert!(StepId::parse("read-inbox_2").is_ok());
+        for bad in ["", "2a", "a.b", "a b", "ä", &"x".repeat(65)] {
+            assert!(StepId::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(ToolName::parse("vault.createFile").is_ok());
+        assert!(ToolName::parse("ExecCommand").is_ok());
+        for bad in ["", ".a", "a.", "a..b", "a b", "vault/createFile"] {
+            assert!(ToolName::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

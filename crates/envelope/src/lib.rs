@@ -1,0 +1,48 @@
+//! The shared words of Tollgate: plans, calls, results, effects, events, failures, policy, ids and paths.
+//!
+//! Every other crate speaks in these types. Nothing here does I/O, reads a clock or knows tokio: an
+//! envelope is data, and the same data must mean the same thing in a live run, in a journal read years
+//! later, and in a replay.
+
+mod call;
+mod canonical;
+mod confirmation;
+mod effects;
+mod event;
+mod failure;
+mod fault;
+mod hash;
+mod id;
+mod nearest;
+mod outcome;
+mod phase;
+mod plan;
+mod policy;
+mod result;
+mod risk;
+mod tool;
+mod vault_path;
+
+pub use call::{Iteration, Observed, ToolCall};
+pub use canonical::{canonical_bytes, canonical_hash};
+pub use confirmation::{Channel, Confirmation};
+pub use effects::{Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};
+pub use event::{EventType, ExecutionEvent, Level};
+pub use failure::Failure;
+pub use fault::Fault;
+pub use hash::{BadHash, Hash};
+pub use id::{BadId, CallId, ConfirmationId, RunId, StepId, ToolName, VarName};
+pub use nearest::nearest;
+pub use outcome::{CanonicalError, CanonicalResult, CanonicalStatus};
+pub use phase::{Actor, Mutation, Phase, PhaseFact, PhaseOutcome};
+pub use plan::{
+    ActionPlan, ContextRequest, Defaults, Foreach, OnError, PLAN_VERSION, Retry, Step, action_plan_schema,
+};
+pub use policy::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
+pub use result::{Cancellation, ContextModifier, DataRef, Status, ToolError, ToolResult};
+pub use risk::Risk;
+pub use tool::{Catalog, Concurrency, Idempotency, Requirement, SchemaProblem, ToolDecl};
+pub use vault_path::{BadPath, VaultPath};
+
+/// A point in time. Envelope times print as ISO-8601 in UTC; who reads the clock is decided elsewhere.
+pub type Timestamp = jiff::Timestamp;

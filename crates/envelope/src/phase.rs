@@ -1,0 +1,100 @@
+//! The twelve phases of a call, and what each leaves behind.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Failure;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    ResolveTool,
+    ParseSchema,
+    ValidateValues,
+    PrepareObservableInput,
+    PreHooks,
+    Permission,
+    Schedule,
+    Execute,
+    MapResult,
+    PostHooks,
+    PersistResult,
+    EmitTerminal,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 12] = [
+        Phase::ResolveTool,
+        Phase::ParseSchema,
+        Phase::ValidateValues,
+        Phase::PrepareObservableInput,
+        Phase::PreHooks,
+        Phase::Permission,
+        Phase::Schedule,
+        Phase::Execute,
+        Phase::MapResult,
+        Phase::PostHooks,
+        Phase::PersistResult,
+        Phase::EmitTerminal,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::ResolveTool => "resolve_tool",
+            Phase::ParseSchema => "parse_schema",
+            Phase::ValidateValues => "validate_values",
+            Phase::PrepareObservableInput => "prepare_observable_input",
+            Phase::PreHooks => "pre_hooks",
+            Phase::Permission => "permission",
+            Phase::Schedule => "schedule",
+            Phase::Execute => "execute",
+            Phase::MapResult => "map_result",
+            Phase::PostHooks => "post_hooks",
+            Phase::PersistResult => "persist_result",
+            Phase::EmitTerminal => "emit_terminal",
+        }
+    }
+}
+
+impl std::fmt::Display for Phase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseOutcome {
+    Ok,
+    /// The phase ended the call with this failure.
+    Failed(Failure),
+}
+
+/// One fact in the record of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseFact {
+    pub phase: Phase,
+    pub outcome: PhaseOutcome,
+    pub micros: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// Who changed an input or an output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Actor {
+    /// The gate itself, for example by filling in a default.
+    Gate,
+    /// A hook, by its name.
+    Hook(String),
+}
+
+/// One change to what the model sent or to what the tool gave: who, which fields, why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutation {
+    pub phase: Phase,
+    pub by: Actor,
+    /// JSON pointers into the input (before `execute`) or the output (after it).
+    pub fields: Vec<String>,
+    pub why: String,
+}

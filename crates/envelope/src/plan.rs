@@ -1,0 +1,158 @@
+//! The plan a model writes and a person confirms.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Risk, StepId, VarName};
+
+/// The plan format this build reads and writes.
+pub const PLAN_VERSION: &str = "1.0";
+
+/// A plan: what is to be done, in steps, each a tool and its arguments.
+///
+/// Strict: an unknown field is an error. `plan::parse` reports all errors at once with their nearest known
+/// name; the derived reader here only guarantees that nothing unknown slips in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ActionPlan {
+    /// The plan format.
+    #[schemars(schema_with = "version_schema")]
+    pub version: String,
+    /// What the person wants, in a sentence.
+    #[schemars(length(min = 1))]
+    pub goal: String,
+    /// The highest risk of any step's tool.
+    pub risk_level: Risk,
+    /// The steps. They run in an order that satisfies `dependsOn` and every reference.
+    #[schemars(length(min = 1))]
+    pub steps: Vec<Step>,
+    /// What the planner took for granted; shown to the person before the yes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
+    /// What the planner would have liked to know. A run does not answer these; they are shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_requests: Vec<ContextRequest>,
+    /// Values that steps refer to as `$vars.<name>` or `{vars.<name>}`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub vars: Map<String, Value>,
+    /// What holds for steps that say nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defaults: Option<Defaults>,
+    /// Named values, usually references, that the run reports when it is done.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub outputs: Map<String, Value>,
+    /// Free-form hints for user interfaces; `title` is shown above the plan.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub ui_hints: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Step {
+    /// Unique in the plan; other steps refer to this one by it.
+    pub id: StepId,
+    /// The tool's name, such as `vault.createFile`.
+    #[schemars(length(min = 1))]
+    pub tool: String,
+    /// The tool's arguments. A string that is wholly `$steps.<id>.<path>` or `$vars.<name>.<path>` becomes
+    /// that value; `{item.path}`, `{index}`, `{vars.x}` and `{steps.id.path}` inside a string become text.
+    pub args: Map<String, Value>,
+    /// One line for the person: a verb, then the path or command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// Steps that must have finished before this one starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<StepId>,
+    /// Runs the step once for each item of a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreach: Option<Foreach>,
+    /// Keeps the step's output as a variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture_as: Option<VarName>,
+    /// What a failure means for the rest of the plan. Default `stop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<OnError>,
+    /// How often and how patiently to try again; goes with `onError: "retry"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// How long one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub timeout_ms: Option<u64>,
+    /// Labels for people and interfaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Foreach {
+    /// The list: a reference such as `$steps.parse.items`, or the list itself.
+    pub from: Value,
+    /// What one item is called in templates.
+    pub item_name: VarName,
+    /// What the position, counted from 0, is called in templates. Default `index`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_name: Option<VarName>,
+    /// How many items run at the same time, within the policy's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub concurrency: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum OnError {
+    /// Start nothing more.
+    Stop,
+    /// Skip what depends on this step and go on with the rest.
+    Skip,
+    /// Try again as `retry` says, then stop.
+    Retry,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Retry {
+    /// Attempts in all, the first included.
+    #[schemars(range(min = 1, max = 10))]
+    pub max_attempts: u32,
+    /// The wait before the second attempt; it doubles from there.
+    #[schemars(range(min = 0, max = 600_000))]
+    pub backoff_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Defaults {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<OnError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub timeout_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct ContextRequest {
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Map<String, Value>>,
+}
+
+fn version_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "string", "const": PLAN_VERSION })
+}
+
+/// The published JSON Schema of a plan (`schemas/action-plan.json` is this, printed).
+pub fn action_plan_schema() -> Value {
+    schemars::schema_for!(ActionPlan).to_value()
+}

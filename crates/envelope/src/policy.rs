@@ -1,0 +1,32 @@
+//! The part of the policy that every call carries, as it stood when the call was made.
+
+use serde::{Deserialize, Serialize};
+
+/// What held for a call. Shared by all calls of a run; written with each, so that a record stands alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicySnapshot {
+    pub confirmations_required: bool,
+    pub sandbox: SandboxSnapshot,
+    pub limits: LimitsSnapshot,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxSnapshot {
+    pub enabled: bool,
+    pub allowed_roots: Vec<String>,
+    pub deny_patterns: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitsSnapshot {
+    pub max_concurrency: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_timeout_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_foreach_items: Option<u64>,
+}

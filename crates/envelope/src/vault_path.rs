@@ -1,0 +1,311 @@
+//! Paths inside the vault.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+/// A path inside the vault: relative, `/`-separated, never climbing out, portable to every system a vault
+/// is synced to.
+///
+/// Text is not enough against links; the vault opens files relative to a directory handle as well.
+/// Invariant: at least one segment; every segment passes [`bad_segment`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct VaultPath(String);
+
+/// Why a text is not a path inside the vault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a path inside the vault: {rule}", shown(.raw))]
+pub struct BadPath {
+    pub raw: String,
+    pub rule: String,
+}
+
+/// Folders that belong to other programs or to us. A vault is code to Obsidian and to git, so a tool that
+/// could write here could run programs.
+const PROTECTED: [&str; 5] = [".obsidian", ".git", ".trash", ".tollgate", "git~1"];
+
+/// Names that Windows reads as devices, with or without an extension, superscript digits included.
+const DEVICES: [&str; 28] = [
+    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+    "com¹", "com²", "com³", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "lpt¹",
+    "lpt²", "lpt³",
+];
+
+impl VaultPath {
+    /// The longest name that every file system a vault is synced to can store.
+    pub const MAX_SEGMENT_BYTES: usize = 255;
+    pub const MAX_BYTES: usize = 1024;
+
+    /// Parses the text a model or a client sent us.
+    pub fn parse(raw: &str) -> Result<VaultPath, BadPath> {
+        let bad = |rule: &str| Err(BadPath { raw: raw.to_owned(), rule: rule.to_owned() });
+        if raw.is_empty() {
+            return bad("it is empty; give a path such as `Folder/Note.md`");
+        }
+        if raw.len() > VaultPath::MAX_BYTES {
+            return bad("it is longer than 1024 bytes");
+        }
+        if raw.starts_with('/') {
+            return bad("it is absolute; leave out the leading `/`");
+        }
+        if raw.contains('\\') {
+            return bad("it contains `\\`; put `/` between folders");
+        }
+        for segment in raw.split('/') {
+            if let Some(rule) = bad_segment(segment) {
+                return bad(&rule);
+            }
+        }
+        Ok(VaultPath(raw.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The last segment.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The folder that holds this path; `None` at the root of the vault.
+    pub fn parent(&self) -> Option<VaultPath> {
+        self.0.rsplit_once('/').map(|(parent, _)| VaultPath(parent.to_owned()))
+    }
+
+    /// A path below this one.
+    pub fn join(&self, segment: &str) -> Result<VaultPath, BadPath> {
+        VaultPath::parse(&format!("{}/{segment}", self.0))
+    }
+
+    /// The form in which two paths are compared: equal when any system a vault is synced to would take
+    /// them for the same file.
+    pub fn folded(&self) -> String {
+        fold(&self.0)
+    }
+
+    /// Whether the path lies in a folder that no tool may touch, however it is spelled.
+    pub fn protected_by(&self) -> Option<&'static str> {
+        self.segments().find_map(|segment| {
+            let folded = fold(segment);
+            PROTECTED.into_iter().find(|name| folded == *name)
+        })
+    }
+}
+
+/// The rule a segment breaks, if any.
+fn bad_segment(segment: &str) -> Option<String> {
+    let rule = match segment {
+        "" => "it has an empty part; use single `/` between folders and none at the end",
+        "." | ".." => "it contains `.` or `..`; name the folder itself",
+        _ if segment.len() > VaultPath::MAX_SEGMENT_BYTES => "a name in it is longer than 255 bytes",
+        _ if segment.ends_with([' ', '.']) => "a name in it ends with a space or a dot",
+        _ if segment.starts_with(' ') => "a name in it starts with a space",
+        _ => {
+            if let Some(c) = segment.chars().find(|c| forbidden(*c)) {
+                return Some(format!("it contains {}; use a plain character", spelled(c)));
+            }
+            let stem = segment.split('.').next().unwrap_or(segment).trim_end().to_lowercase();
+            if DEVICES.contains(&stem.as_str()) {
+                return Some(format!("`{stem}` is the name of a device on Windows; choose another name"));
+            }
+            return None;
+        }
+    };
+    Some(rule.to_owned())
+}
+
+/// Characters that cannot be in a portable file name or that hide what a name says.
+fn forbidden(c: char) -> bool {
+    c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|') || is_bidi_control(c)
+}
+
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn spelled(c: char) -> String {
+    if c.is_control() || is_bidi_control(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
+}
+
+/// The offending text with nothing in it that a terminal would act on.
+fn shown(raw: &str) -> String {
+    let mut text: String = raw
+        .chars()
+        .take(200)
+        .flat_map(|c| {
+            let escape = c.is_control() || is_bidi_control(c);
+            let mut spelled = String::new();
+            if escape {
+                spelled.extend(c.escape_unicode());
+            } else {
+                spelled.push(c);
+            }
+            spelled.chars().collect::<Vec<_>>()
+        })
+        .collect();
+    if raw.chars().nth(200).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+/// Case-folded and NFC-normalised, without the characters that some file systems ignore in a name.
+fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    // Upper and then lower case folds `ß` with `ss` and the final sigma with the other one.
+    text.nfc()
+        .filter(|c| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'))
+        .collect::<String>()
+        .to_uppercase()
+        .to_lowercase()
+        .nfc()
+        .collect()
+}
+
+impl TryFrom<String> for VaultPath {
+    type Error = BadPath;
+    fn try_from(raw: String) -> Result<VaultPath, BadPath> {
+        VaultPath::parse(&raw)
+    }
+}
+
+impl fmt::Display for VaultPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for VaultPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl JsonSchema for VaultPath {
+    fn schema_name() -> Cow<'static, str> {
+        "VaultPath".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": VaultPath::MAX_BYTES })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+
+    use super::VaultPath;
+
+    #[test]
+    fn ordinary_notes_are_paths() {
+        for good in [
+            "Note.md",
+            "Folder/Note.md",
+            "Tägliche Notizen/2026-11-15.md",
+            "日記/猫.md",
+            "a.b/c",
+            ".hidden",
+            "👨‍👩‍👧.md",
+        ] {
+            assert_eq!(VaultPath::parse(good).map(|p| p.to_string()), Ok(good.to_owned()));
+        }
+    }
+
+    #[test]
+    fn whatever_could_leave_the_vault_or_break_a_sync_is_refused() {
+        for bad in [
+            "",
+            "/etc/passwd",
+            "..",
+            "../x",
+            "a/../b",
+            "a/./b",
+            ".",
+            "a//b",
+            "a/",
+            "a\\b",
+            "\\\\server\\share",
+            "C:/x",
+            "a.md:stream",
+            "a\0b",
+            "a\nb",
+            "nul",
+            "NUL.txt",
+            "Com1",
+            "com¹.md",
+            "lpt9.md",
+            "a.",
+            "a ",
+            "b/ c",
+            "a\u{202e}b",
+            "a|b",
+            "why?",
+            "file://x",
+        ] {
+            assert!(VaultPath::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(VaultPath::parse(&"x".repeat(256)).is_err());
+        assert!(VaultPath::parse(&vec!["x"; 600].join("/")).is_err());
+    }
+
+    #[test]
+    fn twins_fold_together_and_strangers_do_not() {
+        let fold = |text: &str| VaultPath::parse(text).unwrap().folded();
+        assert_eq!(fold("NOTES/A.MD"), fold("notes/a.md"));
+        assert_eq!(fold("cafe\u{301}.md"), fold("CAFÉ.md"));
+        assert_eq!(fold("Straße.md"), fold("STRASSE.md"));
+        assert_eq!(fold("a\u{200b}b.md"), fold("ab.md"));
+        assert_ne!(fold("a.md"), fold("b.md"));
+    }
+
+    #[test]
+    fn protected_folders_are_known_in_any_spelling() {
+        for (path, by) in [
+            (".obsidian/app.json", Some(".obsidian")),
+            (".OBSIDIAN/x", Some(".obsidian")),
+            ("a/.git/config", Some(".git")),
+            (".g\u{200c}it/config", Some(".git")),
+            ("GIT~1/config", Some("git~1")),
+            (".tollgate", Some(".tollgate")),
+            (".trash/x.md", Some(".trash")),
+            (".obsidian.md", None),
+            ("git/x.md", None),
+        ] {
+            assert_eq!(VaultPath::parse(path).unwrap().protected_by(), by, "{path:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic_or_climb(raw in any::<String>()) {
+            if let Ok(path) = VaultPath::parse(&raw) {
+                assert!(path.segments().all(|s| !s.is_empty() && s != "." && s != ".."));
+                assert!(!raw.contains(['\0', '\\', ':']));
+            }
+        }
+
+        #[test]
+        fn folding_is_settled_after_once(raw in "[a-zA-ZäÄßéΣς.]{1,12}") {
+            if let Ok(path) = VaultPath::parse(&raw) {
+                let once = path.folded();
+                if let Ok(again) = VaultPath::parse(&once) {
+                    assert_eq!(again.folded(), once);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The canonical JSON samples of the envelope specification, parsed and printed back unchanged.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use envelope::{ExecutionEvent, ToolCall, ToolResult};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const CALL: &str = r#"{"callId":"uuid","runId":"uuid","stepId":"s5","tool":"vault.createFile","attempt":1,"args":{"path":"XYZ/Foo.md","content":"..."},"timeoutMs":30000,"cancellable":true,"iteration":{"index":3,"itemName":"item","itemValue":{"path":"XYZ/Foo.md"}},"createdAt":"2025-12-16T18:12:00Z","executorVersion":"1.0.0","toolRegistryVersion":"1.0","preview":"Create note “Foo” in folder XYZ","riskLevel":"writes","category":"vault","policy":{"confirmationsRequired":true,"sandbox":{"enabled":true,"allowedRoots":["/"],"denyPatterns":["..","://"]},"limits":{"maxConcurrency":4}},"confirmationId":"uuid"}"#;
+
+const RESULT: &str = r#"{"callId":"uuid","runId":"uuid","stepId":"s5","tool":"vault.createFile","attempt":1,"status":"ok","ok":true,"data":{"path":"XYZ/Foo.md","etag":"abc123","mtime":1734372720000},"startedAt":"2025-12-16T18:12:01Z","endedAt":"2025-12-16T18:12:01Z","durationMs":240,"effects":{"sideEffectsObserved":["create-file"],"created":[{"path":"XYZ/Foo.md","kind":"file"}]},"userMessage":"Created XYZ/Foo.md"}"#;
+
+#[track_caller]
+fn prints_back<T: Serialize + DeserializeOwned>(text: &str) -> T {
+    let value: T = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&value).unwrap(), text);
+    value
+}
+
+#[test]
+fn the_sample_call_prints_back_unchanged() {
+    let call: ToolCall = prints_back(CALL);
+    assert_eq!(call.iteration.unwrap().index, 3);
+}
+
+#[test]
+fn the_sample_result_prints_back_unchanged() {
+    let result: ToolResult = prints_back(RESULT);
+    assert_eq!(result.broken_invariant(), None);
+}
+
+#[test]
+fn an_event_prints_back_unchanged() {
+    prints_back::<ExecutionEvent>(
+        r#"{"type":"step.progress","runId":"r","timestamp":"2025-12-16T18:12:01.5Z","level":"info","message":"2 of 5","callId":"c","stepId":"s5","tool":"vault.createFile","payload":{"done":2,"total":5}}"#,
+    );
+}
+
+#[test]
+fn a_result_that_contradicts_itself_is_found() {
+    let contradiction = |from: &str, to: &str| {
+        let result: ToolResult = serde_json::from_str(&RESULT.replace(from, to)).unwrap();
+        assert!(result.broken_invariant().is_some(), "{from} -> {to}");
+    };
+    contradiction(r#""ok":true"#, r#""ok":false"#);
+    contradiction(r#""status":"ok""#, r#""status":"error""#);
+    contradiction(r#""data":{"path":"XYZ/Foo.md","etag":"abc123","mtime":1734372720000},"#, "");
+    contradiction(r#""ok":true,"data""#, r#""ok":true,"error":{"code":"X","message":"x"},"data""#);
+}
