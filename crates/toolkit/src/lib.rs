@@ -1,1 +1,16 @@
-//! placeholder
+//! What a tool is: the trait an author implements, and the registry that keeps tools of any types.
+//!
+//! This crate knows no tool and no engine. It says what a tool must declare, checks that it does, and
+//! compiles its schemas once.
+
+mod any_tool;
+mod cancel;
+mod cx;
+mod paths;
+mod tool;
+
+pub use any_tool::{AnyTool, BoxFuture, DecodedArgs, Mapped, RawOutput};
+pub use cancel::{CancelCause, CancelToken};
+pub use cx::{Progress, ProgressSink, Seen, ToolCx};
+pub use paths::{PathKeys, Reach};
+pub use tool::{Reconciled, Tool};

@@ -1,0 +1,173 @@
+//! A tool without its types, as the registry keeps it.
+//!
+//! Authors implement [`Tool`]; the blanket implementation here erases the types. No macro, no boxed trait
+//! methods in author code.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+
+use envelope::{Failure, Fault, Observed, ToolDecl, ToolName};
+use serde_json::Value;
+
+use crate::{PathKeys, Reconciled, Tool, ToolCx};
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Arguments read into the tool's own type. Only the tool that made them can use them.
+pub struct DecodedArgs(Box<dyn Any + Send + Sync>);
+
+/// What a tool returned, before it was mapped. Mapping consumes it, so it happens once.
+pub struct RawOutput(Box<dyn FnOnce() -> Result<Mapped, Fault> + Send>);
+
+impl RawOutput {
+    pub fn map(self) -> Result<Mapped, Fault> {
+        (self.0)()
+    }
+}
+
+/// A result in its model-facing forms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mapped {
+    pub data: Value,
+    pub summary: String,
+    pub receipt: String,
+}
+
+/// A tool of any types.
+pub trait AnyTool: Send + Sync {
+    fn decl(&self) -> Result<ToolDecl, envelope::BadId>;
+    fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault>;
+    fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
+    fn paths(&self, args: &DecodedArgs) -> PathKeys;
+    fn preview(&self, args: &DecodedArgs) -> String;
+    fn observe<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Observed>>;
+    fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>>;
+    fn reconcile<'a>(
+        &'a self,
+        cx: &'a ToolCx,
+        args: &'a DecodedArgs,
+        before: &'a [Observed],
+    ) -> BoxFuture<'a, Reconciled<RawOutput>>;
+    /// Maps data that a hook changed, as if the tool had returned it.
+    fn remap(&self, data: &Value) -> Result<Mapped, Fault>;
+}
+
+/// A tool behind a reference count can be used by an output that outlives the call.
+impl<T: Tool> AnyTool for std::sync::Arc<T> {
+    fn decl(&self) -> Result<ToolDecl, envelope::BadId> {
+        Ok(ToolDecl {
+            name: ToolName::parse(T::NAME)?,
+            version: T::VERSION.to_owned(),
+            summary: T::SUMMARY.to_owned(),
+            category: T::CATEGORY.to_owned(),
+            risk_level: T::RISK,
+            side_effects: T::SIDE_EFFECTS.to_vec(),
+            availability: T::REQUIRES.to_vec(),
+            concurrency: T::CONCURRENCY,
+            idempotency: T::IDEMPOTENCY,
+            cancellable: T::CANCELLABLE,
+            timeout_ms: T::TIMEOUT_MS,
+            input_schema: schema_of::<T::Args>(),
+            output_schema: schema_of::<T::Output>(),
+        })
+    }
+
+    fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault> {
+        <T::Args as serde::Deserialize>::deserialize(args).map(|args| DecodedArgs(Box::new(args))).map_err(
+            |error| {
+                Fault::new(
+                    Failure::SchemaValidationFailed,
+                    format!("the arguments of {} cannot be read: {error}", T::NAME),
+                )
+            },
+        )
+    }
+
+    fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>> {
+        match typed::<T>(args) {
+            Ok(args) => Box::pin(Tool::validate(&**self, cx, args)),
+            Err(fault) => Box::pin(std::future::ready(Err(fault))),
+        }
+    }
+
+    fn paths(&self, args: &DecodedArgs) -> PathKeys {
+        typed::<T>(args).map(|args| Tool::paths(&**self, args)).unwrap_or_default()
+    }
+
+    fn preview(&self, args: &DecodedArgs) -> String {
+        typed::<T>(args).map(|args| Tool::preview(&**self, args)).unwrap_or_default()
+    }
+
+    fn observe<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Observed>> {
+        match typed::<T>(args) {
+            Ok(args) => Box::pin(Tool::observe(&**self, cx, args)),
+            Err(_) => Box::pin(std::future::ready(Vec::new())),
+        }
+    }
+
+    fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>> {
+        let tool = self.clone();
+        Box::pin(async move {
+            let args = args.0.downcast::<T::Args>().map_err(|_| foreign_args::<T>())?;
+            let output = Tool::run(&*tool, cx, *args).await?;
+            Ok(raw(tool, output))
+        })
+    }
+
+    fn reconcile<'a>(
+        &'a self,
+        cx: &'a ToolCx,
+        args: &'a DecodedArgs,
+        before: &'a [Observed],
+    ) -> BoxFuture<'a, Reconciled<RawOutput>> {
+        Box::pin(async move {
+            let args = match typed::<T>(args) {
+                Ok(args) => args,
+                Err(fault) => return Reconciled::Unknown { why: fault.message },
+            };
+            match Tool::reconcile(&**self, cx, args, before).await {
+                Reconciled::Happened(output) => Reconciled::Happened(raw(self.clone(), output)),
+                Reconciled::DidNot => Reconciled::DidNot,
+                Reconciled::Unknown { why } => Reconciled::Unknown { why },
+            }
+        })
+    }
+
+    fn remap(&self, data: &Value) -> Result<Mapped, Fault> {
+        let output =
+            <T::Output as serde::Deserialize>::deserialize(data).map_err(|error| unmappable::<T>(&error))?;
+        map(&**self, &output)
+    }
+}
+
+fn raw<T: Tool>(tool: std::sync::Arc<T>, output: T::Output) -> RawOutput {
+    RawOutput(Box::new(move || map(&*tool, &output)))
+}
+
+fn map<T: Tool>(tool: &T, output: &T::Output) -> Result<Mapped, Fault> {
+    let data = serde_json::to_value(output).map_err(|error| unmappable::<T>(&error))?;
+    Ok(Mapped { data, summary: tool.summary(output), receipt: tool.receipt(output) })
+}
+
+fn unmappable<T: Tool>(error: &serde_json::Error) -> Fault {
+    Fault::new(Failure::ResultMappingFailed, format!("the output of {} cannot be mapped: {error}", T::NAME))
+}
+
+fn typed<T: Tool>(args: &DecodedArgs) -> Result<&T::Args, Fault> {
+    args.0.downcast_ref::<T::Args>().ok_or_else(foreign_args::<T>)
+}
+
+fn foreign_args<T: Tool>() -> Fault {
+    Fault::new(Failure::ExecutionFailed, format!("{} was handed another tool's arguments", T::NAME))
+}
+
+/// The schema of a type, self-contained: definitions inlined, so that a model reads it in one go.
+fn schema_of<T: schemars::JsonSchema>() -> Value {
+    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("title");
+    schema.to_value()
+}

@@ -1,0 +1,129 @@
+//! What a tool may touch while it runs, and nothing more.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use envelope::{CallId, Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};
+use serde_json::{Map, Value};
+
+use crate::CancelToken;
+
+/// How far a long call has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    pub done: u64,
+    pub total: Option<u64>,
+    pub message: String,
+}
+
+/// Where progress goes.
+pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// Handed to a tool for one call. Cheap to clone into a blocking task.
+#[derive(Clone)]
+pub struct ToolCx(Arc<Inner>);
+
+struct Inner {
+    call_id: CallId,
+    cancel: CancelToken,
+    progress: Option<ProgressSink>,
+    context: Arc<Map<String, Value>>,
+    seen: Mutex<Seen>,
+}
+
+/// What the call reported while it ran; kept outside the tool's future, so that a timeout loses nothing.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub effects: Effects,
+    /// Changes asked for in what later calls see.
+    pub context: Vec<(String, Value)>,
+}
+
+impl ToolCx {
+    pub fn new(
+        call_id: CallId,
+        cancel: CancelToken,
+        progress: Option<ProgressSink>,
+        context: Arc<Map<String, Value>>,
+    ) -> ToolCx {
+        ToolCx(Arc::new(Inner { call_id, cancel, progress, context, seen: Mutex::default() }))
+    }
+
+    /// Stays the same when the call is dispatched again after a crash: usable as an idempotency key.
+    pub fn call_id(&self) -> &CallId {
+        &self.0.call_id
+    }
+
+    pub fn cancel(&self) -> &CancelToken {
+        &self.0.cancel
+    }
+
+    /// Tells people how far the call has come.
+    pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
+        if let Some(sink) = &self.0.progress {
+            sink(Progress { done, total, message: message.into() });
+        }
+    }
+
+    /// What an earlier call of the run left for later ones.
+    pub fn context(&self, key: &str) -> Option<&Value> {
+        self.0.context.get(key)
+    }
+
+    /// Asks that later calls see `value` under `key`. Honoured only for a call that ran alone.
+    pub fn modify_context(&self, key: impl Into<String>, value: Value) {
+        self.seen().context.push((key.into(), value));
+    }
+
+    pub fn created(&self, path: impl Into<String>, kind: EntryKind) {
+        let mut seen = self.seen();
+        seen.effects.observe(match kind {
+            EntryKind::File => SideEffect::CreateFile,
+            EntryKind::Folder => SideEffect::CreateFolder,
+        });
+        seen.effects.created.push(Created { path: path.into(), kind });
+    }
+
+    pub fn modified(&self, path: impl Into<String>, before_etag: Option<String>, after_etag: Option<String>) {
+        let mut seen = self.seen();
+        seen.effects.observe(SideEffect::ModifyFile);
+        seen.effects.modified.push(Modified {
+            path: path.into(),
+            kind: EntryKind::File,
+            before_etag,
+            after_etag,
+        });
+    }
+
+    pub fn deleted(&self, path: impl Into<String>, kind: EntryKind, trashed: bool) {
+        let mut seen = self.seen();
+        seen.effects.observe(match kind {
+            EntryKind::File => SideEffect::DeleteFile,
+            EntryKind::Folder => SideEffect::DeleteFolder,
+        });
+        seen.effects.deleted.push(Deleted { path: path.into(), kind, trashed: Some(trashed) });
+    }
+
+    pub fn renamed(&self, from: impl Into<String>, to: impl Into<String>, kind: EntryKind) {
+        let mut seen = self.seen();
+        seen.effects.observe(match kind {
+            EntryKind::File => SideEffect::RenameFile,
+            EntryKind::Folder => SideEffect::RenameFolder,
+        });
+        seen.effects.renamed.push(Renamed { from: from.into(), to: to.into() });
+    }
+
+    /// An effect that has no path.
+    pub fn observed(&self, effect: SideEffect) {
+        self.seen().effects.observe(effect);
+    }
+
+    /// Takes what was reported so far.
+    pub fn take_seen(&self) -> Seen {
+        std::mem::take(&mut *self.seen())
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        // A tool that panicked while reporting leaves a list that is still true.
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
