@@ -7,8 +7,14 @@ mod check;
 mod checked;
 mod finding;
 mod literal;
+mod reference;
+mod template;
 
 pub use check::{CheckLimits, Report, check};
 pub use checked::{CheckedForeach, CheckedPlan, CheckedStep};
 pub use finding::{Finding, FindingCode, Severity};
 pub use literal::literal;
+pub use reference::{Reference, Root, Scope, Segment};
+pub use template::{
+    Bindings, Dangling, NoteKind, Piece, Position, Template, TemplateNote, Values,
+};
