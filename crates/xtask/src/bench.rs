@@ -1,0 +1,45 @@
+//! `cargo xtask bench`: the benchmarks of the workspace by name.
+
+use crate::command::Shown;
+
+pub(crate) struct Bench {
+    name: &'static str,
+    package: &'static str,
+    about: &'static str,
+}
+
+const BENCHES: [Bench; 1] = [Bench {
+    name: "gate",
+    package: "engine",
+    about: "cost of a call through the twelve phases, of a durable write, and of a foreach item",
+}];
+
+impl Bench {
+    pub(crate) fn run(&self) -> anyhow::Result<bool> {
+        let command = Shown::new(&["cargo", "bench", "-p", self.package, "--bench", self.name]);
+        println!("==> {}: {}", self.name, self.about);
+        let passed = command.run()?;
+        if !passed {
+            println!("\nFAILED: bench {}. Repeat it with:\n    {command}", self.name);
+        }
+        Ok(passed)
+    }
+}
+
+pub(crate) fn find(name: &str) -> Option<&'static Bench> {
+    BENCHES.iter().find(|bench| bench.name == name)
+}
+
+pub(crate) fn unknown(name: &str) -> String {
+    let known: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+    format!("no benchmark is named `{name}`; there is: {}", known.join(", "))
+}
+
+pub(crate) fn bench_all() -> anyhow::Result<bool> {
+    for bench in &BENCHES {
+        if !bench.run()? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,123 @@
+//! The one place where xtask starts a process or reads a clock.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+/// A command line that can be run, and shown so that a person can repeat it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) env: &'static [(&'static str, &'static str)],
+    pub(crate) words: Vec<String>,
+}
+
+impl Shown {
+    pub(crate) fn new(words: &[&str]) -> Shown {
+        Shown { env: &[], words: words.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
+    pub(crate) fn env(mut self, env: &'static [(&'static str, &'static str)]) -> Shown {
+        self.env = env;
+        self
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a developer's command starts cargo as the developer would")]
+    fn command(&self) -> anyhow::Result<Command> {
+        let (program, rest) = self.words.split_first().context("an empty command line")?;
+        // Inside `cargo xtask`, CARGO names the cargo that runs us; another one would build everything again.
+        let program = match program.as_str() {
+            "cargo" => std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            other => other.into(),
+        };
+        let mut command = Command::new(program);
+        command.args(rest).current_dir(root()).envs(self.env.iter().copied());
+        Ok(command)
+    }
+
+    /// Runs it with our own terminal; says whether it succeeded.
+    pub(crate) fn run(&self) -> anyhow::Result<bool> {
+        let status = self.command()?.status().with_context(|| format!("cannot start `{self}`"))?;
+        Ok(status.success())
+    }
+
+    /// Runs it, passing every line of standard error on to `line` as it comes.
+    pub(crate) fn run_reading(&self, mut line: impl FnMut(&str)) -> anyhow::Result<bool> {
+        let mut child = self
+            .command()?
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start `{self}`"))?;
+        if let Some(stderr) = child.stderr.take() {
+            let mut reader = BufReader::new(stderr);
+            let mut bytes = Vec::new();
+            // Bytes, not `lines()`: a test may print what is not UTF-8, and the run must still be told.
+            while reader.read_until(b'\n', &mut bytes)? > 0 {
+                line(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']));
+                bytes.clear();
+            }
+        }
+        Ok(child.wait()?.success())
+    }
+
+    /// Runs it and gives its standard output.
+    pub(crate) fn read(&self) -> anyhow::Result<String> {
+        let output = self
+            .command()?
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot start `{self}`"))?;
+        if !output.status.success() {
+            bail!("`{self}` failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end());
+        }
+        String::from_utf8(output.stdout).with_context(|| format!("`{self}` did not answer in UTF-8"))
+    }
+
+    /// Whether it can be started and succeeds; its output is of no interest.
+    pub(crate) fn works(&self) -> bool {
+        self.read().is_ok()
+    }
+}
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, value) in self.env {
+            write!(f, "{name}={value} ")?;
+        }
+        f.write_str(&self.words.join(" "))
+    }
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// Replaces a file of the workspace.
+#[allow(clippy::disallowed_methods, reason = "a developer's command writes a document of the workspace")]
+pub(crate) fn write(path: impl AsRef<Path>, text: &str) -> anyhow::Result<()> {
+    let path = root().join(path);
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Runs `work` and says how long it took.
+#[allow(clippy::disallowed_methods, reason = "a stage reports its duration to a person; nothing replays it")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let begin = Instant::now();
+    let done = work();
+    (done, begin.elapsed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shown;
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        let command = Shown::new(&["cargo", "test", "--workspace"]).env(&[("RUN_SLOW_TESTS", "1")]);
+        assert_eq!(command.to_string(), "RUN_SLOW_TESTS=1 cargo test --workspace");
+    }
+}

@@ -1,0 +1,125 @@
+//! Every crate is declared alike: our lints, no doc tests, dependencies from the one workspace table.
+
+use super::manifest::{Entry, entries};
+use super::problem::Problem;
+use super::tree::{Tree, crate_of};
+
+/// Dependencies whose default features we want, and why. Any other turns them off.
+const DEFAULT_FEATURES_WANTED: [(&str, &str); 8] = [
+    ("expect-test", "has none"),
+    ("itoa", "has none"),
+    ("rustix", "std, which every user of it links anyway"),
+    ("serde", "std"),
+    ("serde_json", "std"),
+    ("strsim", "has none"),
+    ("tempfile", "getrandom, so that names cannot be guessed"),
+    ("thiserror", "std"),
+];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| path.ends_with("Cargo.toml")) {
+        let entries = entries(text);
+        match crate_of(path) {
+            Some(folder) => member(tree, path, folder, &entries, &mut problems),
+            None => table(path, &entries, &mut problems),
+        }
+        for entry in entries.iter().filter(|entry| entry.value.contains("git =")) {
+            problems.push(Problem::line(
+                path,
+                entry.line,
+                format!("`{}` comes from a git repository", entry.key),
+                "use a release from the registry, which cannot change or vanish",
+            ));
+        }
+    }
+    problems
+}
+
+fn member(tree: &Tree, path: &str, folder: &str, entries: &[Entry<'_>], problems: &mut Vec<Problem>) {
+    let has = |section: &str, key: &str, value: &str| {
+        entries.iter().any(|entry| entry.section == section && entry.key == key && entry.value == value)
+    };
+    if !has("lints", "workspace", "true") {
+        problems.push(Problem::file(path, "the workspace lints are off", "add `[lints]` `workspace = true`"));
+    }
+    if !has("package", "name", &format!("\"{folder}\"")) {
+        problems.push(Problem::file(path, "the crate is not called like its folder", "rename one of them"));
+    }
+    if tree.exists(&format!("crates/{folder}/src/lib.rs")) && !has("lib", "doctest", "false") {
+        problems.push(Problem::file(
+            path,
+            "doc tests are on",
+            "add `[lib]` `doctest = false`; each doc test links a binary of its own",
+        ));
+    }
+    for entry in entries.iter().filter(|entry| entry.section.ends_with("dependencies")) {
+        if !entry.key.ends_with(".workspace") && !entry.value.contains("workspace = true") {
+            problems.push(Problem::line(
+                path,
+                entry.line,
+                format!("`{}` does not come from the workspace table", entry.key),
+                "declare it in the root Cargo.toml and write `workspace = true` here",
+            ));
+        }
+    }
+}
+
+fn table(path: &str, entries: &[Entry<'_>], problems: &mut Vec<Problem>) {
+    for entry in entries.iter().filter(|entry| entry.section == "workspace.dependencies") {
+        let ours = entry.value.contains("path =");
+        let wanted = DEFAULT_FEATURES_WANTED.iter().any(|(name, _)| *name == entry.key);
+        if !ours && !wanted && !entry.value.contains("default-features = false") {
+            problems.push(Problem::line(
+                path,
+                entry.line,
+                format!("`{}` takes its default features", entry.key),
+                "write `default-features = false`, or give the reason in xtask's `manifests.rs`",
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::check;
+    use crate::tidy::problem::listed;
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn a_crate_that_is_declared_like_the_others_passes() {
+        let manifest = "[package]\nname = \"plan\"\n[lib]\ndoctest = false\n[lints]\nworkspace = true\n\
+                        [dependencies]\nserde.workspace = true\ntokio = { workspace = true, features = [\"rt\"] }\n";
+        let root = "[workspace.dependencies]\nplan = { path = \"crates/plan\" }\nserde = \"1\"\n\
+                    toml = { version = \"1\", default-features = false }\n";
+        let tree = Tree::of(&[
+            ("Cargo.toml", root),
+            ("crates/plan/Cargo.toml", manifest),
+            ("crates/plan/src/lib.rs", ""),
+        ]);
+        assert_eq!(check(&tree), []);
+    }
+
+    #[test]
+    fn each_departure_is_named() {
+        let manifest = "[package]\nname = \"plans\"\n[dependencies]\nserde = \"1\"\n";
+        let root = "[workspace.dependencies]\nhyper = \"1\"\nfork = { git = \"https://example.org/fork\", \
+                    default-features = false }\n";
+        let tree = Tree::of(&[
+            ("Cargo.toml", root),
+            ("crates/plan/Cargo.toml", manifest),
+            ("crates/plan/src/lib.rs", ""),
+        ]);
+        expect![[r"
+            Cargo.toml:2: `hyper` takes its default features: write `default-features = false`, or give the reason in xtask's `manifests.rs`
+            Cargo.toml:3: `fork` comes from a git repository: use a release from the registry, which cannot change or vanish
+            crates/plan/Cargo.toml: the workspace lints are off: add `[lints]` `workspace = true`
+            crates/plan/Cargo.toml: the crate is not called like its folder: rename one of them
+            crates/plan/Cargo.toml: doc tests are on: add `[lib]` `doctest = false`; each doc test links a binary of its own
+            crates/plan/Cargo.toml:4: `serde` does not come from the workspace table: declare it in the root Cargo.toml and write `workspace = true` here
+        "]]
+        .assert_eq(&listed(&check(&tree)));
+    }
+}

@@ -1,0 +1,59 @@
+//! Whitespace that no reader sees and every diff shows.
+
+use super::problem::Problem;
+use super::tree::Tree;
+
+pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let manifests = tree.texts().filter(|(path, _)| path.ends_with(".toml"));
+    for (path, text) in tree.sources().chain(tree.documents()).chain(manifests) {
+        for (index, line) in text.lines().enumerate() {
+            if line.ends_with([' ', '\t', '\r']) {
+                problems.push(Problem::line(
+                    path,
+                    index + 1,
+                    "whitespace at the end of the line",
+                    "remove it",
+                ));
+            }
+            if line.contains('\t') {
+                problems.push(Problem::line(path, index + 1, "a tab", "use spaces, or `\\t` in a string"));
+            }
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            let last = text.lines().count();
+            problems.push(Problem::line(path, last, "no newline at the end of the file", "add one"));
+        }
+        if text.ends_with("\n\n") {
+            let last = text.lines().count();
+            problems.push(Problem::line(path, last, "empty lines at the end of the file", "remove them"));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::check;
+    use crate::tidy::problem::listed;
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn invisible_differences_are_found() {
+        let tree = Tree::of(&[
+            ("README.md", "one \ntwo\n\n"),
+            ("crates/plan/src/lib.rs", "fn a() {\n\tb();\n}"),
+            ("crates/tollgate/demo/Inbox.md", "data \n"),
+            ("docs/fine.md", "fine\n"),
+        ]);
+        expect![[r"
+            crates/plan/src/lib.rs:2: a tab: use spaces, or `\t` in a string
+            crates/plan/src/lib.rs:3: no newline at the end of the file: add one
+            README.md:1: whitespace at the end of the line: remove it
+            README.md:3: empty lines at the end of the file: remove them
+        "]]
+        .assert_eq(&listed(&check(&tree)));
+    }
+}

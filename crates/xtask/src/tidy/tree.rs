@@ -1,0 +1,139 @@
+//! The files of the workspace, read once, so that every check is a function of data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::command::Shown;
+
+/// Every file that belongs to the workspace, by its path from the root with `/` between segments.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    texts: BTreeMap<String, String>,
+    /// Files that are not text: they exist, and nothing more is known about them.
+    others: BTreeSet<String>,
+}
+
+/// Folders that a walk without git leaves out: built or fetched, never written by us.
+const FOREIGN: [&str; 4] = ["target", ".git", "node_modules", ".tollgate"];
+
+impl Tree {
+    pub(crate) fn load(root: &Path) -> anyhow::Result<Tree> {
+        let mut tree = Tree::default();
+        for path in paths(root)? {
+            // A file that was deleted but not yet committed is still in git's list.
+            let Ok(bytes) = std::fs::read(root.join(&path)) else { continue };
+            match String::from_utf8(bytes) {
+                Ok(text) => tree.insert(&path, text),
+                Err(_) => drop(tree.others.insert(path)),
+            }
+        }
+        Ok(tree)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
+        let mut tree = Tree::default();
+        for (path, text) in files {
+            tree.insert(path, (*text).to_owned());
+        }
+        tree
+    }
+
+    pub(crate) fn insert(&mut self, path: &str, text: String) {
+        self.texts.insert(path.to_owned(), text);
+    }
+
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.texts.get(path).map(String::as_str)
+    }
+
+    /// Path and text of every text file, in order of path.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// Our Rust sources.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts().filter(|(path, _)| path.ends_with(".rs"))
+    }
+
+    /// Markdown that documents the product. Notes of sample vaults and of tests are data, not documents.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts().filter(|(path, _)| {
+            path.ends_with(".md")
+                && (!path.contains('/') || path.starts_with("docs/") || path.ends_with("/README.md"))
+        })
+    }
+
+    /// Whether the path is a file, or a folder with files in it.
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        path.is_empty()
+            || self.texts.contains_key(path)
+            || self.others.contains(path)
+            || self.texts.range(folder.clone()..).next().is_some_and(|(next, _)| next.starts_with(&folder))
+            || self.others.range(folder.clone()..).next().is_some_and(|next| next.starts_with(&folder))
+    }
+}
+
+/// The crate that a path lies in: `crates/<crate>/…`.
+pub(crate) fn crate_of(path: &str) -> Option<&str> {
+    path.strip_prefix("crates/")?.split_once('/').map(|(name, _)| name)
+}
+
+fn paths(root: &Path) -> anyhow::Result<Vec<String>> {
+    let git = Shown::new(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    if root.join(".git").exists()
+        && let Ok(list) = git.read()
+    {
+        return Ok(list.split_terminator('\0').map(str::to_owned).collect());
+    }
+    let mut found = Vec::new();
+    walk(root, "", &mut found)?;
+    Ok(found)
+}
+
+/// The same list for a tree without git, such as an unpacked archive.
+fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> anyhow::Result<()> {
+    let listing = std::fs::read_dir(root.join(folder)).with_context(|| format!("cannot list `{folder}`"))?;
+    for entry in listing {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        if !entry.file_type()?.is_dir() {
+            found.push(path);
+        } else if !FOREIGN.contains(&name.as_str()) {
+            walk(root, &path, found)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tree, crate_of};
+
+    #[test]
+    fn a_folder_exists_when_something_is_in_it() {
+        let tree = Tree::of(&[("docs/decisions/0001-a.md", ""), ("README.md", "")]);
+        let exist = ["", "README.md", "docs", "docs/decisions", "docs/decisions/0001-a.md"];
+        assert!(exist.iter().all(|path| tree.exists(path)));
+        assert!(!["doc", "docs/decision", "README"].iter().any(|path| tree.exists(path)));
+    }
+
+    #[test]
+    fn a_note_of_a_sample_vault_is_not_a_document() {
+        let tree = Tree::of(&[
+            ("ARCHITECTURE.md", ""),
+            ("crates/tollgate/demo/Inbox.md", ""),
+            ("crates/vault/README.md", ""),
+            ("docs/STYLE.md", ""),
+        ]);
+        let documents: Vec<&str> = tree.documents().map(|(path, _)| path).collect();
+        assert_eq!(documents, ["ARCHITECTURE.md", "crates/vault/README.md", "docs/STYLE.md"]);
+        assert_eq!(crate_of("crates/vault/README.md"), Some("vault"));
+        assert_eq!(crate_of("docs/STYLE.md"), None);
+    }
+}
