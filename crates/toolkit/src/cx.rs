@@ -117,6 +117,11 @@ impl ToolCx {
         self.seen().effects.observe(effect);
     }
 
+    /// Looks at what was reported so far.
+    pub fn with_seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+        look(&self.seen())
+    }
+
     /// Takes what was reported so far.
     pub fn take_seen(&self) -> Seen {
         std::mem::take(&mut *self.seen())
