@@ -7,10 +7,12 @@ mod any_tool;
 mod cancel;
 mod cx;
 mod paths;
+mod schema;
 mod tool;
 
 pub use any_tool::{AnyTool, BoxFuture, DecodedArgs, Mapped, RawOutput};
 pub use cancel::{CancelCause, CancelToken};
 pub use cx::{Progress, ProgressSink, Seen, ToolCx};
 pub use paths::{PathKeys, Reach};
+pub use schema::{CompiledSchema, SchemaRefused};
 pub use tool::{Reconciled, Tool};
