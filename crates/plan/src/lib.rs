@@ -7,6 +7,7 @@ mod check;
 mod checked;
 mod finding;
 mod literal;
+mod machine;
 mod reference;
 mod template;
 
@@ -14,6 +15,10 @@ pub use check::{CheckLimits, Report, check};
 pub use checked::{CheckedForeach, CheckedPlan, CheckedStep};
 pub use finding::{Finding, FindingCode, Severity};
 pub use literal::literal;
+pub use machine::{
+    Input, Machine, Output, Question, RunLimits, RunOutcome, RunSpec, RunStatus, SiblingPolicy, StepStatus,
+    StepSummary, TimerId,
+};
 pub use reference::{Reference, Root, Scope, Segment};
 pub use template::{
     Bindings, Dangling, NoteKind, Piece, Position, Template, TemplateNote, Values,

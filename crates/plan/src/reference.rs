@@ -159,7 +159,9 @@ fn read_path(mut rest: &str) -> Result<Vec<Segment>, String> {
 
 fn read_position(digits: &str) -> Result<usize, String> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("between `[` and `]` goes a position counted from 0; a field is written `.name`".to_owned());
+        return Err(
+            "between `[` and `]` goes a position counted from 0; a field is written `.name`".to_owned()
+        );
     }
     digits.parse().map_err(|_| format!("the position [{digits}] is too large"))
 }
@@ -212,7 +214,15 @@ mod tests {
     #[test]
     fn steps_variables_items_and_positions_are_read() {
         check(
-            &["steps.parse", "steps.parse.items[0].title", "vars.x", "vars.x[2][007]", "note", "note.Größe", "i"],
+            &[
+                "steps.parse",
+                "steps.parse.items[0].title",
+                "vars.x",
+                "vars.x[2][007]",
+                "note",
+                "note.Größe",
+                "i",
+            ],
             &expect![[r#""#]],
         );
     }
@@ -221,9 +231,21 @@ mod tests {
     fn what_starts_like_a_reference_but_is_none_gets_a_reason() {
         check(
             &[
-                "steps", "vars", "steps.", "steps[0]", "steps.9a.x", "steps.a.", "steps.a..b", "steps.a.b c",
-                "steps.a[", "steps.a[-1]", "steps.a['k']", "steps.a[99999999999999999999999]", "vars.a.b,",
-                "i.x", "note.",
+                "steps",
+                "vars",
+                "steps.",
+                "steps[0]",
+                "steps.9a.x",
+                "steps.a.",
+                "steps.a..b",
+                "steps.a.b c",
+                "steps.a[",
+                "steps.a[-1]",
+                "steps.a['k']",
+                "steps.a[99999999999999999999999]",
+                "vars.a.b,",
+                "i.x",
+                "note.",
             ],
             &expect![[r#""#]],
         );
@@ -232,7 +254,17 @@ mod tests {
     #[test]
     fn other_words_are_told_apart_from_ordinary_text() {
         check(
-            &["step.parse.items", "name", "name: x", "steps are good", "", "5.00", "note-2", "\"a\": 1", "name[x]"],
+            &[
+                "step.parse.items",
+                "name",
+                "name: x",
+                "steps are good",
+                "",
+                "5.00",
+                "note-2",
+                "\"a\": 1",
+                "name[x]",
+            ],
             &expect![[r#""#]],
         );
     }

@@ -14,6 +14,7 @@ use crate::{Reference, Scope};
 
 pub use note::{NoteKind, TemplateNote};
 pub use resolve::{Bindings, Dangling, Values};
+pub(crate) use resolve::kind;
 
 /// A compiled value. Parts without references are kept whole, so that resolving them is one clone.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,12 +23,7 @@ pub(super) fn value(
     }
 }
 
-fn list(
-    items: &[Value],
-    scope: &Scope<'_>,
-    pointer: &mut String,
-    notes: &mut Vec<TemplateNote>,
-) -> Template {
+fn list(items: &[Value], scope: &Scope<'_>, pointer: &mut String, notes: &mut Vec<TemplateNote>) -> Template {
     let length = pointer.len();
     let mut compiled = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {

@@ -37,9 +37,9 @@ impl Template {
     pub fn resolve(&self, bindings: &Bindings<'_>) -> Result<Value, Dangling> {
         match self {
             Template::Literal(value) => Ok(value.clone()),
-            Template::Whole(reference) => {
-                follow(reference, bindings).map(Cow::into_owned).map_err(|why| dangling(reference.to_string(), why))
-            }
+            Template::Whole(reference) => follow(reference, bindings)
+                .map(Cow::into_owned)
+                .map_err(|why| dangling(reference.to_string(), why)),
             Template::Text(pieces) => text(pieces, bindings),
             Template::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
@@ -129,7 +129,9 @@ fn enter<'a>(value: &'a Value, segment: &Segment) -> Result<&'a Value, String> {
             format!("points at nothing: there is no [{index}] in a list of {} items", items.len())
         }),
         (Segment::Key(key), other) => Err(format!("points at nothing: `{key}` is asked of {}", kind(other))),
-        (Segment::Index(index), other) => Err(format!("points at nothing: [{index}] is asked of {}", kind(other))),
+        (Segment::Index(index), other) => {
+            Err(format!("points at nothing: [{index}] is asked of {}", kind(other)))
+        }
     }
 }
 

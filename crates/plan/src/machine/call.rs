@@ -1,0 +1,146 @@
+//! Makes the envelopes of a run: calls with everything filled in, and results of calls that never start.
+
+use std::borrow::Cow;
+
+use envelope::{
+    CallId, ConfirmationId, Failure, Fault, Iteration, Status, Timestamp, ToolCall, ToolError, ToolResult,
+    canonical_hash,
+};
+use serde_json::Value;
+
+use super::RunSpec;
+use super::store::Store;
+use super::work::{Attempt, Items};
+use crate::{Bindings, CheckedStep, Dangling};
+
+/// One call that is about to be made: of which step, for which item, under whose yes.
+pub(super) struct Draft<'a> {
+    pub(super) spec: &'a RunSpec,
+    pub(super) step: &'a CheckedStep,
+    pub(super) items: &'a Items,
+    pub(super) store: &'a Store,
+    pub(super) attempt: Attempt,
+    pub(super) confirmation: Option<&'a ConfirmationId>,
+    pub(super) now: Timestamp,
+}
+
+impl Draft<'_> {
+    /// The finished call, or why its arguments cannot be filled in.
+    pub(super) fn call(&self) -> Result<ToolCall, Fault> {
+        let item = self.item().map_err(|dangling| unresolved("foreach/from", &dangling))?;
+        let index = item.is_some().then_some(self.attempt.position);
+        let bindings = Bindings { values: self.store, item, index };
+        let args = self.step.args.resolve(&bindings).map_err(|dangling| unresolved("args", &dangling))?;
+        let args_hash = canonical_hash(&args);
+        let Value::Object(args) = args else {
+            return Err(Fault::new(Failure::InvalidArguments, "the arguments are not an object"));
+        };
+        let preview = self.step.preview.as_ref().and_then(|preview| preview.resolve(&bindings).ok());
+        let foreach = self.step.foreach.as_ref();
+        let iteration = foreach.zip(item).map(|(foreach, item)| Iteration {
+            index: self.attempt.position,
+            item_name: foreach.item_name.to_string(),
+            item_value: item.clone(),
+        });
+        let RunSpec { run_id, .. } = self.spec;
+        let decl = &self.step.decl;
+        Ok(ToolCall {
+            call_id: CallId::derive(run_id, &self.step.id, index, self.attempt.attempt),
+            run_id: run_id.clone(),
+            step_id: self.step.id.clone(),
+            tool: decl.name.clone(),
+            attempt: self.attempt.attempt,
+            args,
+            args_hash: Some(args_hash),
+            timeout_ms: Some(self.step.timeout_ms),
+            deadline_at: None,
+            cancellable: decl.cancellable,
+            loop_id: iteration.is_some().then(|| format!("{run_id}/{}", self.step.id)),
+            iteration,
+            created_at: self.now,
+            planner_version: self.spec.planner_version.clone(),
+            executor_version: self.spec.executor_version.clone(),
+            tool_registry_version: self.spec.registry_version.clone(),
+            // A preview that cannot be filled in is left out: it must not keep a good call from running.
+            preview: preview.as_ref().and_then(Value::as_str).map(str::to_owned),
+            risk_level: decl.risk_level,
+            category: Some(decl.category.as_str().into()),
+            policy: self.spec.policy.clone(),
+            confirmation_id: self.confirmation.cloned(),
+            called_with: None,
+            before: Vec::new(),
+        })
+    }
+
+    fn item(&self) -> Result<Option<&Value>, Dangling> {
+        let position = usize::try_from(self.attempt.position).unwrap_or(usize::MAX);
+        match (self.items, &self.step.foreach) {
+            (Items::One, _) | (Items::InPlace, None) => Ok(None),
+            (Items::Own(items), _) => Ok(items.get(position)),
+            (Items::InPlace, Some(foreach)) => {
+                let bindings = Bindings { values: self.store, item: None, index: None };
+                Ok(match foreach.from.lend(&bindings)? {
+                    Cow::Borrowed(list) => list.get(position),
+                    Cow::Owned(_) => None,
+                })
+            }
+        }
+    }
+}
+
+/// The failure of a reference that passed every check but has no value in this run.
+pub(super) fn unresolved(part: &str, dangling: &Dangling) -> Fault {
+    let pointer = format!("/{part}{}", dangling.pointer);
+    Fault::new(Failure::InvalidArguments, format!("cannot fill in `{pointer}`: {dangling}"))
+        .hint("refer to a field that is always there, or make sure that the earlier step gives it")
+        .detail("pointer", pointer)
+        .detail("reference", dangling.reference.clone())
+}
+
+/// Why a call never started.
+pub(super) enum Unstarted {
+    Skipped { reason: String },
+    Refused(Fault),
+}
+
+/// The result of a call that never started.
+pub(super) fn unstarted(
+    spec: &RunSpec,
+    step: &CheckedStep,
+    index: Option<u64>,
+    why: Unstarted,
+    now: Timestamp,
+) -> ToolResult {
+    let (status, error, user_message): (Status, Option<ToolError>, String) = match why {
+        Unstarted::Skipped { reason } => (Status::Skipped, None, reason),
+        Unstarted::Refused(fault) => {
+            (fault.failure.status(), Some(fault.to_tool_error()), fault.message.clone())
+        }
+    };
+    ToolResult {
+        call_id: CallId::derive(&spec.run_id, &step.id, index, 1),
+        run_id: spec.run_id.clone(),
+        step_id: step.id.clone(),
+        tool: step.decl.name.clone(),
+        attempt: 1,
+        status,
+        ok: false,
+        data: None,
+        data_hash: None,
+        data_ref: None,
+        error,
+        started_at: now,
+        ended_at: now,
+        duration_ms: 0,
+        effects: None,
+        user_message: Some(user_message),
+        debug_message: None,
+        canonical: None,
+        receipt: None,
+        phases: Vec::new(),
+        mutations: Vec::new(),
+        cancellation: None,
+        context_modifiers: Vec::new(),
+        reconciled: false,
+    }
+}
