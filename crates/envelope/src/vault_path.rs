@@ -92,6 +92,11 @@ impl VaultPath {
         fold(&self.0)
     }
 
+    /// [`VaultPath::folded`] for one name as it stands on disk, which may be no path that we would accept.
+    pub fn fold_name(name: &str) -> String {
+        fold(name)
+    }
+
     /// Whether the path lies in a folder that no tool may touch, however it is spelled.
     pub fn protected_by(&self) -> Option<&'static str> {
         self.segments().find_map(|segment| {

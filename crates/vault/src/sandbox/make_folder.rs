@@ -1,0 +1,128 @@
+//! Making folders, durably and without twins.
+
+use std::sync::Arc;
+
+use envelope::{Failure, Fault, VaultPath};
+use rustix::io::Errno;
+
+use super::change::{Change, Witness};
+use super::fault;
+use super::folder::{self, Kind};
+use super::locate::{Found, Gap, LastLink, OpenFolder, child};
+use super::twins::{Claim, twin_of};
+use super::vault::Vault;
+
+/// How a folder came to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeFolder {
+    /// As it is spelled on disk.
+    pub path: VaultPath,
+    /// The folders that were missing, outermost first; empty when the folder was there.
+    pub created: Vec<VaultPath>,
+}
+
+impl Vault {
+    /// Makes sure that a folder is there, with the folders above it.
+    pub fn ensure_folder(&self, path: &VaultPath, witness: &dyn Witness) -> Result<MadeFolder, Fault> {
+        let (_, made) = self.open_or_make(path, witness)?;
+        Ok(made)
+    }
+
+    /// What [`Vault::ensure_folder`] would do, without doing it.
+    pub fn would_make_folder(&self, path: &VaultPath) -> Result<MadeFolder, Fault> {
+        match self.locate(path, LastLink::Follow)? {
+            Found::Place(place) => {
+                is_folder(place.kind(), path).map(|()| MadeFolder { path: place.path, created: Vec::new() })
+            }
+            Found::Nothing(gap) => {
+                refuse_twin(&gap)?;
+                let created = paths_of(&gap)?;
+                Ok(MadeFolder { path: created.last().unwrap_or(path).clone(), created })
+            }
+        }
+    }
+
+    /// The folder, held open; made first if it is missing.
+    pub(super) fn open_or_make(
+        &self,
+        path: &VaultPath,
+        witness: &dyn Witness,
+    ) -> Result<(OpenFolder, MadeFolder), Fault> {
+        match self.locate(path, LastLink::Follow)? {
+            Found::Place(place) => {
+                is_folder(place.kind(), path)?;
+                let dir = folder::open_folder(&place.dir, &place.name)
+                    .map_err(|error| fault::from_errno("open", path.as_str(), error))?;
+                let made = MadeFolder { path: place.path.clone(), created: Vec::new() };
+                Ok((OpenFolder { dir: Arc::new(dir), path: Some(place.path) }, made))
+            }
+            Found::Nothing(gap) => self.fill(&gap, path, witness),
+        }
+    }
+
+    fn fill(
+        &self,
+        gap: &Gap,
+        path: &VaultPath,
+        witness: &dyn Witness,
+    ) -> Result<(OpenFolder, MadeFolder), Fault> {
+        let mut dir = gap.dir.clone();
+        let mut made = MadeFolder { path: path.clone(), created: Vec::new() };
+        for (name, path) in gap.missing.iter().zip(paths_of(gap)?) {
+            witness.may_go_on()?;
+            let failed = |error| fault::from_errno("create the folder", path.as_str(), error);
+            match self.twins.claim(&dir, name, || folder::make_folder(&dir, name)).map_err(failed)? {
+                Claim::Made => {
+                    witness.saw(Change::FolderCreated { path: path.clone() });
+                    folder::sync(&dir).map_err(failed)?;
+                    made.created.push(path.clone());
+                }
+                Claim::Taken => match twin_of(&dir, name).map_err(failed)? {
+                    Some(existing) if existing != *name => {
+                        let folder = path.parent();
+                        return Err(fault::twin(path.as_str(), &child(folder.as_ref(), &existing)));
+                    }
+                    // Somebody else made it meanwhile, which is just as good.
+                    Some(_) | None => {}
+                },
+            }
+            dir = match folder::open_folder(&dir, name) {
+                Ok(opened) => Arc::new(opened),
+                Err(Errno::NOTDIR | Errno::LOOP) => return Err(in_the_way(path.as_str())),
+                Err(error) => return Err(failed(error)),
+            };
+            made.path = path;
+        }
+        Ok((OpenFolder { dir, path: Some(made.path.clone()) }, made))
+    }
+}
+
+/// That the first missing name has no twin in the folder that is there.
+pub(super) fn refuse_twin(gap: &Gap) -> Result<(), Fault> {
+    let path = gap.first_path();
+    let name = gap.missing.first().map(String::as_str).unwrap_or_default();
+    match twin_of(&gap.dir, name).map_err(|error| fault::from_errno("list the folder of", &path, error))? {
+        Some(existing) => Err(fault::twin(&path, &child(gap.folder.as_ref(), &existing))),
+        None => Ok(()),
+    }
+}
+
+/// The paths of the missing names, outermost first.
+pub(super) fn paths_of(gap: &Gap) -> Result<Vec<VaultPath>, Fault> {
+    let mut paths: Vec<VaultPath> = Vec::with_capacity(gap.missing.len());
+    for name in &gap.missing {
+        let path = VaultPath::parse(&child(paths.last().or(gap.folder.as_ref()), name))
+            .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+fn is_folder(kind: Kind, path: &VaultPath) -> Result<(), Fault> {
+    if kind == Kind::Folder { Ok(()) } else { Err(in_the_way(path.as_str())) }
+}
+
+fn in_the_way(path: &str) -> Fault {
+    Fault::new(Failure::Conflict, format!("`{path}` exists and is a file, not a folder"))
+        .hint("choose another name for the folder")
+}

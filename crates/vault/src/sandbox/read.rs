@@ -1,0 +1,222 @@
+//! Reading: bounded, without blocking, and only from regular files.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::Range;
+
+use envelope::{Failure, Fault, VaultPath};
+use rustix::fs::{Mode, Stat};
+use rustix::io::Errno;
+
+use super::change::Witness;
+use super::etag::etag_from;
+use super::fault;
+use super::folder::{self, Kind};
+use super::locate::{Found, LastLink, Place};
+use super::vault::Vault;
+
+/// Files up to this size are read whole, so that every answer can carry an etag.
+const MAX_HASHED: u64 = 64 << 20;
+const PIECE: usize = 128 << 10;
+/// How often a path that is swapped while it is opened is looked up again.
+const MAX_TRIES: u32 = 16;
+
+/// A part of a file and what is known about the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// As it is spelled on disk, links resolved.
+    pub path: VaultPath,
+    pub bytes: Vec<u8>,
+    /// Where `bytes` starts in the file.
+    pub start: u64,
+    /// Of the whole file.
+    pub size: u64,
+    /// Of the whole file; absent when it is larger than 64 MiB.
+    pub etag: Option<String>,
+    pub mtime_ms: i64,
+}
+
+/// What is at a path right now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    Nothing,
+    Folder,
+    File {
+        etag: String,
+        mtime_ms: i64,
+    },
+    /// A pipe, a device, or a link that leads to nothing.
+    Other,
+}
+
+/// An open regular file.
+pub(super) struct OpenFile {
+    pub(super) file: File,
+    pub(super) stat: Stat,
+    pub(super) path: VaultPath,
+}
+
+impl OpenFile {
+    pub(super) fn mode(&self) -> Mode {
+        Mode::from_raw_mode(self.stat.st_mode & 0o7777)
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or_default()
+    }
+}
+
+impl Vault {
+    /// Reads the bytes of `window` that the file has. Memory is bounded by the window, not by the file.
+    pub fn read(
+        &self,
+        path: &VaultPath,
+        window: Range<u64>,
+        witness: &dyn Witness,
+    ) -> Result<Content, Fault> {
+        let open = self.open_file(path)?;
+        let hash_all = open.size() <= MAX_HASHED;
+        let (bytes, etag, size) = take(&open, &window, hash_all, witness)?;
+        Ok(Content {
+            path: open.path,
+            bytes,
+            start: window.start.min(size),
+            size,
+            etag,
+            mtime_ms: folder::mtime_ms(&open.stat),
+        })
+    }
+
+    /// What is at `path`, as far as a caller can act on it. The content is hashed however large it is:
+    /// this is how an effect is told from its absence after a crash.
+    pub fn look(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Seen, Fault> {
+        let place = match self.locate(path, LastLink::Follow) {
+            Ok(Found::Place(place)) => place,
+            Ok(Found::Nothing(_)) => return Ok(Seen::Nothing),
+            Err(fault) if fault.failure == Failure::NotFound => return Ok(Seen::Other),
+            Err(fault) => return Err(fault),
+        };
+        match place.kind() {
+            Kind::Folder => Ok(Seen::Folder),
+            Kind::File => {
+                let open = self.open_file(path)?;
+                let mtime_ms = folder::mtime_ms(&open.stat);
+                Ok(Seen::File { etag: whole_etag(&open, witness)?, mtime_ms })
+            }
+            Kind::Link | Kind::Other => Ok(Seen::Other),
+        }
+    }
+
+    pub(super) fn open_file(&self, path: &VaultPath) -> Result<OpenFile, Fault> {
+        for _ in 0..MAX_TRIES {
+            let place = match self.locate(path, LastLink::Follow)? {
+                Found::Place(place) => place,
+                Found::Nothing(gap) => return Err(gap.not_found(path)),
+            };
+            if let Some(open) = open_place(place)? {
+                return Ok(open);
+            }
+        }
+        Err(fault::restless(path.as_str()))
+    }
+}
+
+/// Opens what was found; `None` when it was swapped for something else meanwhile.
+pub(super) fn open_place(place: Place) -> Result<Option<OpenFile>, Fault> {
+    // Asked before opening: to open a device can already do something.
+    refuse_other_kinds(place.kind(), &place.path)?;
+    let file = match folder::open_file(&place.dir, &place.name) {
+        Ok(file) => file,
+        Err(Errno::LOOP | Errno::NOENT | Errno::NXIO) => return Ok(None),
+        Err(error) => return Err(fault::from_errno("open", place.path.as_str(), error)),
+    };
+    let stat =
+        rustix::fs::fstat(&file).map_err(|error| fault::from_errno("read", place.path.as_str(), error))?;
+    refuse_other_kinds(folder::kind(&stat), &place.path)?;
+    Ok(Some(OpenFile { file, stat, path: place.path }))
+}
+
+fn refuse_other_kinds(kind: Kind, path: &VaultPath) -> Result<(), Fault> {
+    match kind {
+        Kind::File => Ok(()),
+        Kind::Folder => {
+            Err(Fault::new(Failure::PreconditionFailed, format!("`{path}` is a folder, not a file"))
+                .hint("list the folder, then name a file in it"))
+        }
+        Kind::Link | Kind::Other => Err(Fault::new(
+            Failure::PreconditionFailed,
+            format!("`{path}` is a pipe, a socket or a device, not a file"),
+        )
+        .hint("name a regular file")),
+    }
+}
+
+/// The etag of a file as it is now.
+pub(super) fn whole_etag(open: &OpenFile, witness: &dyn Witness) -> Result<String, Fault> {
+    take(open, &(0..0), true, witness).map(|(_, etag, _)| etag.unwrap_or_default())
+}
+
+/// The bytes of `window`, the etag of everything if asked for, and the size that was found.
+fn take(
+    open: &OpenFile,
+    window: &Range<u64>,
+    hash_all: bool,
+    witness: &dyn Witness,
+) -> Result<(Vec<u8>, Option<String>, u64), Fault> {
+    let failed = |error: std::io::Error| fault::from_io("read", open.path.as_str(), &error);
+    let mut bytes = Vec::new();
+    if !hash_all {
+        let mut at = window.start;
+        let end = window.end.min(open.size());
+        while at < end {
+            witness.may_go_on()?;
+            let mut piece = vec![0; PIECE.min(usize::try_from(end - at).unwrap_or(PIECE))];
+            let got = std::os::unix::fs::FileExt::read_at(&open.file, &mut piece, at).map_err(failed)?;
+            if got == 0 {
+                break;
+            }
+            bytes.extend_from_slice(&piece[..got]);
+            at += got as u64;
+        }
+        return Ok((bytes, None, open.size()));
+    }
+    let mut hasher = blake3::Hasher::new();
+    let mut piece = vec![0; PIECE.min(usize::try_from(open.size() + 1).unwrap_or(PIECE))];
+    let mut at: u64 = 0;
+    let mut reader = &open.file;
+    loop {
+        witness.may_go_on()?;
+        let got = reader.read(&mut piece).map_err(failed)?;
+        if got == 0 {
+            return Ok((bytes, Some(etag_from(&hasher)), at));
+        }
+        hasher.update(&piece[..got]);
+        bytes.extend_from_slice(overlap(&piece[..got], at, window));
+        at += got as u64;
+    }
+}
+
+/// The part of a piece that lies in the window.
+fn overlap<'a>(piece: &'a [u8], at: u64, window: &Range<u64>) -> &'a [u8] {
+    let clamp = |edge: u64| {
+        usize::try_from(edge.saturating_sub(at)).map_or(piece.len(), |offset| offset.min(piece.len()))
+    };
+    piece.get(clamp(window.start)..clamp(window.end)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn pieces_are_cut_to_the_window() {
+        let piece = b"abcdef";
+        assert_eq!(overlap(piece, 10, &(0..5)), b"");
+        assert_eq!(overlap(piece, 10, &(0..12)), b"ab");
+        assert_eq!(overlap(piece, 10, &(11..13)), b"bc");
+        assert_eq!(overlap(piece, 10, &(14..u64::MAX)), b"ef");
+        assert_eq!(overlap(piece, 10, &(16..20)), b"");
+        let backwards = std::ops::Range { start: 13, end: 11 };
+        assert_eq!(overlap(piece, 10, &backwards), b"");
+    }
+}
