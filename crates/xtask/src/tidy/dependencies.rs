@@ -75,8 +75,9 @@ const RULES: [Rule; 10] = [
     },
 ];
 
-/// `anyhow` loses the kind of an error, so only the ends of the program may use it.
-const MAY_USE_ANYHOW: [&str; 2] = ["tollgate", "xtask"];
+/// The ends of the program: they may depend on anything, and may use `anyhow`, which loses the kind of an
+/// error.
+const ENDS: [&str; 2] = ["tollgate", "xtask"];
 
 /// The normal dependencies of every package, by name.
 pub(crate) struct Graph {
@@ -131,8 +132,15 @@ pub(crate) fn check(graph: &Graph) -> Vec<Problem> {
             ));
         }
     }
-    for member in &graph.members {
-        if !MAY_USE_ANYHOW.contains(&member.as_str()) && graph.direct(member).any(|dep| dep == "anyhow") {
+    for member in graph.members.iter().filter(|member| !ENDS.contains(&member.as_str())) {
+        if !RULES.iter().any(|rule| rule.krate == member) {
+            problems.push(Problem::file(
+                &manifest(member),
+                format!("nothing says what `{member}` must never depend on"),
+                "a crate exists to make an absence true; add its rule in xtask's `dependencies.rs`",
+            ));
+        }
+        if graph.direct(member).any(|dep| dep == "anyhow") {
             problems.push(Problem::file(
                 &manifest(member),
                 format!("`{member}` depends on `anyhow`"),
@@ -202,7 +210,7 @@ mod tests {
     use super::{Graph, check};
     use crate::tidy::problem::listed;
 
-    /// Edges as `from -> to`, or `from -dev-> to`.
+    /// Edges as `from -> to`, or `from -dev-> to`, between crates of ours and others.
     fn case(edges: &[&str], expected: &Expect) {
         let mut nodes = serde_json::Map::new();
         for edge in edges {
@@ -218,7 +226,8 @@ mod tests {
         }
         let metadata = serde_json::json!({
             "packages": nodes.keys().map(|name| serde_json::json!({"id": name, "name": name})).collect::<Vec<_>>(),
-            "workspace_members": ["plan", "engine", "journal", "tollgate"],
+            "workspace_members": ["plan", "engine", "journal", "tollgate", "planner"]
+                .iter().filter(|name| nodes.contains_key(**name)).collect::<Vec<_>>(),
             "resolve": {
                 "nodes": nodes.iter().map(|(id, deps)| serde_json::json!({"id": id, "deps": deps})).collect::<Vec<_>>(),
             },
@@ -254,6 +263,16 @@ mod tests {
     #[test]
     fn a_test_may_use_what_the_crate_may_not() {
         case(&["plan -dev-> tokio", "engine -dev-> vault"], &expect![""]);
+    }
+
+    #[test]
+    fn a_crate_of_ours_needs_a_rule() {
+        case(
+            &["planner -> serde"],
+            &expect![[r"
+                crates/planner/Cargo.toml: nothing says what `planner` must never depend on: a crate exists to make an absence true; add its rule in xtask's `dependencies.rs`
+            "]],
+        );
     }
 
     #[test]
