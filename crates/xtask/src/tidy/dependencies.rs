@@ -206,32 +206,33 @@ struct DepKind {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use serde_json::{Map, Value, json};
 
     use super::{Graph, check};
     use crate::tidy::problem::listed;
 
     /// Edges as `from -> to`, or `from -dev-> to`, between crates of ours and others.
     fn case(edges: &[&str], expected: &Expect) {
-        let mut nodes = serde_json::Map::new();
+        let mut nodes = Map::new();
         for edge in edges {
             let (from, kind, to) = match edge.split_once(" -dev-> ") {
                 Some((from, to)) => (from, Some("dev"), to),
                 None => edge.split_once(" -> ").map(|(from, to)| (from, None, to)).unwrap(),
             };
             for name in [from, to] {
-                nodes.entry(name).or_insert_with(|| serde_json::json!([]));
+                nodes.entry(name).or_insert_with(|| json!([]));
             }
-            let dep = serde_json::json!({"pkg": to, "dep_kinds": [{"kind": kind}]});
+            let dep = json!({"pkg": to, "dep_kinds": [{"kind": kind}]});
             nodes[from].as_array_mut().unwrap().push(dep);
         }
-        let metadata = serde_json::json!({
-            "packages": nodes.keys().map(|name| serde_json::json!({"id": name, "name": name})).collect::<Vec<_>>(),
-            "workspace_members": ["plan", "engine", "journal", "tollgate", "planner"]
-                .iter().filter(|name| nodes.contains_key(**name)).collect::<Vec<_>>(),
-            "resolve": {
-                "nodes": nodes.iter().map(|(id, deps)| serde_json::json!({"id": id, "deps": deps})).collect::<Vec<_>>(),
-            },
-        });
+        let packages: Vec<Value> = nodes.keys().map(|name| json!({"id": name, "name": name})).collect();
+        let members: Vec<&str> = ["plan", "engine", "journal", "tollgate", "planner"]
+            .into_iter()
+            .filter(|name| nodes.contains_key(*name))
+            .collect();
+        let resolved: Vec<Value> = nodes.iter().map(|(id, deps)| json!({"id": id, "deps": deps})).collect();
+        let metadata =
+            json!({"packages": packages, "workspace_members": members, "resolve": {"nodes": resolved}});
         expected.assert_eq(&listed(&check(&Graph::parse(&metadata.to_string()).unwrap())));
     }
 
