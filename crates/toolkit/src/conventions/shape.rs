@@ -1,0 +1,124 @@
+//! The shape of a tool's schemas: objects that list their fields and accept no others.
+
+use serde_json::{Map, Value};
+
+/// How deep references are followed; a recursive type is seen once or twice and that is enough.
+const MAX_LEVELS: usize = 12;
+
+/// One object in a schema, with where it stands.
+pub(super) struct Object<'a> {
+    /// Such as `input.range` or `output.items[]`.
+    pub(super) at: String,
+    pub(super) schema: &'a Map<String, Value>,
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn properties(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+        let properties = self.schema.get("properties").and_then(Value::as_object);
+        properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    pub(super) fn requires(&self, field: &str) -> bool {
+        let required = self.schema.get("required").and_then(Value::as_array);
+        required.into_iter().flatten().any(|name| name == field)
+    }
+
+    /// A map from any key to a value, declared as such, rather than a struct that forgot to be strict.
+    fn is_free_form(&self) -> bool {
+        let listed =
+            self.schema.get("properties").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+        let open = self.schema.get("additionalProperties").is_some_and(|value| value != &Value::Bool(false));
+        open && !listed
+    }
+}
+
+pub(super) fn check(side: &str, schema: &Value, problems: &mut Vec<String>) {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        problems.push(format!("{side}: make it a struct, so that its schema is of type `object`"));
+        return;
+    }
+    for object in objects(side, schema) {
+        let strict = object.schema.get("additionalProperties") == Some(&Value::Bool(false));
+        let is_root = object.at == side;
+        if !strict && (is_root || !object.is_free_form()) {
+            problems.push(format!(
+                "{}: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)",
+                object.at
+            ));
+        }
+        let required = object.schema.get("required").and_then(Value::as_array);
+        for name in required.into_iter().flatten().filter_map(Value::as_str) {
+            if object.properties().all(|(known, _)| known != name) {
+                problems.push(format!("{}: `required` names `{name}`, which is not a property", object.at));
+            }
+        }
+    }
+}
+
+/// Every object of a schema, the root first.
+pub(super) fn objects<'a>(side: &str, schema: &'a Value) -> Vec<Object<'a>> {
+    let mut found = Vec::new();
+    collect(schema, schema, side.to_owned(), 0, &mut found);
+    found
+}
+
+fn collect<'a>(schema: &'a Value, root: &'a Value, at: String, level: usize, found: &mut Vec<Object<'a>>) {
+    let Some(map) = schema.as_object() else { return };
+    if level > MAX_LEVELS {
+        return;
+    }
+    if let Some(target) =
+        map.get("$ref").and_then(Value::as_str).and_then(|to| root.pointer(to.strip_prefix('#')?))
+    {
+        collect(target, root, at.clone(), level + 1, found);
+    }
+    for choice in ["anyOf", "oneOf", "allOf"] {
+        for branch in map.get(choice).and_then(Value::as_array).into_iter().flatten() {
+            collect(branch, root, at.clone(), level + 1, found);
+        }
+    }
+    if let Some(items) = map.get("items") {
+        collect(items, root, format!("{at}[]"), level + 1, found);
+    }
+    if is_object(map) {
+        let object = Object { at: at.clone(), schema: map };
+        let properties: Vec<_> = object.properties().collect();
+        found.push(object);
+        for (name, property) in properties {
+            collect(property, root, format!("{at}.{name}"), level + 1, found);
+        }
+    }
+    if let Some(values) = map.get("additionalProperties").filter(|values| values.is_object()) {
+        collect(values, root, format!("{at}.*"), level + 1, found);
+    }
+}
+
+fn is_object(schema: &Map<String, Value>) -> bool {
+    match schema.get("type") {
+        Some(Value::String(name)) => name == "object",
+        Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+        _ => schema.contains_key("properties"),
+    }
+}
+
+/// Writes `required: []` where the derived schema leaves it out: readers of a published schema should not
+/// have to know what its absence means.
+pub(crate) fn explicit_required(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            let is_struct = is_object(map) && map.get("properties").is_some_and(Value::is_object);
+            let is_closed = is_object(map) && map.get("additionalProperties") == Some(&Value::Bool(false));
+            if (is_struct || is_closed) && !map.contains_key("required") {
+                map.insert("required".to_owned(), Value::Array(Vec::new()));
+            }
+            for (key, value) in map.iter_mut() {
+                // Example values are data, not schemas.
+                if !matches!(key.as_str(), "default" | "const" | "enum" | "examples") {
+                    explicit_required(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(explicit_required),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
