@@ -1,0 +1,234 @@
+//! Plays a script of inputs to a machine and prints what comes out.
+//!
+//! A script has one input a line: `ok a`, `ok a[2] {"n":1}`, `fail a`, `flaky a` (retryable), `timeout a`,
+//! `cancelled a`, `fire a`, `yes ID`, `no REASON`, `cancel REASON`. A call is named by step, item and attempt:
+//! `a`, `a[2]`, `a#2`, `a[2]#3`.
+
+use std::collections::BTreeMap;
+
+use envelope::{
+    CallId, Channel, Confirmation, ConfirmationId, EventType, ExecutionEvent, Failure, Fault, Hash, RunId,
+    Status, StepId, Timestamp, ToolCall, ToolName, ToolResult,
+};
+use expect_test::Expect;
+use plan::{Input, Machine, Output, Question, RunOutcome, RunSpec, TimerId};
+use serde_json::Value;
+
+/// Plays a script and compares everything that came out, events of calls left out as they are not ours.
+#[track_caller]
+pub(crate) fn check(spec: RunSpec, script: &str, expected: &Expect) {
+    let mut player = Player::new(spec);
+    player.begin();
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        player.play(line);
+    }
+    expected.assert_eq(&player.printed);
+}
+
+pub(crate) struct Player {
+    machine: Machine,
+    run: RunId,
+    /// Names of calls by id, for printing.
+    names: BTreeMap<CallId, String>,
+    printed: String,
+}
+
+impl Player {
+    pub(crate) fn new(spec: RunSpec) -> Player {
+        let run = spec.run_id.clone();
+        Player { machine: Machine::new(spec), run, names: BTreeMap::new(), printed: String::new() }
+    }
+
+    pub(crate) fn begin(&mut self) {
+        let outputs = self.machine.begin(Timestamp::UNIX_EPOCH);
+        self.print(&outputs);
+    }
+
+    pub(crate) fn play(&mut self, line: &str) {
+        self.printed.push_str(&format!("> {line}\n"));
+        let input = self.input(line);
+        let outputs = self.machine.handle(Timestamp::UNIX_EPOCH, input);
+        self.print(&outputs);
+    }
+
+    pub(crate) fn into_printed(self) -> String {
+        self.printed
+    }
+
+    fn input(&mut self, line: &str) -> Input {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match verb {
+            "yes" => Input::Confirmed(yes(rest)),
+            "no" => Input::Declined { reason: rest.to_owned() },
+            "cancel" => Input::CancelRequested { reason: rest.to_owned() },
+            "fire" => Input::TimerFired(TimerId(self.id(rest))),
+            _ => {
+                let (name, data) = rest.split_once(' ').unwrap_or((rest, "{}"));
+                let id = self.id(name);
+                Input::Done(ended(&Ended::of(&self.run, name, id), verb, data))
+            }
+        }
+    }
+
+    fn id(&mut self, name: &str) -> CallId {
+        let (step, index, attempt) = parts(name);
+        let id = CallId::derive(&self.run, &step, index, attempt);
+        self.names.insert(id.clone(), name.to_owned());
+        id
+    }
+
+    fn print(&mut self, outputs: &[Output]) {
+        for output in outputs {
+            let line = self.line(output);
+            self.printed.push_str(&format!("  {line}\n"));
+        }
+    }
+
+    fn line(&mut self, output: &Output) -> String {
+        match output {
+            Output::AskConfirm(Question::Plan) => "ask: plan".to_owned(),
+            Output::AskConfirm(Question::Expansion { step, items, limit }) => {
+                format!("ask: {step} for {items} items, limit {limit}")
+            }
+            Output::Start(call) => {
+                let name = name_of(call);
+                self.names.insert(call.call_id.clone(), name.clone());
+                let by = call.confirmation_id.as_ref().map(|id| format!(" by {id}")).unwrap_or_default();
+                let preview = call.preview.as_ref().map(|text| format!(" ({text})")).unwrap_or_default();
+                format!("start {name} {}{by}{preview}", Value::Object(call.args.clone()))
+            }
+            Output::Settled(result) => {
+                assert_eq!(result.broken_invariant(), None);
+                let kind = result.error.as_ref().and_then(|error| error.kind);
+                let kind = kind.map(|kind| format!(" {kind}")).unwrap_or_default();
+                let why = result.user_message.as_deref().unwrap_or_default();
+                format!("settled {} {}{kind}: {why}", result.step_id, result.status)
+            }
+            Output::SetTimer { id, after_ms } => {
+                let TimerId(call) = id;
+                format!("timer {} after {after_ms} ms", self.name(call))
+            }
+            Output::CancelOpenCalls { only, sibling } => {
+                let which = only.as_ref().map(|ids| ids.iter().map(|id| self.name(id)).collect::<Vec<_>>());
+                let which = which.map_or_else(|| "everything".to_owned(), |names| names.join(" "));
+                format!("cancel {which}{}", if *sibling { " (siblings)" } else { "" })
+            }
+            Output::Event(event) => event_line(event),
+            Output::Finish(outcome) => outcome_line(outcome),
+        }
+    }
+
+    fn name(&self, id: &CallId) -> String {
+        self.names.get(id).cloned().unwrap_or_else(|| "next attempt".to_owned())
+    }
+}
+
+fn event_line(event: &ExecutionEvent) -> String {
+    let kind = serde_json::to_value(event.event_type).unwrap();
+    let step = event.step_id.as_ref().map(|step| format!(" {step}")).unwrap_or_default();
+    let payload = match event.event_type {
+        // The hash of the plan and the yes have their own tests.
+        EventType::RunStarted | EventType::RunConfirmed => String::new(),
+        EventType::RunConfirmationRequested
+        | EventType::RunCancelled
+        | EventType::StepScheduled
+        | EventType::StepStarted
+        | EventType::StepProgress
+        | EventType::StepFinished
+        | EventType::StepFailed
+        | EventType::RunFinished => format!(" {}", event.payload.as_ref().unwrap_or(&Value::Null)),
+    };
+    format!("{}{step}{payload}", kind.as_str().unwrap())
+}
+
+fn outcome_line(outcome: &RunOutcome) -> String {
+    let steps: Vec<String> = outcome
+        .steps
+        .iter()
+        .map(|step| {
+            let error = step.error.as_ref().map(|error| format!(" {:?}", error.message)).unwrap_or_default();
+            format!("{} {} {}/{}{error}", step.id, step.status, step.calls - step.failed.min(step.calls), step.calls)
+        })
+        .collect();
+    let reason = outcome.reason.as_ref().map(|reason| format!(" because {reason:?}")).unwrap_or_default();
+    let outputs = Value::Object(outcome.outputs.clone());
+    format!("finish {}{reason}: {}; outputs {outputs}", outcome.status, steps.join(", "))
+}
+
+/// `a[2]#3` as step, item and attempt.
+fn parts(name: &str) -> (StepId, Option<u64>, u32) {
+    let (name, attempt) = name.split_once('#').unwrap_or((name, "1"));
+    let (step, index) = name.split_once('[').map_or((name, None), |(step, rest)| (step, Some(rest)));
+    let index = index.map(|rest| rest.trim_end_matches(']').parse().unwrap());
+    (StepId::parse(step).unwrap(), index, attempt.parse().unwrap())
+}
+
+pub(crate) fn name_of(call: &ToolCall) -> String {
+    let index = call.iteration.as_ref().map(|iteration| format!("[{}]", iteration.index)).unwrap_or_default();
+    let attempt = if call.attempt > 1 { format!("#{}", call.attempt) } else { String::new() };
+    format!("{}{index}{attempt}", call.step_id)
+}
+
+/// Which call ended.
+pub(crate) struct Ended {
+    pub(crate) call_id: CallId,
+    pub(crate) run_id: RunId,
+    pub(crate) step_id: StepId,
+    pub(crate) attempt: u32,
+}
+
+impl Ended {
+    fn of(run_id: &RunId, name: &str, call_id: CallId) -> Ended {
+        let (step_id, _, attempt) = parts(name);
+        Ended { call_id, run_id: run_id.clone(), step_id, attempt }
+    }
+}
+
+/// The result of a call, by the verb of a script.
+pub(crate) fn ended(call: &Ended, verb: &str, data: &str) -> ToolResult {
+    let fault = match verb {
+        "ok" => None,
+        "fail" => Some(Fault::new(Failure::ExecutionFailed, "it broke")),
+        "flaky" => Some(Fault::new(Failure::DependencyUnavailable, "not now")),
+        "timeout" => Some(Fault::new(Failure::Timeout, "too slow")),
+        "cancelled" => Some(Fault::new(Failure::Canceled, "cancelled")),
+        other => panic!("no input is called {other}"),
+    };
+    ToolResult {
+        call_id: call.call_id.clone(),
+        run_id: call.run_id.clone(),
+        step_id: call.step_id.clone(),
+        tool: ToolName::parse("tool").unwrap(),
+        attempt: call.attempt,
+        status: fault.as_ref().map_or(Status::Ok, |fault| fault.failure.status()),
+        ok: fault.is_none(),
+        data: fault.is_none().then(|| serde_json::from_str(data).unwrap()),
+        data_hash: None,
+        data_ref: None,
+        error: fault.map(|fault| fault.to_tool_error()),
+        started_at: Timestamp::UNIX_EPOCH,
+        ended_at: Timestamp::UNIX_EPOCH,
+        duration_ms: 0,
+        effects: None,
+        user_message: None,
+        debug_message: None,
+        canonical: None,
+        receipt: None,
+        phases: Vec::new(),
+        mutations: Vec::new(),
+        cancellation: None,
+        context_modifiers: Vec::new(),
+        reconciled: false,
+    }
+}
+
+/// A yes with this id.
+pub(crate) fn yes(id: &str) -> Confirmation {
+    Confirmation {
+        confirmation_id: ConfirmationId::parse(id).unwrap(),
+        binding: Hash::of(b"binding"),
+        shown: Hash::of(b"shown"),
+        channel: Channel::Terminal,
+        confirmed_at: Timestamp::UNIX_EPOCH,
+    }
+}
