@@ -2,6 +2,29 @@
 //!
 //! This crate knows no tool and no engine. It says what a tool must declare, checks that it does, and
 //! compiles its schemas once.
+//!
+//! A tool is one file. Doc comments and types become the schema, constants the declaration; registering it
+//! compiles the schemas, checks the conventions and lists everything that has to change. `tests/author.rs` is a
+//! whole one:
+//!
+//! ```ignore
+//! #[derive(Deserialize, JsonSchema)]
+//! #[serde(deny_unknown_fields, rename_all = "camelCase")]
+//! struct Args {
+//!     /// The title of a note.
+//!     title: String,
+//! }
+//!
+//! impl Tool for SlugifyTitle {
+//!     const NAME: &'static str = "util.slugifyTitle";
+//!     const SUMMARY: &'static str = "Turn a title into a file name.";
+//!     // category, risk, side effects, idempotency, types, preview, run, summary
+//! }
+//!
+//! registry.register(SlugifyTitle)?;
+//! let surface = Surface::new(&registry, &satisfied, &SurfaceRules::default());
+//! let entry = surface.resolve("util.slugifyTitle")?;
+//! ```
 
 mod any_tool;
 mod cancel;

@@ -29,12 +29,9 @@ pub enum Visibility {
     Deferred,
 }
 
-/// The tools of one run. Cheap to clone; clones share what has been loaded.
-#[derive(Debug, Clone)]
-pub struct Surface(Arc<Tools>);
-
+/// The tools of one run. Shared behind one `Arc`: what one caller loads, all can call.
 #[derive(Debug)]
-struct Tools {
+pub struct Surface {
     /// In name order.
     slots: Vec<Slot>,
     /// Names and aliases.
@@ -62,7 +59,7 @@ impl Surface {
             spellings.insert(entry.alias().to_owned(), slots.len());
             slots.push(Slot { entry: entry.clone(), blocked, loaded: AtomicBool::new(!deferred) });
         }
-        Surface(Arc::new(Tools { slots, spellings }))
+        Surface { slots, spellings }
     }
 
     /// The tool to call, or why it cannot be called and what to do instead.
@@ -87,11 +84,16 @@ impl Surface {
 
     /// Every tool with its state, in name order, for listings.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Entry>, Visibility)> {
-        self.0.slots.iter().map(|slot| (&slot.entry, slot.visibility()))
+        self.slots.iter().map(|slot| (&slot.entry, slot.visibility()))
+    }
+
+    /// The version of the registry that this surface was made from.
+    pub fn version(&self) -> &str {
+        &self.0.version
     }
 
     fn slot(&self, name: &str) -> Option<&Slot> {
-        self.0.spellings.get(name).map(|&index| &self.0.slots[index])
+        self.spellings.get(name).map(|&index| &self.slots[index])
     }
 
     fn unknown(&self, name: &str) -> Fault {
@@ -131,7 +133,7 @@ impl Catalog for Surface {
     }
 
     fn names(&self) -> Vec<&str> {
-        self.0.slots.iter().filter(|slot| slot.blocked.is_none()).map(Slot::name).collect()
+        self.slots.iter().filter(|slot| slot.blocked.is_none()).map(Slot::name).collect()
     }
 
     fn blocked(&self, name: &str) -> Option<String> {
@@ -165,6 +167,6 @@ fn unmet(decl: &ToolDecl, satisfied: &BTreeSet<Requirement>) -> Option<String> {
     if missing.is_empty() {
         None
     } else {
-        Some(format!("it needs {}, which is not there", missing.join(" and ")))
+        Some(format!("it needs {}, which this run does not have", missing.join(" and ")))
     }
 }

@@ -115,7 +115,8 @@ fn a_tool_of_forty_lines_is_registered_found_checked_and_described() {
               "slug"
             ]
           }
-        }"#]].assert_eq(&serde_json::to_string_pretty(&*entry.decl).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&*entry.decl).unwrap());
     let args = entry.tool.decode(&json!({"title": "My note"})).unwrap();
     assert_eq!(entry.tool.preview(&args), "Slugify \"My note\"");
 }

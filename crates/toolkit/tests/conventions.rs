@@ -64,19 +64,24 @@ fn a_good_declaration_passes() {
 
 #[test]
 fn schemas_are_strict_objects_at_every_level() {
-    check(json!({"inputSchema": {"type": "string"}, "outputSchema": true}), expect![[r#"
+    check(
+        json!({"inputSchema": {"type": "string"}, "outputSchema": true}),
+        expect![[r#"
         input: make it a struct, so that its schema is of type `object`
         output: make it a struct, so that its schema is of type `object`
-        input: accept `expectedEtag` or `ifNotExists`, or declare the tool idempotent, so that a write can be run again safely"#]]);
+        input: accept `expectedEtag` or `ifNotExists`, or declare the tool idempotent, so that a write can be run again safely"#]],
+    );
     check(
         json!({"outputSchema": {"type": "object", "properties": {"etag": {"type": "string"}}}}),
-        expect!["output: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)"],
+        expect![
+            "output: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)"
+        ],
     );
     let loose = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     check(
         output(json!({
-            "one": loose.clone(), "many": {"type": "array", "items": loose.clone()},
-            "either": {"anyOf": [loose.clone(), {"type": "null"}]}, "named": {"type": "object", "additionalProperties": loose},
+            "one": loose, "many": {"type": "array", "items": loose},
+            "either": {"anyOf": [loose, {"type": "null"}]}, "named": {"type": "object", "additionalProperties": loose},
             "bare": {"type": "object"},
             "frontmatter": {"type": "object", "additionalProperties": true},
         })),
@@ -99,13 +104,12 @@ fn a_recursive_schema_is_checked_and_ends() {
     let node = json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}});
     let mut schema = strict(json!({"etag": {"type": "string"}, "head": {"$ref": "#/$defs/Node"}}));
     schema["$defs"] = json!({"Node": node});
-    check(json!({"outputSchema": schema}), expect![[r#"
-        output.head: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)
-        output.head.next: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)
-        output.head.next.next: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)
-        output.head.next.next.next: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)
-        output.head.next.next.next.next: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)
-        output.head.next.next.next.next.next: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)"#]]);
+    check(
+        json!({"outputSchema": schema}),
+        expect![
+            "output.head: refuse unknown fields (`#[serde(deny_unknown_fields)]`, `additionalProperties: false`)"
+        ],
+    );
 }
 
 #[test]
@@ -150,14 +154,20 @@ fn times_are_integers_of_milliseconds() {
 
 #[test]
 fn outputs_are_the_result_itself() {
-    check(output(json!({"ok": {"type": "boolean"}})), expect!["output.ok: leave it out: whether a call worked is said around the output"]);
+    check(
+        output(json!({"ok": {"type": "boolean"}})),
+        expect!["output.ok: leave it out: whether a call worked is said around the output"],
+    );
     let inner = strict(json!({"a": {"type": "string"}}));
     check(
         json!({"sideEffects": ["edit-buffer"], "inputSchema": strict(json!({})),
-                 "outputSchema": strict(json!({"result": inner.clone()}))}),
+                 "outputSchema": strict(json!({"result": inner}))}),
         expect!["output.result: return its fields directly instead of wrapping them"],
     );
-    check(output(json!({"wrap": strict(json!({"data": inner}))})), expect!["output.wrap.data: return its fields directly instead of wrapping them"]);
+    check(
+        output(json!({"wrap": strict(json!({"data": inner}))})),
+        expect!["output.wrap.data: return its fields directly instead of wrapping them"],
+    );
 }
 
 #[test]
@@ -165,10 +175,12 @@ fn inputs_are_described_and_leave_tracing_to_the_gate() {
     check(
         json!({"inputSchema": {"type": "object", "additionalProperties": false, "required": ["requestId"],
                "properties": {"requestId": {"type": "string", "description": "x"},
+                              "dryRun": {"type": "string", "description": "x"},
                               "expectedEtag": {"type": "string", "description": ""},
                               "range": strict(json!({"start": {"type": "integer"}}))}}}),
         expect![[r#"
             input.requestId: make it optional: the gate fills it in, not the planner
+            input.dryRun: make it a boolean, as in every tool
             input.expectedEtag: describe it (a doc comment on the field)
             input.range: describe it (a doc comment on the field)
             input.range.start: describe it (a doc comment on the field)"#]],
@@ -178,18 +190,35 @@ fn inputs_are_described_and_leave_tracing_to_the_gate() {
 #[test]
 fn a_write_can_be_repeated_and_chained() {
     let plain = strict(json!({"path": {"type": "string", "description": "x"}}));
-    check(json!({"inputSchema": plain}), expect!["input: accept `expectedEtag` or `ifNotExists`, or declare the tool idempotent, so that a write can be run again safely"]);
+    check(
+        json!({"inputSchema": plain}),
+        expect![
+            "input: accept `expectedEtag` or `ifNotExists`, or declare the tool idempotent, so that a write can be run again safely"
+        ],
+    );
     check(json!({"inputSchema": plain, "idempotency": "idempotent"}), expect![""]);
-    check(json!({"outputSchema": strict(json!({"path": {"type": "string"}}))}), expect!["output: return `etag` with the path, so that the next write can expect it"]);
+    check(
+        json!({"outputSchema": strict(json!({"path": {"type": "string"}}))}),
+        expect!["output: return `etag` with the path, so that the next write can expect it"],
+    );
     let gone = strict(json!({"path": {"type": "string"}, "deleted": {"type": "boolean"}}));
     check(json!({"inputSchema": plain, "outputSchema": gone, "sideEffects": ["delete-file"]}), expect![""]);
 }
 
 #[test]
 fn the_declared_risk_fits_the_declared_effects() {
-    check(json!({"riskLevel": "read-only"}), expect!["riskLevel: a tool with side effects is `writes` or `commands`, not `read-only`"]);
-    check(json!({"sideEffects": []}), expect!["sideEffects: name what a `writes` tool changes, or make it `read-only`"]);
-    check(json!({"sideEffects": ["run-command"], "idempotency": "idempotent"}), expect!["riskLevel: a tool that runs commands is `commands`"]);
+    check(
+        json!({"riskLevel": "read-only"}),
+        expect!["riskLevel: a tool with side effects is `writes` or `commands`, not `read-only`"],
+    );
+    check(
+        json!({"sideEffects": []}),
+        expect!["sideEffects: name what a `writes` tool changes, or make it `read-only`"],
+    );
+    check(
+        json!({"sideEffects": ["run-command"], "idempotency": "idempotent"}),
+        expect!["riskLevel: a tool that runs commands is `commands`"],
+    );
     check(json!({"timeoutMs": 0}), expect!["timeoutMs: 0 is not between 1 and 3600000"]);
     check(json!({"timeoutMs": 7_200_000}), expect!["timeoutMs: 7200000 is not between 1 and 3600000"]);
 }
@@ -197,12 +226,21 @@ fn the_declared_risk_fits_the_declared_effects() {
 #[test]
 fn the_words_for_people_are_checked() {
     check(json!({"summary": ""}), expect!["summary: start with a capital verb, such as `Create a note`"]);
-    check(json!({"summary": "writes a note\nand more"}), expect![[r#"
+    check(
+        json!({"summary": "writes a note\nand more"}),
+        expect![[r#"
         summary: start with a capital verb, such as `Create a note`
-        summary: write one line of at most 200 characters"#]]);
-    check(json!({"summary": "The tool that writes"}), expect!["summary: start with a capital verb, such as `Create a note`"]);
-    check(json!({"version": "1.0", "category": "My Tools", "name": "a".repeat(70)}), expect![[r#"
+        summary: write one line of at most 200 characters"#]],
+    );
+    check(
+        json!({"summary": "The tool that writes"}),
+        expect!["summary: start with a capital verb, such as `Create a note`"],
+    );
+    check(
+        json!({"version": "1.0", "category": "My Tools", "name": "a".repeat(70)}),
+        expect![[r#"
         name: shorten `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` to 64 characters; providers refuse longer ones
         version: write `1.0` as three numbers, such as `1.0.0`
-        category: write `My Tools` as one lower-case word, such as `vault`"#]]);
+        category: write `My Tools` as one lower-case word, such as `vault`"#]],
+    );
 }

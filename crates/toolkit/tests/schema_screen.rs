@@ -8,6 +8,7 @@
 )]
 
 use expect_test::{Expect, expect};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use serde_json::{Value, json};
 use toolkit::CompiledSchema;
 
@@ -258,4 +259,79 @@ fn what_is_not_a_schema_is_told_in_our_words() {
             r#"the schema is not JSON Schema at "/minLength": expected 0 or more, found the number -1"#
         ]],
     );
+}
+
+/// Values made of the words of JSON Schema, in places where they make sense and where they do not.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let key = prop::sample::select(vec![
+        "$ref",
+        "$defs",
+        "$id",
+        "$schema",
+        "$anchor",
+        "$dynamicRef",
+        "type",
+        "properties",
+        "items",
+        "prefixItems",
+        "additionalProperties",
+        "patternProperties",
+        "required",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "enum",
+        "const",
+        "pattern",
+        "format",
+        "minimum",
+        "minLength",
+        "uniqueItems",
+        "contains",
+        "a",
+        "b",
+    ]);
+    let text = prop::sample::select(vec![
+        "#",
+        "#/$defs/a",
+        "#/properties/b",
+        "#/anyOf/0",
+        "#/a%2",
+        "#a",
+        "http://x/",
+        "object",
+        "string",
+        "array",
+        "^a",
+        "(",
+        "date-time",
+        "a",
+        "b",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i8>().prop_map(Value::from),
+        text.prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 5, move |inner| {
+        prop_oneof![
+            1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            3 => prop::collection::vec((key.clone().prop_map(str::to_owned), inner), 0..5)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_schema_makes_it_stumble(schema in any_schema(), value in any_schema()) {
+        if let Ok(compiled) = CompiledSchema::compile(&schema) {
+            compiled.validate(&value);
+        }
+    }
 }

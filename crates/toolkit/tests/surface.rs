@@ -148,11 +148,37 @@ fn a_tool_is_found_by_both_spellings_or_the_way_out_is_told() {
     });
     check(&surface, "vault.readFile", expect!["vault.readFile 1.0.0"]);
     check(&surface, "vault_readFile", expect!["vault.readFile 1.0.0"]);
-    check(&surface, "vault.readfile", expect!["UnknownTool: no tool is named `vault.readfile` (did you mean `vault.readFile`?)"]);
-    check(&surface, "vault.raedFiles", expect!["UnknownTool: no tool is named `vault.raedFiles` (did you mean `vault.readFile`?)"]);
-    check(&surface, "zzz\u{1b}[31m", expect![[r#"UnknownTool: no tool is named `zzz\u{1b}[31m` (call one of the tools that this run lists)"#]]);
-    check(&surface, "vault.listFiles", expect!["BlockedTool: `vault.listFiles` cannot be used in this run: the policy of this folder (use another tool, or ask the person to allow this one)"]);
-    check(&surface, "editor.getSelection", expect!["BlockedTool: `editor.getSelection` cannot be used in this run: it needs a running application and the server it belongs to, which is not there (use another tool, or ask the person to allow this one)"]);
+    check(
+        &surface,
+        "vault.readfile",
+        expect!["UnknownTool: no tool is named `vault.readfile` (did you mean `vault.readFile`?)"],
+    );
+    check(
+        &surface,
+        "vault.raedFiles",
+        expect!["UnknownTool: no tool is named `vault.raedFiles` (did you mean `vault.readFile`?)"],
+    );
+    check(
+        &surface,
+        "zzz\u{1b}[31m",
+        expect![[
+            r#"UnknownTool: no tool is named `zzz\u{1b}[31m` (call one of the tools that this run lists)"#
+        ]],
+    );
+    check(
+        &surface,
+        "vault.listFiles",
+        expect![
+            "BlockedTool: `vault.listFiles` cannot be used in this run: the policy of this folder (use another tool, or ask the person to allow this one)"
+        ],
+    );
+    check(
+        &surface,
+        "editor.getSelection",
+        expect![
+            "BlockedTool: `editor.getSelection` cannot be used in this run: it needs a running application and the server it belongs to, which this run does not have (use another tool, or ask the person to allow this one)"
+        ],
+    );
 }
 
 #[test]
@@ -161,10 +187,15 @@ fn a_deferred_tool_is_callable_once_it_is_loaded_and_a_blocked_one_never() {
         blocked: vec![("vault.listFiles".to_owned(), "no".to_owned())],
         deferred: BTreeSet::from(["vault_readFile".to_owned(), "vault.listFiles".to_owned()]),
     });
-    check(&surface, "vault.readFile", expect!["SchemaNotLoaded: `vault.readFile` cannot be used in this run: its schema has not been loaded (load the schema of `vault.readFile`, then call it again)"]);
+    check(
+        &surface,
+        "vault.readFile",
+        expect![
+            "SchemaNotLoaded: `vault.readFile` cannot be used in this run: its schema has not been loaded (load the schema of `vault.readFile`, then call it again)"
+        ],
+    );
     assert!(surface.blocked("vault.readFile").is_some());
-    let shared = surface.clone();
-    shared.load("vault_readFile").unwrap();
+    surface.load("vault_readFile").unwrap();
     check(&surface, "vault.readFile", expect!["vault.readFile 1.0.0"]);
     assert_eq!(surface.blocked("vault.readFile"), None);
     assert!(surface.load("vault.listFiles").is_err());
@@ -185,7 +216,7 @@ fn a_plan_is_checked_against_what_a_call_would_meet() {
             (
                 "editor.getSelection",
                 Blocked {
-                    reason: "it needs a running application and the server it belongs to, which is not there",
+                    reason: "it needs a running application and the server it belongs to, which this run does not have",
                 },
             ),
             (
@@ -196,5 +227,6 @@ fn a_plan_is_checked_against_what_a_call_would_meet() {
                 "vault.readFile",
                 Loaded,
             ),
-        ]"#]].assert_eq(&format!("{states:#?}"));
+        ]"#]]
+    .assert_eq(&format!("{states:#?}"));
 }

@@ -92,6 +92,11 @@ impl Field<'_> {
         if self.name == "requestId" && self.object.requires(self.name) {
             problems.push(self.say("make it optional: the gate fills it in, not the planner"));
         }
+        for (name, json_type) in [("requestId", "string"), ("note", "string"), ("dryRun", "boolean")] {
+            if self.name == name && !self.is(json_type) {
+                problems.push(self.say(&format!("make it a {json_type}, as in every tool")));
+            }
+        }
         // The tag of a union is written by the derive, which has no place for a description.
         let is_tag = self.property.get("const").is_some();
         let described = [self.property, self.target()].iter().any(|schema| {

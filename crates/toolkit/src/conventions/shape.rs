@@ -1,9 +1,8 @@
 //! The shape of a tool's schemas: objects that list their fields and accept no others.
 
-use serde_json::{Map, Value};
+use std::collections::HashSet;
 
-/// How deep references are followed; a recursive type is seen once or twice and that is enough.
-const MAX_LEVELS: usize = 12;
+use serde_json::{Map, Value};
 
 /// One object in a schema, with where it stands.
 pub(super) struct Object<'a> {
@@ -55,41 +54,47 @@ pub(super) fn check(side: &str, schema: &Value, problems: &mut Vec<String>) {
     }
 }
 
-/// Every object of a schema, the root first.
+/// Every object of a schema, the root first, each once however often it is referred to.
 pub(super) fn objects<'a>(side: &str, schema: &'a Value) -> Vec<Object<'a>> {
-    let mut found = Vec::new();
-    collect(schema, schema, side.to_owned(), 0, &mut found);
-    found
+    let mut walk = Walk { root: schema, followed: HashSet::new(), found: Vec::new() };
+    walk.visit(schema, side.to_owned());
+    walk.found
 }
 
-fn collect<'a>(schema: &'a Value, root: &'a Value, at: String, level: usize, found: &mut Vec<Object<'a>>) {
-    let Some(map) = schema.as_object() else { return };
-    if level > MAX_LEVELS {
-        return;
-    }
-    if let Some(target) =
-        map.get("$ref").and_then(Value::as_str).and_then(|to| root.pointer(to.strip_prefix('#')?))
-    {
-        collect(target, root, at.clone(), level + 1, found);
-    }
-    for choice in ["anyOf", "oneOf", "allOf"] {
-        for branch in map.get(choice).and_then(Value::as_array).into_iter().flatten() {
-            collect(branch, root, at.clone(), level + 1, found);
+struct Walk<'a> {
+    root: &'a Value,
+    followed: HashSet<&'a str>,
+    found: Vec<Object<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    fn visit(&mut self, schema: &'a Value, at: String) {
+        let Some(map) = schema.as_object() else { return };
+        if let Some(reference) = map.get("$ref").and_then(Value::as_str)
+            && self.followed.insert(reference)
+            && let Some(target) = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer))
+        {
+            self.visit(target, at.clone());
         }
-    }
-    if let Some(items) = map.get("items") {
-        collect(items, root, format!("{at}[]"), level + 1, found);
-    }
-    if is_object(map) {
-        let object = Object { at: at.clone(), schema: map };
-        let properties: Vec<_> = object.properties().collect();
-        found.push(object);
-        for (name, property) in properties {
-            collect(property, root, format!("{at}.{name}"), level + 1, found);
+        if is_object(map) {
+            let object = Object { at: at.clone(), schema: map };
+            let properties: Vec<_> = object.properties().collect();
+            self.found.push(object);
+            for (name, property) in properties {
+                self.visit(property, format!("{at}.{name}"));
+            }
         }
-    }
-    if let Some(values) = map.get("additionalProperties").filter(|values| values.is_object()) {
-        collect(values, root, format!("{at}.*"), level + 1, found);
+        for choice in ["anyOf", "oneOf", "allOf"] {
+            for branch in map.get(choice).and_then(Value::as_array).into_iter().flatten() {
+                self.visit(branch, at.clone());
+            }
+        }
+        if let Some(items) = map.get("items") {
+            self.visit(items, format!("{at}[]"));
+        }
+        if let Some(values) = map.get("additionalProperties") {
+            self.visit(values, format!("{at}.*"));
+        }
     }
 }
 
