@@ -36,6 +36,8 @@ pub struct Surface {
     slots: Vec<Slot>,
     /// Names and aliases.
     spellings: HashMap<String, usize>,
+    /// Of the registry; taken once, since it is bound into every confirmation and call.
+    version: String,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Surface {
             spellings.insert(entry.alias().to_owned(), slots.len());
             slots.push(Slot { entry: entry.clone(), blocked, loaded: AtomicBool::new(!deferred) });
         }
-        Surface { slots, spellings }
+        Surface { slots, spellings, version: registry.version() }
     }
 
     /// The tool to call, or why it cannot be called and what to do instead.
@@ -89,7 +91,7 @@ impl Surface {
 
     /// The version of the registry that this surface was made from.
     pub fn version(&self) -> &str {
-        &self.0.version
+        &self.version
     }
 
     fn slot(&self, name: &str) -> Option<&Slot> {

@@ -205,6 +205,7 @@ fn a_deferred_tool_is_callable_once_it_is_loaded_and_a_blocked_one_never() {
 #[test]
 fn a_plan_is_checked_against_what_a_call_would_meet() {
     let surface = surface(&SurfaceRules::default());
+    assert_eq!(surface.version(), registry().version());
     assert_eq!(surface.names(), ["vault.listFiles", "vault.readFile"]);
     assert_eq!(surface.tool("vault_readFile").unwrap().name.as_str(), "vault.readFile");
     assert_eq!(surface.check_input("vault_readFile", &json!({"path": "A.md"})), []);
