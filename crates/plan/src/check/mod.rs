@@ -1,8 +1,41 @@
 //! The checker: from the text of a plan to everything that is wrong with it, or to a plan that can run.
+//!
+//! It never stops at the first problem, and never guesses in the author's place: a plan with an error does not
+//! run, and each finding says what to write instead.
+
+mod build;
+mod draft;
+mod draft_step;
+mod fields;
+mod fits;
+mod follow;
+mod habits;
+mod json;
+mod literals;
+mod looping;
+mod order;
+mod path;
+mod place;
+mod pointer;
+mod risk;
+mod shape;
+mod spelling;
+mod steps;
+mod strings;
+mod template_notes;
+mod templates;
+mod typing;
+mod world;
+
+use std::collections::HashSet;
 
 use envelope::Catalog;
+use serde_json::Value;
 
-use crate::{CheckedPlan, Finding};
+use crate::{CheckedPlan, Finding, Severity};
+use build::Parts;
+use order::Waits;
+use world::World;
 
 /// How far a plan may go under the settings in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +54,70 @@ pub struct Report {
 }
 
 /// Reads and checks a plan. Pure, and never panics: any text gives a report.
-pub fn check(_text: &str, _catalog: &dyn Catalog, _limits: &CheckLimits) -> Report {
-    Report { findings: Vec::new(), plan: None }
+pub fn check(text: &str, catalog: &dyn Catalog, limits: &CheckLimits) -> Report {
+    let mut findings = Vec::new();
+    let root = json::read(text, &mut findings);
+    let plan = root.and_then(|root| check_value(&root, catalog, limits, &mut findings));
+    let findings = in_reading_order(findings);
+    let plan = plan.filter(|_| !has_errors(&findings));
+    Report { findings, plan }
+}
+
+fn check_value(
+    root: &Value,
+    catalog: &dyn Catalog,
+    limits: &CheckLimits,
+    findings: &mut Vec<Finding>,
+) -> Option<CheckedPlan> {
+    let draft = draft::read(root, findings);
+    let world = World::new(&draft, catalog);
+    let mut edges = steps::check(&draft, &world, catalog, limits, findings);
+    templates::check_vars(&draft, findings);
+
+    let mut compiled = Vec::with_capacity(draft.steps.len());
+    let mut read = HashSet::new();
+    for (index, step) in draft.steps.iter().enumerate() {
+        let templates = templates::check_step(index, step, &world, catalog, findings);
+        read.extend(templates.reads.iter().copied());
+        if let Some(before) = edges.get_mut(index) {
+            before.extend(templates.reads.iter().copied());
+        }
+        compiled.push(templates);
+    }
+    let (outputs, reads) = templates::check_outputs(&draft, &world, findings);
+    read.extend(reads);
+
+    let waits = Waits::new(edges);
+    waits.cycles(&draft.steps, findings);
+    risk::check(&draft, &world, findings);
+    if has_errors(findings) {
+        return None;
+    }
+    match build::build(root, Parts { steps: compiled, waits, outputs, read }, &world, limits) {
+        Ok(plan) => Some(plan),
+        Err(finding) => {
+            findings.push(*finding);
+            None
+        }
+    }
+}
+
+fn has_errors(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
+/// First the plan, then its steps from first to last, then its outputs; nothing twice.
+fn in_reading_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| {
+        let step =
+            finding.pointer.split_once("/steps/").and_then(|(_, rest)| rest.split('/').next()?.parse().ok());
+        match step {
+            Some(step) => (1, step),
+            None if finding.pointer.starts_with("/outputs") => (2, 0),
+            None => (0, 0_usize),
+        }
+    });
+    let mut seen = HashSet::new();
+    findings.retain(|finding| seen.insert((finding.pointer.clone(), finding.code, finding.message.clone())));
+    findings
 }

@@ -1,0 +1,100 @@
+//! Puts a plan without errors into the form the machine runs.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use envelope::{ActionPlan, OnError, Retry, Step, ToolDecl, VarName, canonical_hash};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::CheckLimits;
+use super::order::Waits;
+use super::templates::Compiled;
+use super::world::World;
+use crate::{CheckedForeach, CheckedPlan, CheckedStep, Finding, FindingCode, Template};
+
+/// What `onError: "retry"` means for a step that does not say how.
+const DEFAULT_RETRY: Retry = Retry { max_attempts: 3, backoff_ms: 1_000 };
+
+/// What the checker made of a plan.
+pub(super) struct Parts {
+    pub(super) steps: Vec<Compiled>,
+    pub(super) waits: Waits,
+    pub(super) outputs: Template,
+    /// The steps whose output is read by anything.
+    pub(super) read: HashSet<usize>,
+}
+
+pub(super) fn build(
+    root: &Value,
+    parts: Parts,
+    world: &World<'_>,
+    limits: &CheckLimits,
+) -> Result<CheckedPlan, Box<Finding>> {
+    let plan = ActionPlan::deserialize(root).map_err(|error| Box::new(unreadable(&error.to_string())))?;
+    let mut tools: HashMap<&str, Arc<ToolDecl>> = HashMap::new();
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    let compiled = parts.steps.into_iter().zip(parts.waits.0);
+    for (index, (step, (compiled, after))) in plan.steps.iter().zip(compiled).enumerate() {
+        let Some(tool) = world.tool(index) else {
+            return Err(Box::new(unreadable(&format!("the tool of the step `{}` is unknown", step.id))));
+        };
+        let decl = Arc::clone(tools.entry(tool.name.as_str()).or_insert_with(|| Arc::new(tool.clone())));
+        let keep_output = parts.read.contains(&index);
+        steps.push(checked_step(step, compiled, &plan, limits, Resolved { decl, after, keep_output }));
+    }
+    Ok(CheckedPlan {
+        hash: canonical_hash(root),
+        steps,
+        outputs: parts.outputs,
+        vars: plan.vars.clone(),
+        plan: Arc::new(plan),
+    })
+}
+
+struct Resolved {
+    decl: Arc<ToolDecl>,
+    after: Vec<usize>,
+    keep_output: bool,
+}
+
+fn checked_step(
+    step: &Step,
+    compiled: Compiled,
+    plan: &ActionPlan,
+    limits: &CheckLimits,
+    resolved: Resolved,
+) -> CheckedStep {
+    let defaults = plan.defaults.as_ref();
+    let timeout = step.timeout_ms.or_else(|| defaults?.timeout_ms).unwrap_or(resolved.decl.timeout_ms);
+    let foreach = step.foreach.as_ref().zip(compiled.from).map(|(foreach, from)| CheckedForeach {
+        from,
+        item_name: foreach.item_name.clone(),
+        index_name: foreach
+            .index_name
+            .clone()
+            .or_else(|| VarName::parse("index").ok())
+            .unwrap_or_else(|| foreach.item_name.clone()),
+        concurrency: foreach.concurrency,
+    });
+    CheckedStep {
+        id: step.id.clone(),
+        args: compiled.args.unwrap_or_else(|| Template::Literal(Value::Object(Map::new()))),
+        preview: compiled.preview,
+        foreach,
+        after: resolved.after,
+        keep_output: resolved.keep_output,
+        capture_as: step.capture_as.clone(),
+        on_error: step.on_error.or_else(|| defaults?.on_error).unwrap_or(OnError::Stop),
+        retry: step.retry.or_else(|| defaults?.retry).unwrap_or(DEFAULT_RETRY),
+        timeout_ms: timeout.min(limits.max_call_timeout_ms),
+        tags: step.tags.clone(),
+        decl: resolved.decl,
+    }
+}
+
+/// The lenient reader accepted what the strict one does not. The strict one has the last word.
+fn unreadable(why: &str) -> Finding {
+    Finding::error(FindingCode::BadValue, "", format!("the plan cannot be read: {why}"))
+        .hint("compare the plan with the published schema of plans")
+}

@@ -1,0 +1,263 @@
+//! Reads the fields of an object leniently: every problem is a finding, and reading goes on.
+//!
+//! A field under a wrong but recognisable name is read as if it had the right one, so that the finding about
+//! the name does not hide the findings about the value.
+
+use std::collections::HashMap;
+
+use envelope::nearest;
+use serde_json::{Map, Value};
+
+use super::pointer;
+use crate::{Finding, FindingCode};
+
+/// A value and where it stands in the plan.
+#[derive(Debug, Clone)]
+pub(super) struct At<T> {
+    pub(super) pointer: String,
+    pub(super) value: T,
+}
+
+/// A field of the plan format, and what models call it instead.
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) synonyms: &'static [&'static str],
+}
+
+/// Collects findings about one step, or about the plan itself.
+pub(super) struct Notes<'a> {
+    pub(super) findings: &'a mut Vec<Finding>,
+    pub(super) step: Option<&'a str>,
+}
+
+impl Notes<'_> {
+    pub(super) fn push(&mut self, finding: Finding) {
+        self.findings.push(finding.in_step(self.step));
+    }
+}
+
+/// The fields of one object, under their right names.
+pub(super) struct Fields<'a> {
+    pointer: String,
+    found: HashMap<&'static str, At<&'a Value>>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn read(
+        map: &'a Map<String, Value>,
+        pointer: &str,
+        known: &'static [Known],
+        notes: &mut Notes<'_>,
+    ) -> Fields<'a> {
+        let mut found = HashMap::new();
+        for (key, value) in map {
+            let at = At { pointer: pointer::join(pointer, key), value };
+            if let Some(field) = known.iter().find(|field| field.name == key) {
+                found.insert(field.name, at);
+                continue;
+            }
+            let meant = meant(key, known);
+            let free = meant.filter(|name| !map.contains_key(*name) && !found.contains_key(name));
+            notes.push(unknown_field(key, &at.pointer, meant, free.is_some(), known));
+            if let Some(name) = free {
+                found.insert(name, at);
+            }
+        }
+        Fields { pointer: pointer.to_owned(), found }
+    }
+
+    pub(super) fn get(&self, name: &'static str) -> Option<&At<&'a Value>> {
+        self.found.get(name)
+    }
+
+    /// An optional field: absent and `null` mean the same.
+    fn given(&self, name: &'static str) -> Option<&At<&'a Value>> {
+        self.get(name).filter(|at| !at.value.is_null())
+    }
+
+    /// Reports the field as missing if it is not there.
+    pub(super) fn require(&self, name: &'static str, hint: &str, notes: &mut Notes<'_>) {
+        if !self.found.contains_key(name) {
+            let finding = Finding::error(
+                FindingCode::MissingField,
+                self.pointer.clone(),
+                format!("the field `{name}` is missing"),
+            );
+            notes.push(finding.hint(hint));
+        }
+    }
+
+    pub(super) fn text(&self, name: &'static str, notes: &mut Notes<'_>) -> Option<At<&'a str>> {
+        let at = self.get(name)?;
+        match at.value.as_str() {
+            Some(value) => Some(At { pointer: at.pointer.clone(), value }),
+            None => {
+                notes.push(wrong_type(at, name, "a string", "write it as text in double quotes"));
+                None
+            }
+        }
+    }
+
+    pub(super) fn optional_text(&self, name: &'static str, notes: &mut Notes<'_>) -> Option<At<&'a str>> {
+        self.given(name)?;
+        self.text(name, notes)
+    }
+
+    pub(super) fn object(
+        &self,
+        name: &'static str,
+        hint: &str,
+        notes: &mut Notes<'_>,
+    ) -> Option<At<&'a Map<String, Value>>> {
+        let at = self.get(name)?;
+        match at.value.as_object() {
+            Some(value) => Some(At { pointer: at.pointer.clone(), value }),
+            None => {
+                notes.push(wrong_type(at, name, "an object", hint));
+                None
+            }
+        }
+    }
+
+    pub(super) fn optional_object(
+        &self,
+        name: &'static str,
+        hint: &str,
+        notes: &mut Notes<'_>,
+    ) -> Option<At<&'a Map<String, Value>>> {
+        self.given(name)?;
+        self.object(name, hint, notes)
+    }
+
+    /// The elements of a list, each with its place.
+    pub(super) fn list(
+        &self,
+        name: &'static str,
+        hint: &str,
+        notes: &mut Notes<'_>,
+    ) -> Option<Vec<At<&'a Value>>> {
+        let at = self.get(name)?;
+        let Some(items) = at.value.as_array() else {
+            notes.push(wrong_type(at, name, "a list", hint));
+            return None;
+        };
+        let place = |index: usize| pointer::join(&at.pointer, &index.to_string());
+        Some(items.iter().enumerate().map(|(index, value)| At { pointer: place(index), value }).collect())
+    }
+
+    /// The elements of a list of strings; the others are findings.
+    pub(super) fn texts(&self, name: &'static str, notes: &mut Notes<'_>) -> Vec<At<&'a str>> {
+        let hint = format!("write `\"{name}\": [\"…\"]`, or leave it out");
+        let mut texts = Vec::new();
+        for at in self.list(name, &hint, notes).unwrap_or_default() {
+            match at.value.as_str() {
+                Some(value) => texts.push(At { pointer: at.pointer, value }),
+                None => {
+                    notes.push(wrong_type(
+                        &at,
+                        name,
+                        "a string",
+                        "write each entry as text in double quotes",
+                    ));
+                }
+            }
+        }
+        texts
+    }
+
+    /// A whole number within bounds, both included.
+    pub(super) fn whole(
+        &self,
+        name: &'static str,
+        (min, max): (u64, u64),
+        notes: &mut Notes<'_>,
+    ) -> Option<At<u64>> {
+        let at = self.given(name)?;
+        let range = format!("write a whole number from {min} to {max}");
+        let Some(value) = at.value.as_u64() else {
+            if at.value.is_i64() {
+                let message = format!("`{name}` is {}, which is below {min}", at.value);
+                notes.push(Finding::error(FindingCode::BadValue, at.pointer.clone(), message).hint(range));
+            } else {
+                notes.push(wrong_type(at, name, "a whole number", &range));
+            }
+            return None;
+        };
+        if value < min || value > max {
+            let side = if value < min { format!("below {min}") } else { format!("above {max}") };
+            let message = format!("`{name}` is {value}, which is {side}");
+            notes.push(Finding::error(FindingCode::BadValue, at.pointer.clone(), message).hint(range));
+            return None;
+        }
+        Some(At { pointer: at.pointer.clone(), value })
+    }
+
+    /// One of a closed list of words.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        name: &'static str,
+        allowed: &[(&'static str, T)],
+        notes: &mut Notes<'_>,
+    ) -> Option<At<T>> {
+        let at = self.optional_text(name, notes)?;
+        if let Some((_, value)) = allowed.iter().find(|(word, _)| *word == at.value) {
+            return Some(At { pointer: at.pointer, value: *value });
+        }
+        let words = || allowed.iter().map(|(word, _)| *word);
+        let list = words().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let spelled = at.value.replace(['_', ' '], "-");
+        let hint = match nearest(&spelled, words()) {
+            Some(word) => format!("did you mean `{word}`? Allowed are {list}"),
+            None => format!("allowed are {list}"),
+        };
+        let message = format!("`{}` is not a value of `{name}`", at.value);
+        notes.push(Finding::error(FindingCode::BadValue, at.pointer, message).hint(hint));
+        None
+    }
+}
+
+/// The field that a wrong name most likely stands for.
+fn meant(key: &str, known: &'static [Known]) -> Option<&'static str> {
+    let same = |word: &&str| word.eq_ignore_ascii_case(key);
+    known
+        .iter()
+        .find(|field| same(&field.name) || field.synonyms.iter().any(|word| same(&word)))
+        .map(|field| field.name)
+        .or_else(|| nearest(key, known.iter().map(|field| field.name)))
+}
+
+fn unknown_field(
+    key: &str,
+    pointer: &str,
+    meant: Option<&str>,
+    rename: bool,
+    known: &'static [Known],
+) -> Finding {
+    let hint = match meant {
+        Some(name) if rename => format!("rename it to `{name}`"),
+        Some(name) => format!("remove it; `{name}` is already there"),
+        None => {
+            let names = known.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
+            format!("remove it; the known fields are {names}")
+        }
+    };
+    Finding::error(FindingCode::UnknownField, pointer, format!("`{key}` is not a field of the plan format"))
+        .hint(hint)
+}
+
+pub(super) fn wrong_type(at: &At<&Value>, name: &str, wanted: &str, hint: &str) -> Finding {
+    let message = format!("`{name}` must be {wanted}, but this is {}", describe(at.value));
+    Finding::error(FindingCode::WrongType, at.pointer.clone(), message).hint(hint)
+}
+
+/// What kind of value it is, in words.
+pub(super) fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,204 @@
+//! Strict JSON: what a lenient reader would silently change is a finding.
+//!
+//! A doubled key, or a number with more digits than can be kept, means two readers of the same plan see two
+//! plans; the one that was confirmed and the one that runs must be the same.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::pointer;
+use crate::{Finding, FindingCode};
+
+/// Reads one JSON value. `None` when the text is not JSON at all; every problem is among the findings.
+pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Option<Value> {
+    let text = unwrap(text, findings);
+    let mut state = State { pointer: String::new(), findings };
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = Node { state: &mut state }.deserialize(&mut reader);
+    match read.and_then(|value| reader.end().map(|()| value)) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            findings.push(not_json(text, &error));
+            None
+        }
+    }
+}
+
+/// Takes off what models put around JSON, so that the plan inside is checked all the same.
+fn unwrap<'a>(text: &'a str, findings: &mut Vec<Finding>) -> &'a str {
+    let mut inner = text;
+    if let Some(rest) = inner.strip_prefix('\u{feff}') {
+        findings.push(
+            Finding::error(FindingCode::NotJson, "", "the text starts with a byte order mark")
+                .hint("save the plan as UTF-8 without a byte order mark"),
+        );
+        inner = rest;
+    }
+    if let Some(rest) = inner.trim_start().strip_prefix("```") {
+        findings.push(
+            Finding::error(FindingCode::NotJson, "", "the plan is inside a code fence")
+                .hint("remove the code fence: send the JSON object alone, from `{` to `}`"),
+        );
+        let body = rest.split_once('\n').map_or("", |(_language, body)| body);
+        inner = body.rsplit_once("```").map_or(body, |(body, _after)| body);
+    }
+    inner
+}
+
+fn not_json(text: &str, error: &serde_json::Error) -> Finding {
+    let (line, column) = (error.line(), error.column());
+    let reason = error.to_string();
+    let reason = reason.split(" at line ").next().unwrap_or_default();
+    Finding::error(
+        FindingCode::NotJson,
+        "",
+        format!("the text is not JSON: {reason} at line {line} column {column}"),
+    )
+    .hint(hint(text, error))
+}
+
+/// Looks at the place where reading stopped for the usual slips.
+fn hint(text: &str, error: &serde_json::Error) -> String {
+    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let at = error.column().saturating_sub(1);
+    let rest = line.get(at..).unwrap_or_default();
+    let word: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let reason = error.to_string();
+    if text.trim().is_empty() {
+        "send a plan: one JSON object with `version`, `goal`, `riskLevel` and `steps`".to_owned()
+    } else if error.is_eof() {
+        "the plan ends too early; send it whole, with every bracket and quote closed".to_owned()
+    } else if reason.starts_with("recursion limit") {
+        "nest objects and lists less deeply: 127 levels at most".to_owned()
+    } else if reason.starts_with("number out of range") {
+        "write the number as text in double quotes, or as one that fits 64 bits".to_owned()
+    } else if reason.starts_with("control character") {
+        "write a line break inside a string as `\\n` and a tab as `\\t`".to_owned()
+    } else if reason.starts_with("trailing comma") {
+        "remove the comma before the closing bracket".to_owned()
+    } else if reason.starts_with("trailing characters") {
+        "send one JSON object and nothing after it".to_owned()
+    } else if reason.starts_with("invalid escape") {
+        "write a backslash inside a string as `\\\\`".to_owned()
+    } else if rest.starts_with('\'') {
+        "write keys and strings in double quotes".to_owned()
+    } else if rest.starts_with('/') || rest.starts_with('#') {
+        "remove the comment: JSON has none".to_owned()
+    } else if matches!(word.as_str(), "True" | "False" | "None" | "undefined" | "NaN") {
+        format!("`{word}` is not JSON; write `true`, `false` or `null`")
+    } else if text.trim_start().starts_with(['{', '[']) {
+        "look at what stands just before that place: a missing comma, quote or bracket".to_owned()
+    } else {
+        "send the JSON object alone: the first character must be `{`, with no words before it".to_owned()
+    }
+}
+
+struct State<'f> {
+    pointer: String,
+    findings: &'f mut Vec<Finding>,
+}
+
+impl State<'_> {
+    fn below<T>(&mut self, token: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.pointer.len();
+        pointer::push(&mut self.pointer, token);
+        let out = read(self);
+        self.pointer.truncate(length);
+        out
+    }
+}
+
+struct Node<'s, 'f> {
+    state: &'s mut State<'f>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+/// From here on an integer no longer fits 64 bits, and the reader turns it into a float.
+const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
+
+impl<'de> Visitor<'de> for Node<'_, '_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.abs() >= BEYOND_64_BITS {
+            self.state.findings.push(
+                Finding::error(
+                    FindingCode::NumberNotExact,
+                    self.state.pointer.clone(),
+                    "the number does not fit 64 bits, so its last digits would be lost",
+                )
+                .hint("write it as text in double quotes, or use a smaller number"),
+            );
+        }
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) =
+            self.state.below(&list.len().to_string(), |state| items.next_element_seed(Node { state }))?
+        {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = self.state.below(&key, |state| {
+                if map.contains_key(&key) {
+                    state.findings.push(
+                        Finding::error(
+                            FindingCode::DuplicateKey,
+                            state.pointer.clone(),
+                            format!("the key `{key}` stands twice in the same object"),
+                        )
+                        .hint("keep one of the two and remove the other"),
+                    );
+                }
+                entries.next_value_seed(Node { state })
+            })?;
+            // The first one counts, so that later findings speak of one and the same plan.
+            map.entry(key).or_insert(value);
+        }
+        Ok(Value::Object(map))
+    }
+}

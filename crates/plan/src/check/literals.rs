@@ -1,0 +1,66 @@
+//! Arguments that are already known, checked against the tool's input schema before anything runs.
+
+use std::collections::HashMap;
+
+use envelope::{Catalog, SchemaProblem};
+use serde_json::Value;
+
+use super::place::Place;
+use super::pointer::is_within;
+use crate::{Finding, FindingCode, Template};
+
+/// Reports what the schema says about the parts that no reference will replace.
+pub(super) fn check(
+    place: &Place<'_, '_>,
+    tool: &str,
+    template: &Template,
+    raw: &Value,
+    catalog: &dyn Catalog,
+    findings: &mut Vec<Finding>,
+) {
+    let mut open = Vec::new();
+    template.references(&mut |at, _, _| {
+        if open.last().map(String::as_str) != Some(at) {
+            open.push(at.to_owned());
+        }
+    });
+    let args = as_written(template, raw);
+    for problem in catalog.check_input(tool, &args) {
+        if open.iter().any(|at| vanishes(&problem, at)) {
+            continue;
+        }
+        let mut finding = Finding::error(
+            FindingCode::Schema,
+            format!("{}{}", place.pointer, problem.pointer),
+            problem.message,
+        );
+        finding.hint = problem.hint.or_else(|| Some(format!("see the arguments of `{tool}`")));
+        findings.push(finding.in_step(place.label));
+    }
+}
+
+/// Whether a problem is about a reference, and so may be gone once that has its value.
+fn vanishes(problem: &SchemaProblem, reference: &str) -> bool {
+    is_within(&problem.pointer, reference) || (problem.from_choice && is_within(reference, &problem.pointer))
+}
+
+/// The arguments with escapes undone and references as they stand.
+fn as_written(template: &Template, raw: &Value) -> Value {
+    match (template, raw) {
+        (Template::Literal(value), _) => value.clone(),
+        (Template::List(parts), Value::Array(items)) => {
+            Value::Array(parts.iter().zip(items).map(|(part, item)| as_written(part, item)).collect())
+        }
+        (Template::Object(parts), Value::Object(map)) => {
+            let parts: HashMap<&str, &Template> =
+                parts.iter().map(|(key, part)| (key.as_str(), part)).collect();
+            let written = |(key, value): (&String, &Value)| {
+                let value =
+                    parts.get(key.as_str()).map_or_else(|| value.clone(), |part| as_written(part, value));
+                (key.clone(), value)
+            };
+            Value::Object(map.iter().map(written).collect())
+        }
+        (Template::Whole(_) | Template::Text(_) | Template::List(_) | Template::Object(_), _) => raw.clone(),
+    }
+}

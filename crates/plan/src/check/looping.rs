@@ -1,0 +1,134 @@
+//! The list a foreach runs over, and what one of its items looks like.
+
+use serde_json::Value;
+
+use super::fields::describe;
+use super::fits::words;
+use super::follow::elements;
+use super::path::fitting_fields;
+use super::place::{Place, spell};
+use super::shape::{Kind, Shape};
+use crate::{Finding, FindingCode, Position, Reference, Root, Template};
+
+/// What came out of looking at `from`.
+pub(super) struct Looped<'a> {
+    pub(super) item: Shape<'a>,
+    /// The steps that the list comes from.
+    pub(super) reads: Vec<usize>,
+}
+
+/// Checks that `from` is a list, and finds the shape of its items.
+pub(super) fn check<'a>(
+    place: &Place<'a, '_>,
+    template: &Template,
+    raw: &'a Value,
+    findings: &mut Vec<Finding>,
+) -> Looped<'a> {
+    let mut reads = Vec::new();
+    let mut shape = Shape::Unknown;
+    template.references(&mut |at, reference, position| {
+        let source = place.source(reference, &format!("{}{at}", place.pointer), position, findings);
+        reads.extend(source.reads);
+        shape = source.shape;
+    });
+    let item = match template {
+        Template::Whole(reference) => match list_items(&shape, reference, place) {
+            Ok((item, doubt)) => {
+                findings.extend(doubt.map(|doubt| doubt.in_step(place.label)));
+                item
+            }
+            Err(finding) => {
+                findings.push(finding.in_step(place.label));
+                Shape::Unknown
+            }
+        },
+        Template::Literal(Value::Array(_)) => {
+            Shape::Exactly(raw).cases().and_then(|cases| elements(cases.first()?)).unwrap_or(Shape::Unknown)
+        }
+        Template::List(_) => Shape::Unknown,
+        Template::Text(_) | Template::Literal(_) | Template::Object(_) => {
+            findings.extend(not_a_list(template, raw, place).map(|finding| finding.in_step(place.label)));
+            Shape::Unknown
+        }
+    };
+    Looped { item, reads }
+}
+
+fn list_items<'a>(
+    shape: &Shape<'a>,
+    reference: &Reference,
+    place: &Place<'a, '_>,
+) -> Result<(Shape<'a>, Option<Finding>), Finding> {
+    let Some(cases) = shape.cases() else {
+        return Ok((Shape::Unknown, None));
+    };
+    let mut items: Vec<Shape<'a>> = cases.iter().filter_map(elements).collect();
+    let spelled = spell(reference, Position::Whole);
+    if items.is_empty() {
+        let message = format!("a foreach runs over a list, but `{spelled}` is {}", words(shape));
+        let fields = fitting_fields(reference, shape, is_list);
+        let hint = match fields.as_slice() {
+            [] => "refer to a field that is a list, or write the list itself: `[\"a\", \"b\"]`".to_owned(),
+            fields => {
+                let fields = fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(" or ");
+                format!("did you mean {fields}?")
+            }
+        };
+        return Err(Finding::error(FindingCode::TypeMismatch, place.pointer.clone(), message).hint(hint));
+    }
+    let doubt = (items.len() < cases.len()).then(|| {
+        let message = format!("`{spelled}` may not be a list: it is {}", words(shape));
+        Finding::warning(FindingCode::MaybeMismatch, place.pointer.clone(), message)
+            .hint("the step fails if it is none; refer to a field that is always a list")
+    });
+    let item = if items.len() == 1 { items.remove(0) } else { Shape::OneOf(items) };
+    Ok((item, doubt))
+}
+
+fn is_list(shape: &Shape<'_>) -> bool {
+    shape.cases().is_some_and(|cases| !cases.is_empty() && cases.iter().all(|case| case.kind == Kind::Array))
+}
+
+/// The finding about a `from` that is neither a list nor a reference.
+fn not_a_list(template: &Template, raw: &Value, place: &Place<'_, '_>) -> Option<Finding> {
+    let finding = |message: String| Finding::error(FindingCode::WrongType, place.pointer.clone(), message);
+    if let Template::Text(_) = template {
+        let mut first = None;
+        template.references(&mut |_, reference, _| {
+            first.get_or_insert_with(|| spell(reference, Position::Whole));
+        });
+        return Some(
+            finding("`from` is a text, because braces always give text".to_owned())
+                .hint(format!("write `{}` to get the list itself", first.unwrap_or_default())),
+        );
+    }
+    let Some(text) = raw.as_str() else {
+        return Some(
+            finding(format!("`from` must be a list or a reference to one, but this is {}", describe(raw)))
+                .hint("write a reference such as `$steps.<id>.items`, or the list itself: `[\"a\", \"b\"]`"),
+        );
+    };
+    let word: &str = text.trim_matches(|c: char| matches!(c, '$' | '{' | '}') || c.is_whitespace());
+    let step = place.world.steps.get_key_value(word).map(|(id, _)| *id);
+    let step = step.or_else(|| place.world.nearest_step(word));
+    let hint = match step {
+        Some(id) => match list_of_step(id, place) {
+            Some(reference) => format!("to run over the output of `{id}`, write `{reference}`"),
+            None => format!("to run over a list in the output of `{id}`, write `$steps.{id}.<field>`"),
+        },
+        None => {
+            "write a reference such as `$steps.<id>.items`, or the list itself: `[\"a\", \"b\"]`".to_owned()
+        }
+    };
+    Some(
+        finding(format!("`from` must be a list or a reference to one, but `{text}` is plain text"))
+            .hint(hint),
+    )
+}
+
+fn list_of_step(id: &str, place: &Place<'_, '_>) -> Option<String> {
+    let step = *place.world.steps.get(id)?;
+    let root = Root::Steps(envelope::StepId::parse(id).ok()?);
+    let reference = Reference { root, path: Vec::new() };
+    fitting_fields(&reference, &place.world.output(step), is_list).into_iter().next()
+}

@@ -1,0 +1,260 @@
+//! What can be said about a step without looking at its references: its id, its tool, its names, its limits.
+
+use std::collections::{HashMap, HashSet};
+
+use envelope::{Catalog, OnError, nearest};
+
+use super::CheckLimits;
+use super::draft::{Draft, DraftDefaults, DraftStep};
+use super::fields::Notes;
+use super::place::listed;
+use super::world::{Variable, World, same_letters};
+use crate::{Finding, FindingCode};
+
+/// Checks every step by itself. Returns, for each, the steps its `dependsOn` names.
+pub(super) fn check(
+    draft: &Draft<'_>,
+    world: &World<'_>,
+    catalog: &dyn Catalog,
+    limits: &CheckLimits,
+    findings: &mut Vec<Finding>,
+) -> Vec<Vec<usize>> {
+    let mut captures = HashMap::new();
+    let mut edges = Vec::with_capacity(draft.steps.len());
+    for (index, step) in draft.steps.iter().enumerate() {
+        let mut notes = Notes { findings, step: step.label };
+        unique_id(index, step, draft, world, &mut notes);
+        tool(step, catalog, &mut notes);
+        capture(step, world, &mut captures, &mut notes);
+        loop_names(step, &mut notes);
+        retry(step, draft, &mut notes);
+        over_limit(&step.on_failure, limits, &mut notes);
+        edges.push(depends_on(index, step, world, &mut notes));
+    }
+    let mut notes = Notes { findings, step: None };
+    over_limit(&draft.defaults, limits, &mut notes);
+    unused_default_retry(draft, &mut notes);
+    edges
+}
+
+fn unique_id(
+    index: usize,
+    step: &DraftStep<'_>,
+    draft: &Draft<'_>,
+    world: &World<'_>,
+    notes: &mut Notes<'_>,
+) {
+    let Some((label, first)) = step.label.and_then(|label| Some((label, *world.steps.get(label)?))) else {
+        return;
+    };
+    if first != index {
+        let other = draft.steps.get(first).map(|step| step.pointer.as_str()).unwrap_or_default();
+        notes.push(
+            Finding::error(
+                FindingCode::DuplicateId,
+                format!("{}/id", step.pointer),
+                format!("the id `{label}` is already taken by the step at {other}"),
+            )
+            .hint(format!("give this step an id of its own, such as `{label}-{}`", index + 1)),
+        );
+    }
+}
+
+fn tool(step: &DraftStep<'_>, catalog: &dyn Catalog, notes: &mut Notes<'_>) {
+    let Some(at) = &step.tool else {
+        return;
+    };
+    if let Some(reason) = catalog.blocked(at.value) {
+        notes.push(
+            Finding::error(
+                FindingCode::BlockedTool,
+                at.pointer.clone(),
+                format!("`{}` cannot be used in this run: {reason}", at.value),
+            )
+            .hint("use another tool, or leave the step out"),
+        );
+    } else if catalog.tool(at.value).is_none() {
+        let near = same_letters(at.value, catalog).or_else(|| nearest(at.value, catalog.names()));
+        let hint = match near {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => listed("the tools are", catalog.names().into_iter(), "there are no tools in this run"),
+        };
+        notes.push(
+            Finding::error(
+                FindingCode::UnknownTool,
+                at.pointer.clone(),
+                format!("no tool is named `{}`", at.value),
+            )
+            .hint(hint),
+        );
+    }
+}
+
+fn capture<'a>(
+    step: &'a DraftStep<'_>,
+    world: &World<'_>,
+    taken: &mut HashMap<&'a str, &'a DraftStep<'a>>,
+    notes: &mut Notes<'_>,
+) {
+    let Some(at) = &step.capture_as else {
+        return;
+    };
+    let name = at.value.as_str();
+    let by = if let Some(Variable::Given(_)) = world.vars.get(name) {
+        Some("`vars`".to_owned())
+    } else {
+        taken.get(name).map(|other| match other.label {
+            Some(label) => format!("`captureAs` of the step `{label}`"),
+            None => format!("`captureAs` of the step at {}", other.pointer),
+        })
+    };
+    match by {
+        Some(by) => notes.push(
+            Finding::error(
+                FindingCode::DuplicateCapture,
+                at.pointer.clone(),
+                format!("the variable `{name}` is already set by {by}"),
+            )
+            .hint(format!("choose another name, such as `{}`", fresh(name, step))),
+        ),
+        None => {
+            taken.insert(name, step);
+        }
+    }
+}
+
+fn fresh(name: &str, step: &DraftStep<'_>) -> String {
+    match step.label {
+        Some(label) if label != name => format!("{label}-{name}"),
+        Some(_) | None => format!("{name}-2"),
+    }
+}
+
+/// The words with a meaning of their own in every template.
+const RESERVED: [&str; 2] = ["steps", "vars"];
+
+fn loop_names(step: &DraftStep<'_>, notes: &mut Notes<'_>) {
+    let Some(foreach) = &step.foreach else {
+        return;
+    };
+    for (at, instead) in [(&foreach.item_name, "item"), (&foreach.index_name, "index")] {
+        let Some(at) = at.as_ref().filter(|at| RESERVED.contains(&at.value.as_str())) else {
+            continue;
+        };
+        notes.push(
+            Finding::error(
+                FindingCode::ShadowedName,
+                at.pointer.clone(),
+                format!("`{}` already means something in every template", at.value),
+            )
+            .hint(format!("choose another name, such as `{instead}`")),
+        );
+    }
+    let item = foreach.item_name.as_ref().map(|at| at.value.as_str());
+    let index = foreach.index_name.as_ref().map_or("index", |at| at.value.as_str());
+    if item == Some(index) {
+        let at = foreach.index_name.as_ref().or(foreach.item_name.as_ref());
+        let hint = if foreach.index_name.is_some() {
+            "leave `indexName` out, or give it another name"
+        } else {
+            "the position is called `index` unless `indexName` says otherwise; call the item `item`"
+        };
+        notes.push(
+            Finding::error(
+                FindingCode::ShadowedName,
+                at.map_or_else(|| foreach.pointer.clone(), |at| at.pointer.clone()),
+                format!("item and position of the foreach are both called `{index}`"),
+            )
+            .hint(hint),
+        );
+    }
+}
+
+fn retry(step: &DraftStep<'_>, draft: &Draft<'_>, notes: &mut Notes<'_>) {
+    let Some(at) = &step.on_failure.retry else {
+        return;
+    };
+    let effective = step.on_failure.on_error.as_ref().or(draft.defaults.on_error.as_ref());
+    if effective.map(|at| at.value) != Some(OnError::Retry) {
+        notes.push(
+            Finding::warning(
+                FindingCode::RetryWithoutOnerror,
+                at.pointer.clone(),
+                "`retry` has no effect without `onError`",
+            )
+            .hint("add `\"onError\": \"retry\"`, or remove `retry`"),
+        );
+    }
+}
+
+fn unused_default_retry(draft: &Draft<'_>, notes: &mut Notes<'_>) {
+    let retries = |on_failure: &DraftDefaults| {
+        on_failure.on_error.as_ref().is_some_and(|at| at.value == OnError::Retry)
+    };
+    let used = retries(&draft.defaults) || draft.steps.iter().any(|step| retries(&step.on_failure));
+    if let (Some(at), false) = (&draft.defaults.retry, used) {
+        notes.push(
+            Finding::warning(
+                FindingCode::RetryWithoutOnerror,
+                at.pointer.clone(),
+                "`defaults.retry` has no effect: no step has `\"onError\": \"retry\"`",
+            )
+            .hint("add `\"onError\": \"retry\"` to `defaults` or to a step, or remove `retry`"),
+        );
+    }
+}
+
+fn over_limit(on_failure: &DraftDefaults, limits: &CheckLimits, notes: &mut Notes<'_>) {
+    let mut lowered = |pointer: &str, name: &str, value: u64, limit: u64| {
+        if value > limit {
+            notes.push(
+                Finding::warning(
+                    FindingCode::OverLimit,
+                    pointer,
+                    format!("`{name}` is {value}, but the settings allow {limit}, which is what counts"),
+                )
+                .hint(format!("write {limit} or less")),
+            );
+        }
+    };
+    if let Some(at) = &on_failure.retry {
+        let pointer = format!("{}/maxAttempts", at.pointer);
+        lowered(&pointer, "maxAttempts", at.value.max_attempts.into(), limits.max_attempts.into());
+    }
+    if let Some(at) = &on_failure.timeout_ms {
+        lowered(&at.pointer, "timeoutMs", at.value, limits.max_call_timeout_ms);
+    }
+}
+
+fn depends_on(index: usize, step: &DraftStep<'_>, world: &World<'_>, notes: &mut Notes<'_>) -> Vec<usize> {
+    let mut before = Vec::new();
+    let mut seen = HashSet::new();
+    for at in &step.depends_on {
+        let problem = |code, message: String| Finding::error(code, at.pointer.clone(), message);
+        if !seen.insert(at.value) {
+            let message = format!("`{}` stands twice in `dependsOn`", at.value);
+            let finding = Finding::warning(FindingCode::DuplicateDependency, at.pointer.clone(), message);
+            notes.push(finding.hint("remove one of the two"));
+            continue;
+        }
+        match world.steps.get(at.value) {
+            Some(other) if *other == index => notes.push(
+                problem(FindingCode::SelfReference, "a step cannot wait for itself".to_owned())
+                    .hint(format!("remove `{}` from its own `dependsOn`", at.value)),
+            ),
+            Some(other) => before.push(*other),
+            None => {
+                let bare = at.value.trim_start_matches('$').trim_start_matches("steps.");
+                let bare = bare.split(['.', '[']).next().unwrap_or_default();
+                let near = world.steps.get_key_value(bare).map(|(id, _)| *id);
+                let hint = match near.or_else(|| world.nearest_step(bare)) {
+                    Some(id) => format!("did you mean `{id}`? `dependsOn` takes ids, not references"),
+                    None => listed("the steps are", world.steps.keys().copied(), "remove the entry"),
+                };
+                let message = format!("`dependsOn` names `{}`, which is not a step", at.value);
+                notes.push(problem(FindingCode::UnknownStep, message).hint(hint));
+            }
+        }
+    }
+    before
+}
