@@ -89,6 +89,12 @@ pub(super) fn cancelled(reason: &str, open: usize) -> Telling {
     Telling::new(EventType::RunCancelled, Level::Warn, format!("cancelled: {reason}"), payload)
 }
 
+/// A no. Recorded where it was said, since what is open may still end after it and must start nothing.
+pub(super) fn declined(reason: &str, open: usize) -> Telling {
+    let payload = json!({ "reason": reason, "openCalls": open, "declined": true });
+    Telling::new(EventType::RunCancelled, Level::Warn, format!("declined: {reason}"), payload)
+}
+
 pub(super) fn scheduled(step: &CheckedStep, calls: u64) -> Telling {
     let mut payload = Map::new();
     payload.insert("calls".to_owned(), calls.into());
@@ -154,7 +160,13 @@ pub(super) fn nothing_to_do(step: &CheckedStep) -> Telling {
 pub(super) fn cut_short(step: &CheckedStep, status: StepStatus, done: u64, total: u64) -> Telling {
     let payload = json!({ "status": status, "done": done, "total": total });
     let message = format!("cut short after {done} of {total}");
-    Telling::new(EventType::StepFinished, Level::Warn, message, payload).of(step)
+    let (kind, level) = match status {
+        StepStatus::Failed => (EventType::StepFailed, Level::Error),
+        StepStatus::Ok | StepStatus::Partial | StepStatus::Skipped | StepStatus::Cancelled => {
+            (EventType::StepFinished, Level::Warn)
+        }
+    };
+    Telling::new(kind, level, message, payload).of(step)
 }
 
 pub(super) fn finished(outcome: &RunOutcome, missing: Map<String, Value>) -> Telling {

@@ -31,7 +31,7 @@ mod store;
 mod work;
 
 #[cfg(test)]
-mod tests;
+mod scale_tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -210,6 +210,7 @@ impl Machine {
         if self.questions.is_empty() {
             return;
         }
+        self.tell(events::declined(&reason, self.open.len()));
         self.end(Ending { status: RunStatus::Declined, reason, culprit: None });
     }
 

@@ -25,7 +25,7 @@ fn a_cancel_before_the_yes_ends_the_run_at_once() {
               settled a skipped: the run was cancelled: changed my mind
               step.finished a {"status":"skipped"}
               run.finished {"status":"cancelled","steps":{"skipped":1}}
-              finish cancelled because "changed my mind": a skipped 0/0; outputs {}
+              finish cancelled because "changed my mind": a skipped (0 calls, 0 failed); outputs {}
             > yes late
         "#]],
     );
@@ -44,8 +44,9 @@ fn a_cancel_before_the_beginning_is_remembered() {
           settled a skipped: the run was cancelled: too early
           step.finished a {"status":"skipped"}
           run.finished {"status":"cancelled","steps":{"skipped":1}}
-          finish cancelled because "too early": a skipped 0/0; outputs {}
-    "#]].assert_eq(&player.into_printed());
+          finish cancelled because "too early": a skipped (0 calls, 0 failed); outputs {}
+    "#]]
+    .assert_eq(&player.into_printed());
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_cancel_cancels_what_is_open_and_starts_nothing_more() {
               settled c skipped: the run was cancelled: stop it
               step.finished c {"status":"skipped"}
               run.finished {"status":"cancelled","steps":{"ok":1,"skipped":1,"cancelled":1}}
-              finish cancelled because "stop it": a cancelled 0/2 "cancelled", b ok 1/1, c skipped 0/0; outputs {}
+              finish cancelled because "stop it": a cancelled (2 calls, 2 failed: cancelled), b ok (1 calls, 0 failed), c skipped (0 calls, 0 failed); outputs {}
             > cancel again
         "#]],
     );
@@ -112,7 +113,7 @@ fn a_cancel_while_only_a_retry_waits_ends_the_run_at_once() {
               settled b skipped: the run was cancelled: enough
               step.finished b {"status":"skipped"}
               run.finished {"status":"cancelled","steps":{"skipped":1,"cancelled":1}}
-              finish cancelled because "enough": a cancelled 1/1 "not now", b skipped 0/0; outputs {}
+              finish cancelled because "enough": a cancelled (1 calls, 0 failed: not now), b skipped (0 calls, 0 failed); outputs {}
             > fire a#2
         "#]],
     );
@@ -135,7 +136,7 @@ fn a_cancelled_call_is_not_tried_again() {
               cancel everything
             > timeout a
               run.finished {"status":"cancelled","steps":{"failed":1}}
-              finish cancelled because "enough": a failed 0/1 "too slow"; outputs {}
+              finish cancelled because "enough": a failed (1 calls, 1 failed: too slow); outputs {}
         "#]],
     );
 }
@@ -161,7 +162,7 @@ fn a_cancel_after_a_failure_decides_how_the_run_ends() {
               cancel everything
             > cancelled b
               run.finished {"status":"cancelled","steps":{"failed":1,"cancelled":1}}
-              finish cancelled because "enough": a failed 0/1 "it broke", b cancelled 0/1 "cancelled"; outputs {}
+              finish cancelled because "enough": a failed (1 calls, 1 failed: it broke), b cancelled (1 calls, 1 failed: cancelled); outputs {}
         "#]],
     );
 }
@@ -180,7 +181,7 @@ fn a_cancel_after_the_end_changes_nothing() {
               start a {}
             > ok a
               run.finished {"status":"ok","steps":{"ok":1}}
-              finish ok: a ok 1/1; outputs {}
+              finish ok: a ok (1 calls, 0 failed); outputs {}
             > cancel late
         "#]],
     );

@@ -38,7 +38,7 @@ fn skip_skips_what_depends_on_the_step_and_goes_on_with_the_rest() {
               start e {}
             > ok e
               run.finished {"status":"failed","steps":{"ok":2,"failed":1,"skipped":2}}
-              finish failed because "finished with failures": a failed 0/1 "it broke", b skipped 0/0, c skipped 0/0, d ok 1/1, e ok 1/1; outputs {}
+              finish failed because "finished with failures": a failed (1 calls, 1 failed: it broke), b skipped (0 calls, 0 failed), c skipped (0 calls, 0 failed), d ok (1 calls, 0 failed), e ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -69,7 +69,7 @@ fn stop_starts_nothing_more_and_waits_for_what_is_open() {
               settled d skipped: step `a` failed
               step.finished d {"status":"skipped"}
               run.finished {"status":"failed","steps":{"ok":1,"failed":1,"skipped":2}}
-              finish failed because "step `a` failed: it broke": a failed 0/1 "it broke", b ok 1/1, c skipped 0/0, d skipped 0/0; outputs {}
+              finish failed because "step `a` failed: it broke": a failed (1 calls, 1 failed: it broke), b ok (1 calls, 0 failed), c skipped (0 calls, 0 failed), d skipped (0 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -112,9 +112,9 @@ fn siblings_of_a_failed_item_end_on_their_own_when_ignored() {
               step.progress a {"done":3,"total":5,"failed":1}
             > fail a[3]
               step.progress a {"done":4,"total":5,"failed":2}
-              step.finished a {"status":"failed","done":4,"total":5}
+              step.failed a {"status":"failed","done":4,"total":5}
               run.finished {"status":"failed","steps":{"ok":1,"failed":1}}
-              finish failed because "step `a` failed: it broke": a failed 2/4 "it broke", b ok 1/1; outputs {}
+              finish failed because "step `a` failed: it broke": a failed (4 calls, 2 failed: it broke), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -147,9 +147,9 @@ fn siblings_of_a_failed_item_are_cancelled_when_the_policy_says_so() {
             > cancelled a[2]
               step.progress a {"done":3,"total":5,"failed":3}
             > ok b
-              step.finished a {"status":"failed","done":3,"total":5}
+              step.failed a {"status":"failed","done":3,"total":5}
               run.finished {"status":"failed","steps":{"ok":1,"failed":1}}
-              finish failed because "step `a` failed: it broke": a failed 0/3 "it broke", b ok 1/1; outputs {}
+              finish failed because "step `a` failed: it broke": a failed (3 calls, 3 failed: it broke), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -181,9 +181,9 @@ fn cancelling_dependents_is_left_to_the_scheduler_of_calls() {
             > ok a[2]
               step.progress a {"done":3,"total":5,"failed":1}
             > ok b
-              step.finished a {"status":"failed","done":3,"total":5}
+              step.failed a {"status":"failed","done":3,"total":5}
               run.finished {"status":"failed","steps":{"ok":1,"failed":1}}
-              finish failed because "step `a` failed: too slow": a failed 2/3 "too slow", b ok 1/1; outputs {}
+              finish failed because "step `a` failed: too slow": a failed (3 calls, 1 failed: too slow), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -217,7 +217,7 @@ fn a_second_loop_that_a_stop_cuts_short_is_cancelled() {
               settled c skipped: step `b` failed
               step.finished c {"status":"skipped"}
               run.finished {"status":"failed","steps":{"failed":1,"skipped":1,"cancelled":1}}
-              finish failed because "step `b` failed: it broke": a cancelled 2/2, b failed 0/1 "it broke", c skipped 0/0; outputs {}
+              finish failed because "step `b` failed: it broke": a cancelled (2 calls, 0 failed), b failed (1 calls, 1 failed: it broke), c skipped (0 calls, 0 failed); outputs {}
         "#]],
     );
 }

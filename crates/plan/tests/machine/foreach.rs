@@ -38,7 +38,7 @@ fn items_run_as_many_at_a_time_as_the_step_says_and_keep_their_order() {
             > ok a[2] {"at": 2}
               step.progress a {"done":3,"total":3,"failed":0}
               run.finished {"status":"ok","steps":{"ok":1}}
-              finish ok: a ok 3/3; outputs {"all":{"items":[{"at":0},{"at":1},{"at":2}],"count":3,"failed":0}}
+              finish ok: a ok (3 calls, 0 failed); outputs {"all":{"items":[{"at":0},{"at":1},{"at":2}],"count":3,"failed":0}}
         "#]],
     );
 }
@@ -83,7 +83,7 @@ fn a_foreach_goes_over_another_steps_output_and_others_read_its_output() {
             > ok check[1]
               step.progress check {"done":2,"total":2,"failed":0}
               run.finished {"status":"ok","steps":{"ok":4}}
-              finish ok: parse ok 1/1, make ok 2/2, link ok 1/1, check ok 2/2; outputs {}
+              finish ok: parse ok (1 calls, 0 failed), make ok (2 calls, 0 failed), link ok (1 calls, 0 failed), check ok (2 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -107,7 +107,7 @@ fn an_empty_list_is_done_at_once() {
               start b {"n":0}
             > ok b
               run.finished {"status":"ok","steps":{"ok":2}}
-              finish ok: a ok 0/0, b ok 1/1; outputs {"a":{"items":[],"count":0,"failed":0}}
+              finish ok: a ok (0 calls, 0 failed), b ok (1 calls, 0 failed); outputs {"a":{"items":[],"count":0,"failed":0}}
         "#]],
     );
 }
@@ -154,7 +154,7 @@ fn what_is_no_list_fails_the_step_and_says_what_it_was() {
               settled c error invalid_arguments: cannot fill in `/foreach/from`: `$steps.a.nothing` points at nothing: there is no `nothing`
               step.failed c {"status":"error","code":"VALIDATION_ERROR","kind":"invalid_arguments"}
               run.finished {"status":"failed","steps":{"ok":1,"failed":2}}
-              finish failed because "step `c` failed: cannot fill in `/foreach/from`: `$steps.a.nothing` points at nothing: there is no `nothing`": a ok 1/1, b failed 0/0 "`foreach.from` must be a list, but it is a string", c failed 0/0 "cannot fill in `/foreach/from`: `$steps.a.nothing` points at nothing: there is no `nothing`"; outputs {}
+              finish failed because "step `c` failed: cannot fill in `/foreach/from`: `$steps.a.nothing` points at nothing: there is no `nothing`": a ok (1 calls, 0 failed), b failed (0 calls, 1 failed: `foreach.from` must be a list, but it is a string), c failed (0 calls, 1 failed: cannot fill in `/foreach/from`: `$steps.a.nothing` points at nothing: there is no `nothing`); outputs {}
         "#]],
     );
 }
@@ -188,7 +188,7 @@ fn failed_items_are_null_under_skip_and_what_follows_runs() {
               start b {"all":[{"n":1},null,{"n":3}],"failed":1}
             > ok b
               run.finished {"status":"failed","steps":{"ok":1,"partial":1}}
-              finish failed because "finished with failures": a partial 2/3 "it broke", b ok 1/1; outputs {}
+              finish failed because "finished with failures": a partial (3 calls, 1 failed: it broke), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -210,7 +210,7 @@ fn a_foreach_of_which_every_item_failed_has_failed() {
               step.scheduled a {"calls":2}
               step.scheduled c {"calls":1}
               start a[0] {"x":1}
-              settled a error invalid_arguments: cannot fill in `/args/x`: `$x.t` points at nothing: there is no `t`
+              settled a[1] error invalid_arguments: cannot fill in `/args/x`: `$x.t` points at nothing: there is no `t`
               step.failed a {"status":"error","code":"VALIDATION_ERROR","kind":"invalid_arguments"}
               step.progress a {"done":1,"total":2,"failed":1}
               start c {}
@@ -220,7 +220,7 @@ fn a_foreach_of_which_every_item_failed_has_failed() {
               step.finished b {"status":"skipped"}
             > ok c
               run.finished {"status":"failed","steps":{"ok":1,"failed":1,"skipped":1}}
-              finish failed because "finished with failures": a failed 0/1 "cannot fill in `/args/x`: `$x.t` points at nothing: there is no `t`", b skipped 0/0, c ok 1/1; outputs {}
+              finish failed because "finished with failures": a failed (1 calls, 2 failed: cannot fill in `/args/x`: `$x.t` points at nothing: there is no `t`), b skipped (0 calls, 0 failed), c ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }

@@ -1,6 +1,11 @@
 //! The run as a state machine, from outside: inputs in, outputs compared.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 mod world;
 mod script;
@@ -11,4 +16,6 @@ mod retries;
 mod questions;
 mod cancels;
 mod strays;
+mod sketch;
+mod simulation;
 mod properties;

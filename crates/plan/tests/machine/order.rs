@@ -31,7 +31,7 @@ fn steps_run_one_after_the_other_when_each_reads_the_one_before() {
               start c {}
             > ok c
               run.finished {"status":"ok","steps":{"ok":3}}
-              finish ok: a ok 1/1, b ok 1/1, c ok 1/1; outputs {}
+              finish ok: a ok (1 calls, 0 failed), b ok (1 calls, 0 failed), c ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -70,7 +70,7 @@ fn independent_steps_start_together_in_plan_order_as_slots_allow() {
             > ok d
             > ok e
               run.finished {"status":"ok","steps":{"ok":5}}
-              finish ok: a ok 1/1, b ok 1/1, c ok 1/1, d ok 1/1, e ok 1/1; outputs {}
+              finish ok: a ok (1 calls, 0 failed), b ok (1 calls, 0 failed), c ok (1 calls, 0 failed), d ok (1 calls, 0 failed), e ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -99,7 +99,7 @@ fn a_captured_output_is_a_variable_beside_those_of_the_plan() {
               start b {"text":"two","list":[1,2]}
             > ok b
               run.finished {"status":"ok","steps":{"ok":2}}
-              finish ok: a ok 1/1, b ok 1/1; outputs {"lines":["one","two"],"said":"read one","fixed":1}
+              finish ok: a ok (1 calls, 0 failed), b ok (1 calls, 0 failed); outputs {"lines":["one","two"],"said":"read one","fixed":1}
         "#]],
     );
 }
@@ -118,7 +118,7 @@ fn an_output_without_a_value_is_left_out_and_named() {
               start a {}
             > ok a {"x": 1}
               run.finished {"status":"ok","steps":{"ok":1},"missingOutputs":{"absent":"`$steps.a.y` points at nothing: there is no `y`"}}
-              finish ok: a ok 1/1; outputs {"there":1}
+              finish ok: a ok (1 calls, 0 failed); outputs {"there":1}
         "#]],
     );
 }
@@ -147,7 +147,7 @@ fn a_field_that_is_absent_at_run_time_fails_the_step_without_a_call() {
               step.failed b {"status":"error","code":"VALIDATION_ERROR","kind":"invalid_arguments"}
             > ok c
               run.finished {"status":"failed","steps":{"ok":2,"failed":1}}
-              finish failed because "step `b` failed: cannot fill in `/args/deep/0/x`: `$steps.a.maybe` points at nothing: there is no `maybe`": a ok 1/1, b failed 0/0 "cannot fill in `/args/deep/0/x`: `$steps.a.maybe` points at nothing: there is no `maybe`", c ok 1/1; outputs {}
+              finish failed because "step `b` failed: cannot fill in `/args/deep/0/x`: `$steps.a.maybe` points at nothing: there is no `maybe`": a ok (1 calls, 0 failed), b failed (0 calls, 1 failed: cannot fill in `/args/deep/0/x`: `$steps.a.maybe` points at nothing: there is no `maybe`), c ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -166,7 +166,7 @@ fn text_needs_a_scalar_at_run_time_too() {
               settled b error invalid_arguments: cannot fill in `/args/x`: `{steps.a.list}` is a list, but text needs a string, a number or a boolean
               step.failed b {"status":"error","code":"VALIDATION_ERROR","kind":"invalid_arguments"}
               run.finished {"status":"failed","steps":{"ok":1,"failed":1}}
-              finish failed because "finished with failures": a ok 1/1, b failed 0/0 "cannot fill in `/args/x`: `{steps.a.list}` is a list, but text needs a string, a number or a boolean"; outputs {}
+              finish failed because "finished with failures": a ok (1 calls, 0 failed), b failed (0 calls, 1 failed: cannot fill in `/args/x`: `{steps.a.list}` is a list, but text needs a string, a number or a boolean); outputs {}
         "#]],
     );
 }

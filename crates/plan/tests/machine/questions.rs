@@ -35,7 +35,7 @@ fn one_yes_starts_the_plan_and_is_named_in_every_call() {
               start b {} by first
             > ok b
               run.finished {"status":"ok","steps":{"ok":2}}
-              finish ok: a ok 1/1, b ok 1/1; outputs {}
+              finish ok: a ok (1 calls, 0 failed), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -53,12 +53,13 @@ fn a_no_ends_the_run_before_it_starts() {
               run.confirmationRequested {"question":"plan"}
               ask: plan
             > no not today
+              run.cancelled {"reason":"not today","openCalls":0,"declined":true}
               settled a skipped: declined: not today
               step.finished a {"status":"skipped"}
               settled b skipped: declined: not today
               step.finished b {"status":"skipped"}
               run.finished {"status":"declined","steps":{"skipped":2}}
-              finish declined because "not today": a skipped 0/0, b skipped 0/0; outputs {}
+              finish declined because "not today": a skipped (0 calls, 0 failed), b skipped (0 calls, 0 failed); outputs {}
             > yes late
         "#]],
     );
@@ -143,20 +144,22 @@ fn a_no_to_an_expansion_ends_the_run_after_what_is_open() {
               step.scheduled a {"calls":1}
               start a {}
             > no too many
+              run.cancelled {"reason":"too many","openCalls":1,"declined":true}
             > ok a
               settled big skipped: declined: too many
               step.finished big {"status":"skipped"}
               settled b skipped: declined: too many
               step.finished b {"status":"skipped"}
               run.finished {"status":"declined","steps":{"ok":1,"skipped":2}}
-              finish declined because "too many": big skipped 0/0, a ok 1/1, b skipped 0/0; outputs {}
+              finish declined because "too many": big skipped (0 calls, 0 failed), a ok (1 calls, 0 failed), b skipped (0 calls, 0 failed); outputs {}
         "#]],
     );
 }
 
 #[test]
 fn a_failure_makes_an_open_question_void() {
-    let mut spec = run_of(json!([{ "id": "big", "foreach": { "from": [1, 2, 3], "itemName": "x" } }, { "id": "a" }]));
+    let mut spec =
+        run_of(json!([{ "id": "big", "foreach": { "from": [1, 2, 3], "itemName": "x" } }, { "id": "a" }]));
     spec.limits.max_foreach_items = 2;
     check(
         spec,
@@ -174,7 +177,7 @@ fn a_failure_makes_an_open_question_void() {
               settled big skipped: step `a` failed
               step.finished big {"status":"skipped"}
               run.finished {"status":"failed","steps":{"failed":1,"skipped":1}}
-              finish failed because "step `a` failed: it broke": big skipped 0/0, a failed 0/1 "it broke"; outputs {}
+              finish failed because "step `a` failed: it broke": big skipped (0 calls, 0 failed), a failed (1 calls, 1 failed: it broke); outputs {}
             > yes late
         "#]],
     );

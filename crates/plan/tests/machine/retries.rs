@@ -42,7 +42,7 @@ fn a_retryable_failure_is_tried_again_after_a_growing_wait() {
               start b {}
             > ok b
               run.finished {"status":"ok","steps":{"ok":2}}
-              finish ok: a ok 3/3, b ok 1/1; outputs {}
+              finish ok: a ok (3 calls, 0 failed), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -73,15 +73,16 @@ fn when_the_attempts_are_used_up_the_run_stops() {
               settled b skipped: step `a` failed
               step.finished b {"status":"skipped"}
               run.finished {"status":"failed","steps":{"failed":1,"skipped":1}}
-              finish failed because "step `a` failed: not now": a failed 1/2 "not now", b skipped 0/0; outputs {}
+              finish failed because "step `a` failed: not now": a failed (2 calls, 1 failed: not now), b skipped (0 calls, 0 failed); outputs {}
         "#]],
     );
 }
 
 #[test]
 fn the_policy_clamps_attempts_and_waits() {
-    let mut spec =
-        run_of(json!([{ "id": "a", "onError": "retry", "retry": { "maxAttempts": 10, "backoffMs": 600_000 } }]));
+    let mut spec = run_of(
+        json!([{ "id": "a", "onError": "retry", "retry": { "maxAttempts": 10, "backoffMs": 600_000 } }]),
+    );
     spec.limits.max_attempts = 2;
     spec.limits.max_backoff_ms = 5;
     check(
@@ -103,7 +104,7 @@ fn the_policy_clamps_attempts_and_waits() {
               start a#2 {}
             > flaky a#2
               run.finished {"status":"failed","steps":{"failed":1}}
-              finish failed because "step `a` failed: not now": a failed 1/2 "not now"; outputs {}
+              finish failed because "step `a` failed: not now": a failed (2 calls, 1 failed: not now); outputs {}
         "#]],
     );
 }
@@ -119,7 +120,7 @@ fn a_failure_that_a_retry_cannot_mend_is_not_tried_again() {
               start a {}
             > fail a
               run.finished {"status":"failed","steps":{"failed":1}}
-              finish failed because "step `a` failed: it broke": a failed 0/1 "it broke"; outputs {}
+              finish failed because "step `a` failed: it broke": a failed (1 calls, 1 failed: it broke); outputs {}
         "#]],
     );
 }
@@ -141,7 +142,7 @@ fn nothing_is_tried_again_unless_the_step_asks_for_it() {
             > flaky a
             > flaky b
               run.finished {"status":"failed","steps":{"failed":2}}
-              finish failed because "step `b` failed: not now": a failed 0/1 "not now", b failed 0/1 "not now"; outputs {}
+              finish failed because "step `b` failed: not now": a failed (1 calls, 1 failed: not now), b failed (1 calls, 1 failed: not now); outputs {}
         "#]],
     );
 }
@@ -189,7 +190,7 @@ fn an_item_that_waits_keeps_its_place_and_goes_before_new_ones() {
             > ok a[3]
               step.progress a {"done":4,"total":4,"failed":0}
               run.finished {"status":"ok","steps":{"ok":2}}
-              finish ok: a ok 5/5, b ok 1/1; outputs {}
+              finish ok: a ok (5 calls, 0 failed), b ok (1 calls, 0 failed); outputs {}
         "#]],
     );
 }
@@ -215,7 +216,7 @@ fn a_stop_drops_the_retries_that_wait() {
             > fail b
               step.finished a {"status":"cancelled","done":0,"total":1}
               run.finished {"status":"failed","steps":{"failed":1,"cancelled":1}}
-              finish failed because "step `b` failed: it broke": a cancelled 1/1 "not now", b failed 0/1 "it broke"; outputs {}
+              finish failed because "step `b` failed: it broke": a cancelled (1 calls, 0 failed: not now), b failed (1 calls, 1 failed: it broke); outputs {}
             > fire a#2
         "#]],
     );

@@ -102,7 +102,7 @@ impl Player {
                 let kind = result.error.as_ref().and_then(|error| error.kind);
                 let kind = kind.map(|kind| format!(" {kind}")).unwrap_or_default();
                 let why = result.user_message.as_deref().unwrap_or_default();
-                format!("settled {} {}{kind}: {why}", result.step_id, result.status)
+                format!("settled {} {}{kind}: {why}", self.name_of_unstarted(result), result.status)
             }
             Output::SetTimer { id, after_ms } => {
                 let TimerId(call) = id;
@@ -115,6 +115,17 @@ impl Player {
             }
             Output::Event(event) => event_line(event),
             Output::Finish(outcome) => outcome_line(outcome),
+        }
+    }
+
+    /// A result does not say which item it is for; its id does.
+    fn name_of_unstarted(&self, result: &ToolResult) -> String {
+        let step = &result.step_id;
+        let derived = |index| CallId::derive(&self.run, step, index, 1) == result.call_id;
+        match (0..16).map(Some).find(|index| derived(*index)) {
+            Some(index) => format!("{step}[{}]", index.unwrap()),
+            None if derived(None) => step.to_string(),
+            None => panic!("the id of {step} is not derived"),
         }
     }
 
@@ -146,8 +157,8 @@ fn outcome_line(outcome: &RunOutcome) -> String {
         .steps
         .iter()
         .map(|step| {
-            let error = step.error.as_ref().map(|error| format!(" {:?}", error.message)).unwrap_or_default();
-            format!("{} {} {}/{}{error}", step.id, step.status, step.calls - step.failed.min(step.calls), step.calls)
+            let error = step.error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
+            format!("{} {} ({} calls, {} failed{error})", step.id, step.status, step.calls, step.failed)
         })
         .collect();
     let reason = outcome.reason.as_ref().map(|reason| format!(" because {reason:?}")).unwrap_or_default();

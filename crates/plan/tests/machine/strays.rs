@@ -50,7 +50,7 @@ fn what_nothing_waits_for_changes_nothing() {
             > fail a#2
             > ok b
               run.finished {"status":"ok","steps":{"ok":2}}
-              finish ok: a ok 2/2, b ok 1/1; outputs {}
+              finish ok: a ok (2 calls, 0 failed), b ok (1 calls, 0 failed); outputs {}
             > ok b
         "#]],
     );
@@ -117,7 +117,8 @@ fn a_call_carries_everything_that_its_record_needs() {
             }
           },
           "confirmationId": "yes-1"
-        }"#]].assert_eq(&serde_json::to_string_pretty(call).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(call).unwrap());
 }
 
 #[test]

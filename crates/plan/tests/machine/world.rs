@@ -7,7 +7,8 @@ use envelope::{
     SandboxSnapshot, Step, ToolDecl, ToolName, VarName, canonical_hash,
 };
 use plan::{
-    CheckedForeach, CheckedPlan, CheckedStep, Reference, Root, RunLimits, RunSpec, Scope, SiblingPolicy, Template,
+    CheckedForeach, CheckedPlan, CheckedStep, Reference, Root, RunLimits, RunSpec, Scope, SiblingPolicy,
+    Template,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,8 @@ pub(crate) fn run_of_plan(plan: Value) -> RunSpec {
 }
 
 fn checked(mut plan: Value) -> CheckedPlan {
-    for (name, value) in [("version", json!("1.0")), ("goal", json!("test")), ("riskLevel", json!("writes"))] {
+    for (name, value) in [("version", json!("1.0")), ("goal", json!("test")), ("riskLevel", json!("writes"))]
+    {
         plan[name] = value;
     }
     for step in plan["steps"].as_array_mut().unwrap() {
@@ -55,11 +57,11 @@ fn checked(mut plan: Value) -> CheckedPlan {
     let hash = canonical_hash(&plan);
     let plan: ActionPlan = serde_json::from_value(plan).unwrap();
     let mut steps: Vec<CheckedStep> = plan.steps.iter().map(compiled).collect();
-    let outputs =
-        Template::compile(&Value::Object(plan.outputs.clone()), &Scope::default(), &mut Vec::new());
+    let outputs = Template::compile(&Value::Object(plan.outputs.clone()), &Scope::default(), &mut Vec::new());
     let mut read = reads(&outputs, &steps);
     for at in 0..steps.len() {
-        let mut after: Vec<usize> = plan.steps[at].depends_on.iter().map(|id| position(&steps, id.as_str())).collect();
+        let mut after: Vec<usize> =
+            plan.steps[at].depends_on.iter().map(|id| position(&steps, id.as_str())).collect();
         let from = steps[at].foreach.as_ref().map(|foreach| reads(&foreach.from, &steps));
         let mentioned = [Some(reads(&steps[at].args, &steps)), from].into_iter().flatten().flatten();
         for step in mentioned {
