@@ -1,1 +1,40 @@
-//! placeholder
+//! The append-only record of a run: write it, recover it, read it, verify it, replay it without tools.
+//!
+//! A run is a folder with `run.json` (what was to be done and under which policy) and three logs
+//! (`calls.jsonl`, `results.jsonl`, `events.jsonl`) whose lines are chained by hash across all three.
+//! While the run is open, `journal.wal` makes each acknowledged record survive a power cut with one sync.
+//! Absent on purpose: tools, the engine, a clock, randomness. What is replayed here cannot have an effect.
+
+mod kind;
+mod line;
+mod error;
+mod problem;
+mod header;
+mod disk;
+mod wal;
+mod commit;
+mod writer;
+mod run_log;
+mod source;
+mod scan;
+mod recover;
+mod objects;
+mod folder;
+mod find;
+mod facts;
+mod verify;
+
+#[cfg(test)]
+mod sim;
+#[cfg(test)]
+mod samples;
+
+pub use error::JournalError;
+pub use find::{FindError, RunState, RunSummary, find_run, list_runs};
+pub use folder::{Entry, Record, Records, RunFolder};
+pub use header::{RunHeader, RunKind};
+pub use kind::{ChainHead, Kind, Seq};
+pub use problem::{Problem, ProblemKind, TornTail};
+pub use recover::{Dropped, Recovery};
+pub use run_log::Journal;
+pub use verify::{Verification, verify};

@@ -1,0 +1,186 @@
+//! The few file operations a journal needs, behind a trait so that tests can fail any of them.
+//!
+//! Everything is opened relative to a folder handle, never through a link, closed on exec, and readable by
+//! its owner only: a run holds the contents of notes. No operation is retried after a failure; after a
+//! failed sync the kernel may have dropped the pages it could not write.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+
+/// The write side of a run folder.
+pub(crate) trait Disk: Send {
+    /// Makes a file that must not exist yet.
+    fn create(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
+    /// Opens a file for writing; it must exist.
+    fn open(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
+    /// Puts a new text in the place of `name`, whole or not at all, and makes that durable.
+    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()>;
+    fn remove(&mut self, name: &str) -> io::Result<()>;
+    /// Makes the names in the folder durable.
+    fn sync_names(&mut self) -> io::Result<()>;
+    /// A second handle on the same folder.
+    fn share(&self) -> io::Result<Box<dyn Disk>>;
+}
+
+/// One open file of a run folder.
+pub(crate) trait LogFile: Send {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
+    /// Makes the bytes, and the length if it changed, durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A folder by its handle.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+const OWNER_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+const OWNER_FOLDER: Mode = Mode::RWXU;
+
+impl Dir {
+    pub(crate) fn open(path: &Path) -> io::Result<Dir> {
+        Ok(Dir { fd: rustix::fs::open(path, FOLDER, Mode::empty())?, path: path.to_owned() })
+    }
+
+    /// Makes the folder, which must not exist; folders above it are made as needed.
+    pub(crate) fn create(path: &Path) -> io::Result<Dir> {
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            Some(_) | None => Path::new("."),
+        };
+        std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700)
+            .create(parent)?;
+        rustix::fs::mkdir(path, OWNER_FOLDER)?;
+        let dir = Dir::open(path)?;
+        rustix::fs::fsync(rustix::fs::open(parent, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?)?;
+        Ok(dir)
+    }
+
+    /// Opens a folder in this one and makes it first if it is not there.
+    pub(crate) fn ensure(&self, name: &str) -> io::Result<Dir> {
+        match rustix::fs::mkdirat(&self.fd, name, OWNER_FOLDER) {
+            Ok(()) => rustix::fs::fsync(&self.fd)?,
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.sub(name)
+    }
+
+    pub(crate) fn sub(&self, name: &str) -> io::Result<Dir> {
+        Ok(Dir { fd: rustix::fs::openat(&self.fd, name, FOLDER, Mode::empty())?, path: self.path.join(name) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file for reading; `None` when it is not there.
+    pub(crate) fn read(&self, name: &str) -> io::Result<Option<File>> {
+        // Without NONBLOCK a named pipe in the folder would hang the reader.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | PLAIN;
+        match rustix::fs::openat(&self.fd, name, flags, Mode::empty()) {
+            Ok(fd) => Ok(Some(File::from(fd))),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) fn read_all(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let Some(mut file) = self.read(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Takes the folder for one writer; false when another has it. Released when every copy of the handle
+    /// is closed, so also when the process dies.
+    pub(crate) fn lock(&self) -> io::Result<bool> {
+        match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) fn unlock(&self) -> io::Result<()> {
+        Ok(rustix::fs::flock(&self.fd, FlockOperation::Unlock)?)
+    }
+
+    /// A second handle that shares the lock.
+    pub(crate) fn duplicate(&self) -> io::Result<Dir> {
+        Ok(Dir { fd: self.fd.try_clone()?, path: self.path.clone() })
+    }
+
+    fn open_for_writing(&self, name: &str, how: OFlags) -> io::Result<File> {
+        let fd = rustix::fs::openat(&self.fd, name, OFlags::RDWR | PLAIN | how, OWNER_FILE)?;
+        Ok(File::from(fd))
+    }
+
+    fn write_and_rename(&self, temporary: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+        // A crash may have left the temporary file; nobody else writes here while we hold the lock.
+        match rustix::fs::unlinkat(&self.fd, temporary, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut file = self.open_for_writing(temporary, OFlags::CREATE | OFlags::EXCL)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        rustix::fs::renameat(&self.fd, temporary, &self.fd, name)?;
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+
+    /// Like [`Disk::replace`], for writers that hold no lock: `unique` keeps their temporary files apart.
+    pub(crate) fn put(&self, name: &str, unique: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write_and_rename(&format!("{name}.{unique}.tmp"), name, bytes)
+    }
+}
+
+impl Disk for Dir {
+    fn create(&mut self, name: &str) -> io::Result<Box<dyn LogFile>> {
+        Ok(Box::new(self.open_for_writing(name, OFlags::CREATE | OFlags::EXCL)?))
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<Box<dyn LogFile>> {
+        Ok(Box::new(self.open_for_writing(name, OFlags::empty())?))
+    }
+
+    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write_and_rename(&format!("{name}.tmp"), name, bytes)
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
+    }
+
+    fn sync_names(&mut self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+
+    fn share(&self) -> io::Result<Box<dyn Disk>> {
+        Ok(Box::new(self.duplicate()?))
+    }
+}
+
+impl LogFile for File {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_all_at(bytes, offset)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

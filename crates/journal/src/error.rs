@@ -1,0 +1,41 @@
+//! Why a journal cannot go on.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use envelope::Hash;
+
+use crate::problem::Problem;
+
+/// Every way the record of a run can fail.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("cannot {doing} `{}`: {source}", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    /// After a failed write or sync nobody knows what is on the disk, so nothing more is written.
+    #[error("the journal stopped after a failed write: {why}")]
+    Stopped { why: Arc<str> },
+    #[error("the journal is closed")]
+    Closed,
+    #[error("`{}` exists already; each run needs a folder of its own", path.display())]
+    Exists { path: PathBuf },
+    #[error("`{}` is in use by another process; wait until that run ends", path.display())]
+    Locked { path: PathBuf },
+    #[error("`{}` is not a run: it has no run.json", path.display())]
+    NotARun { path: PathBuf },
+    #[error("`{}` cannot be read: {why}", path.display())]
+    BadHeader { path: PathBuf, why: String },
+    #[error("the record of this run is damaged: {0}")]
+    Damaged(Box<Problem>),
+    #[error("a record of {bytes} bytes is too large; the limit is {limit}")]
+    TooLarge { bytes: usize, limit: usize },
+    #[error("the record has no JSON form: {0}")]
+    NotJson(serde_json::Error),
+    #[error("the stored data {hash} is missing")]
+    ObjectMissing { hash: Hash },
+    #[error("the stored data {hash} is not what was stored")]
+    ObjectChanged { hash: Hash },
+    #[error("the recorded plan no longer passes its check: {why}")]
+    PlanRejected { why: String },
+}

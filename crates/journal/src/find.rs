@@ -1,0 +1,167 @@
+//! Lists the runs of a state folder and finds one by what a person types.
+
+use std::cmp::Reverse;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use envelope::{RunId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::disk::Dir;
+use crate::error::JournalError;
+use crate::header::{RUN_FILE, RunKind};
+use crate::kind::Kind;
+use crate::run_log::io_error;
+use crate::wal::WAL_FILE;
+
+/// Enough for the last event of any run.
+const TAIL: u64 = 64 << 10;
+
+/// How far a run has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "state", content = "status")]
+pub enum RunState {
+    /// A process is writing to it.
+    Running,
+    /// No process writes to it, and it did not come to its end.
+    Interrupted,
+    /// Over, with the status that `run.finished` tells.
+    Finished(Option<String>),
+}
+
+/// A run in a list. Read from the head of the folder and the last event only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunSummary {
+    pub run_id: RunId,
+    pub dir: PathBuf,
+    pub created_at: Timestamp,
+    pub kind: RunKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    #[serde(flatten)]
+    pub state: RunState,
+}
+
+/// Why no single run was found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    #[error("no run is named `{wanted}`; `tollgate runs` lists them")]
+    None { wanted: String },
+    #[error("`{wanted}` fits {} runs; give more of the id: {}", matches.len(), matches.join(", "))]
+    Ambiguous { wanted: String, matches: Vec<String> },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// All runs, newest first. Folders that are not runs are left out.
+pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
+    let failed = |source| io_error("list", runs_dir, source);
+    let entries = match std::fs::read_dir(runs_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        // A folder that vanishes or cannot be read while we look is not a reason to show none.
+        if let Ok(Some(run)) = summary(&entry.map_err(failed)?.path()) {
+            runs.push(run);
+        }
+    }
+    runs.sort_by(|a, b| (Reverse(a.created_at), &a.run_id).cmp(&(Reverse(b.created_at), &b.run_id)));
+    Ok(runs)
+}
+
+/// Finds a run by its id, by the beginning of its id if only one fits, or as `last`.
+pub fn find_run(runs_dir: &Path, wanted: &str) -> Result<PathBuf, FindError> {
+    let runs = list_runs(runs_dir)?;
+    if wanted == "last"
+        && let Some(newest) = runs.first()
+    {
+        return Ok(newest.dir.clone());
+    }
+    if let Some(run) = runs.iter().find(|run| run.run_id.as_str() == wanted) {
+        return Ok(run.dir.clone());
+    }
+    let fitting: Vec<&RunSummary> =
+        runs.iter().filter(|run| !wanted.is_empty() && run.run_id.as_str().starts_with(wanted)).collect();
+    match fitting.as_slice() {
+        [] => Err(FindError::None { wanted: wanted.to_owned() }),
+        [run] => Ok(run.dir.clone()),
+        several => Err(FindError::Ambiguous {
+            wanted: wanted.to_owned(),
+            matches: several.iter().map(|run| run.run_id.to_string()).collect(),
+        }),
+    }
+}
+
+fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
+    let dir = Dir::open(path)?;
+    let Some(text) = dir.read_all(RUN_FILE)? else { return Ok(None) };
+    let Ok(brief) = serde_json::from_slice::<Brief>(&text) else { return Ok(None) };
+    let open = dir.read(WAL_FILE)?.is_some();
+    let finished = dir.read(Kind::Event.file())?.map(last_event).transpose()?.flatten();
+    let state = match finished {
+        Some(status) => RunState::Finished(status),
+        None if open && is_locked(&dir)? => RunState::Running,
+        None => RunState::Interrupted,
+    };
+    Ok(Some(RunSummary {
+        run_id: brief.run_id,
+        dir: path.to_owned(),
+        created_at: brief.created_at,
+        kind: brief.kind,
+        goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
+        state,
+    }))
+}
+
+/// Whether a writer has the folder. Looking takes the lock for a moment; the handle is gone right after.
+fn is_locked(dir: &Dir) -> io::Result<bool> {
+    let free = dir.lock()?;
+    if free {
+        dir.unlock()?;
+    }
+    Ok(!free)
+}
+
+/// The part of `run.json` that a list shows.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Brief {
+    run_id: RunId,
+    created_at: Timestamp,
+    kind: RunKind,
+    plan: Value,
+}
+
+#[derive(Deserialize)]
+struct LastEvent {
+    #[serde(rename = "type")]
+    event_type: String,
+    #[serde(default)]
+    payload: Option<LastPayload>,
+}
+
+#[derive(Deserialize)]
+struct LastPayload {
+    #[serde(default)]
+    status: Option<String>,
+}
+
+/// The status in the last event, if that says that the run is finished.
+fn last_event(mut file: File) -> io::Result<Option<Option<String>>> {
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let Some(body) = tail.strip_suffix(b"\n") else { return Ok(None) };
+    let line = body.rsplit(|byte| *byte == b'\n').next().unwrap_or(body);
+    Ok(serde_json::from_slice::<LastEvent>(line)
+        .ok()
+        .filter(|event| event.event_type == "run.finished")
+        .map(|event| event.payload.and_then(|payload| payload.status)))
+}

@@ -1,0 +1,112 @@
+//! `run.json`: what was to be done, with which tools, under which policy.
+//!
+//! Together with the logs it is all a reader needs: a run can be explained and replayed from its folder
+//! alone. The header never changes, and the chain starts from its hash; only the confirmation is added.
+
+use std::path::Path;
+
+use envelope::{Confirmation, Hash, RunId, Timestamp, ToolDecl, canonical_hash};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::JournalError;
+use crate::kind::ChainHead;
+
+pub(crate) const RUN_FILE: &str = "run.json";
+const CONFIRMATION: &str = "confirmation";
+
+/// What kind of work a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunKind {
+    /// A whole plan.
+    Plan,
+    /// One call through the gate, recorded as a plan of one step.
+    Call,
+}
+
+/// The fixed part of `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunHeader {
+    /// [`RunHeader::FORMAT`].
+    pub format: u32,
+    pub run_id: RunId,
+    pub created_at: Timestamp,
+    pub kind: RunKind,
+    /// The plan as it was given.
+    pub plan: Value,
+    /// [`canonical_hash`] of `plan`.
+    pub plan_hash: Hash,
+    /// The whole policy, not only the part that each call carries.
+    pub policy: Value,
+    /// [`canonical_hash`] of `policy`.
+    pub policy_hash: Hash,
+    /// The declarations of the tools that the plan uses.
+    pub tools: Vec<ToolDecl>,
+    pub registry_version: String,
+    pub executor_version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planner_version: Option<String>,
+    /// Whether a person was to be asked before the first call.
+    pub confirm: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl RunHeader {
+    /// The layout of a run folder that this build writes and reads.
+    pub const FORMAT: u32 = 1;
+}
+
+/// `run.json` as read: the header, the confirmation if one was given, and where the chain starts.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFile {
+    pub header: RunHeader,
+    pub confirmation: Option<Confirmation>,
+    pub genesis: Hash,
+}
+
+impl RunFile {
+    pub(crate) fn new(header: &RunHeader) -> RunFile {
+        // A header always has a JSON form; if it had none, `print` would say so before anything is written.
+        let value = serde_json::to_value(header).unwrap_or_default();
+        RunFile { header: header.clone(), confirmation: None, genesis: canonical_hash(&value) }
+    }
+
+    pub(crate) fn start(&self) -> ChainHead {
+        ChainHead { seq: 0, hash: self.genesis }
+    }
+
+    pub(crate) fn print(&self) -> Result<Vec<u8>, JournalError> {
+        let mut value = serde_json::to_value(&self.header).map_err(JournalError::NotJson)?;
+        if let (Some(confirmation), Some(fields)) = (&self.confirmation, value.as_object_mut()) {
+            let confirmation = serde_json::to_value(confirmation).map_err(JournalError::NotJson)?;
+            fields.insert(CONFIRMATION.to_owned(), confirmation);
+        }
+        let mut text = serde_json::to_vec_pretty(&value).map_err(JournalError::NotJson)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+
+    pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<RunFile, JournalError> {
+        let bad = |why: String| JournalError::BadHeader { path: path.join(RUN_FILE), why };
+        let mut value: Value = serde_json::from_slice(text).map_err(|error| bad(error.to_string()))?;
+        let confirmation = match value.as_object_mut().and_then(|fields| fields.shift_remove(CONFIRMATION)) {
+            Some(given) => Some(serde_json::from_value(given).map_err(|error| bad(error.to_string()))?),
+            None => None,
+        };
+        // The hash is of what stands in the file, not of what this build understands of it: a field that
+        // is unknown here must not be a place to hide a change in.
+        let genesis = canonical_hash(&value);
+        let header: RunHeader = serde_json::from_value(value).map_err(|error| bad(error.to_string()))?;
+        if header.format != RunHeader::FORMAT {
+            return Err(bad(format!(
+                "its format is {}, this build reads {}",
+                header.format,
+                RunHeader::FORMAT
+            )));
+        }
+        Ok(RunFile { header, confirmation, genesis })
+    }
+}

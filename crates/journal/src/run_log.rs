@@ -1,0 +1,308 @@
+//! The handle on the record of one run.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult};
+use serde::Serialize;
+
+use crate::commit::{Files, Log};
+use crate::disk::{Dir, Disk};
+use crate::error::JournalError;
+use crate::header::{RUN_FILE, RunFile, RunHeader};
+use crate::kind::{ChainHead, Kind, Seq};
+use crate::line::{MAX_CHAIN, MAX_LINE, escape_line_breaks, write_line};
+use crate::objects::Objects;
+use crate::recover::{Recovered, Recovery, recover};
+use crate::wal::{Checkpoint, WAL_FILE, Wal};
+use crate::writer::Writer;
+
+/// The record of one run, open for appending. Cheap to clone; all clones are the same journal.
+#[derive(Clone)]
+pub struct Journal {
+    place: Arc<Place>,
+}
+
+enum Place {
+    Disk(OnDisk),
+    Memory(Box<InMemory>),
+}
+
+struct OnDisk {
+    folder: Dir,
+    /// Guards `run.json`; the logs belong to the committer.
+    run: Mutex<(RunFile, Box<dyn Disk>)>,
+    writer: Arc<Writer>,
+    committer: Mutex<Option<JoinHandle<()>>>,
+    objects: Objects,
+}
+
+struct InMemory {
+    run: Mutex<RunFile>,
+    logs: Mutex<(ChainHead, [Vec<u8>; 3])>,
+    objects: Mutex<HashMap<Hash, Vec<u8>>>,
+}
+
+impl Journal {
+    /// Starts the record of a run in a folder that must not exist yet, and locks it.
+    pub fn create(run_dir: &Path, header: &RunHeader) -> Result<Journal, JournalError> {
+        let folder = Dir::create(run_dir).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => JournalError::Exists { path: run_dir.to_owned() },
+            _ => io_error("create", run_dir, source),
+        })?;
+        let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
+        Journal::create_in(folder, Box::new(disk), header)
+    }
+
+    pub(crate) fn create_in(
+        folder: Dir,
+        mut disk: Box<dyn Disk>,
+        header: &RunHeader,
+    ) -> Result<Journal, JournalError> {
+        lock(&folder)?;
+        let run = RunFile::new(header);
+        let text = run.print()?;
+        let start = run.start();
+        // `run.json` comes last: a folder without it is not a run, so a crash on the way leaves no half run.
+        let mut make = || -> io::Result<Files> {
+            let [calls, results, events] = Kind::ALL.map(|kind| disk.create(kind.file()));
+            let logs = [Log::new(calls?, 0), Log::new(results?, 0), Log::new(events?, 0)];
+            let wal = Wal::format(disk.create(WAL_FILE)?, &Checkpoint { head: start, lens: [0; 3] })?;
+            disk.replace(RUN_FILE, &text)?;
+            Ok(Files { disk: disk.share()?, logs, wal })
+        };
+        let files = make().map_err(|source| io_error("start the journal in", folder.path(), source))?;
+        Journal::start(folder, disk, run, files, start)
+    }
+
+    /// Continues the record of a run that a crash interrupted, or that was closed. Says what was lost at
+    /// the end (never a record that was acknowledged) and what the write-ahead log gave back.
+    pub fn reopen(run_dir: &Path) -> Result<(Journal, Recovery), JournalError> {
+        let folder = Dir::open(run_dir).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => JournalError::NotARun { path: run_dir.to_owned() },
+            _ => io_error("open", run_dir, source),
+        })?;
+        let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
+        Journal::reopen_in(folder, Box::new(disk))
+    }
+
+    pub(crate) fn reopen_in(
+        folder: Dir,
+        mut disk: Box<dyn Disk>,
+    ) -> Result<(Journal, Recovery), JournalError> {
+        lock(&folder)?;
+        let Recovered { run, files, recovery } = recover(&folder, disk.as_mut())?;
+        let head = recovery.head;
+        Ok((Journal::start(folder, disk, run, files, head)?, recovery))
+    }
+
+    fn start(
+        folder: Dir,
+        disk: Box<dyn Disk>,
+        run: RunFile,
+        files: Files,
+        head: ChainHead,
+    ) -> Result<Journal, JournalError> {
+        let writer = Arc::new(Writer::new(head));
+        let committer = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn({
+                let writer = Arc::clone(&writer);
+                move || writer.run(files)
+            })
+            .map_err(|source| io_error("start the committer of", folder.path(), source))?;
+        let objects = Objects::beside(folder.path());
+        let on_disk = OnDisk {
+            folder,
+            run: Mutex::new((run, disk)),
+            writer,
+            committer: Mutex::new(Some(committer)),
+            objects,
+        };
+        Ok(Journal { place: Arc::new(Place::Disk(on_disk)) })
+    }
+
+    /// A journal with the same chain that lives and dies with the process.
+    pub fn in_memory(header: &RunHeader) -> Journal {
+        let run = RunFile::new(header);
+        let logs = Mutex::new((run.start(), [Vec::new(), Vec::new(), Vec::new()]));
+        let memory = InMemory { run: Mutex::new(run), logs, objects: Mutex::new(HashMap::new()) };
+        Journal { place: Arc::new(Place::Memory(Box::new(memory))) }
+    }
+
+    /// Appends a call. Not durable yet.
+    pub fn call(&self, call: &ToolCall) -> Result<Seq, JournalError> {
+        self.append(Kind::Call, call)
+    }
+
+    /// Appends a result. Not durable yet.
+    pub fn result(&self, result: &ToolResult) -> Result<Seq, JournalError> {
+        self.append(Kind::Result, result)
+    }
+
+    /// Appends an event. Not durable yet.
+    pub fn event(&self, event: &ExecutionEvent) -> Result<Seq, JournalError> {
+        self.append(Kind::Event, event)
+    }
+
+    fn append(&self, kind: Kind, record: &impl Serialize) -> Result<Seq, JournalError> {
+        // One buffer per thread: a record is serialised once and copied once, into the queue.
+        thread_local!(static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        let mut body = BODY.take();
+        body.clear();
+        serde_json::to_writer(&mut body, record).map_err(JournalError::NotJson)?;
+        escape_line_breaks(&mut body);
+        if body.len() + MAX_CHAIN > MAX_LINE {
+            return Err(JournalError::TooLarge { bytes: body.len(), limit: MAX_LINE - MAX_CHAIN });
+        }
+        let seq = match &*self.place {
+            Place::Disk(on_disk) => on_disk.writer.append(kind, &body),
+            Place::Memory(memory) => {
+                let (head, logs) = &mut *guard(&memory.logs);
+                *head = write_line(head, kind, &body, &mut logs[kind.index()]);
+                Ok(head.seq)
+            }
+        };
+        if body.capacity() <= MAX_KEPT_BUFFER {
+            BODY.set(body);
+        }
+        seq
+    }
+
+    /// Resolves when everything up to `upto` is on the disk; at once for a journal in memory.
+    pub async fn durable(&self, upto: Seq) -> Result<(), JournalError> {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.writer.durable(upto).await,
+            Place::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Adds the confirmation to `run.json`. Durable when this returns.
+    pub fn confirm(&self, confirmation: &Confirmation) -> Result<(), JournalError> {
+        match &*self.place {
+            Place::Memory(memory) => guard(&memory.run).confirmation = Some(confirmation.clone()),
+            Place::Disk(on_disk) => {
+                let (run, disk) = &mut *guard(&on_disk.run);
+                on_disk.writer.check_open()?;
+                run.confirmation = Some(confirmation.clone());
+                let text = run.print()?;
+                if let Err(source) = disk.replace(RUN_FILE, &text) {
+                    on_disk.writer.fail(&source.to_string());
+                    return Err(io_error("write", &on_disk.folder.path().join(RUN_FILE), source));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores bytes once, by their hash, beside the runs. Durable when this returns.
+    pub fn put_object(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.objects.put(bytes),
+            Place::Memory(memory) => {
+                let hash = Hash::of(bytes);
+                guard(&memory.objects).entry(hash).or_insert_with(|| bytes.to_vec());
+                Ok(DataRef { hash, bytes: bytes.len() as u64 })
+            }
+        }
+    }
+
+    /// Reads back what [`Journal::put_object`] stored.
+    pub fn object(&self, data: &DataRef) -> Result<Vec<u8>, JournalError> {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.objects.get(data),
+            Place::Memory(memory) => guard(&memory.objects)
+                .get(&data.hash)
+                .cloned()
+                .ok_or(JournalError::ObjectMissing { hash: data.hash }),
+        }
+    }
+
+    /// The newest record; what a person keeps elsewhere to prove the record whole.
+    pub fn head(&self) -> ChainHead {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.writer.head(),
+            Place::Memory(memory) => guard(&memory.logs).0,
+        }
+    }
+
+    /// Syncs everything, removes the write-ahead log and releases the folder. Closing twice is fine.
+    pub fn close(&self) -> Result<ChainHead, JournalError> {
+        match &*self.place {
+            Place::Disk(on_disk) => {
+                on_disk.stop(true);
+                let head = on_disk.writer.ending()?;
+                on_disk
+                    .folder
+                    .unlock()
+                    .map_err(|source| io_error("unlock", on_disk.folder.path(), source))?;
+                Ok(head)
+            }
+            Place::Memory(_) => Ok(self.head()),
+        }
+    }
+
+    /// The run folder; none for a journal in memory.
+    pub fn run_dir(&self) -> Option<&Path> {
+        match &*self.place {
+            Place::Disk(on_disk) => Some(on_disk.folder.path()),
+            Place::Memory(_) => None,
+        }
+    }
+
+    /// The lines of one log of a journal in memory; empty for one on disk, which has files to read.
+    pub fn lines(&self, kind: Kind) -> Vec<String> {
+        match &*self.place {
+            Place::Disk(_) => Vec::new(),
+            Place::Memory(memory) => {
+                let (_, logs) = &*guard(&memory.logs);
+                String::from_utf8_lossy(&logs[kind.index()]).lines().map(str::to_owned).collect()
+            }
+        }
+    }
+}
+
+/// A buffer that one huge record blew up is given back.
+const MAX_KEPT_BUFFER: usize = 1 << 20;
+const LOCK_TRIES: usize = 20;
+
+impl OnDisk {
+    fn stop(&self, close: bool) {
+        self.writer.finish(close);
+        let committer = guard(&self.committer).take();
+        if committer.is_some_and(|thread| thread.join().is_err()) {
+            self.writer.fail("the committer panicked");
+        }
+    }
+}
+
+impl Drop for OnDisk {
+    fn drop(&mut self) {
+        self.stop(false);
+    }
+}
+
+/// Nothing behind these locks is left half changed by a panic.
+fn guard<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock(folder: &Dir) -> Result<(), JournalError> {
+    // Listing the runs takes the lock for a moment to see whether it is free; that is not a writer.
+    for _ in 0..LOCK_TRIES {
+        match folder.lock() {
+            Ok(true) => return Ok(()),
+            Ok(false) => std::thread::yield_now(),
+            Err(source) => return Err(io_error("lock", folder.path(), source)),
+        }
+    }
+    Err(JournalError::Locked { path: folder.path().to_owned() })
+}
+
+pub(crate) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> JournalError {
+    JournalError::Io { doing, path: path.to_owned(), source }
+}

@@ -1,0 +1,165 @@
+//! Records for tests: a small run, written as a driver would write it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use envelope::{
+    CallId, Channel, Confirmation, ConfirmationId, EventType, ExecutionEvent, Hash, Level, LimitsSnapshot,
+    Phase, PhaseFact, PhaseOutcome, PolicySnapshot, Risk, RunId, SandboxSnapshot, Status, StepId, Timestamp,
+    ToolCall, ToolName, ToolResult, canonical_hash,
+};
+use serde_json::{Value, json};
+
+use crate::{Journal, JournalError, RunHeader, RunKind};
+
+pub(crate) fn run_id() -> RunId {
+    RunId::parse("run-1").unwrap()
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+pub(crate) fn header(run: &str) -> RunHeader {
+    let plan = json!({ "version": "1.0", "goal": "Make notes", "riskLevel": "writes", "steps": [] });
+    let policy = json!({ "mode": "ask" });
+    RunHeader {
+        format: RunHeader::FORMAT,
+        run_id: RunId::parse(run).unwrap(),
+        created_at: at(0),
+        kind: RunKind::Plan,
+        plan_hash: canonical_hash(&plan),
+        plan,
+        policy_hash: canonical_hash(&policy),
+        policy,
+        tools: Vec::new(),
+        registry_version: "registry".to_owned(),
+        executor_version: "0.1.0".to_owned(),
+        planner_version: None,
+        confirm: true,
+        note: None,
+    }
+}
+
+pub(crate) fn confirmation() -> Confirmation {
+    let header = header("run-1");
+    Confirmation {
+        confirmation_id: ConfirmationId::parse("yes-1").unwrap(),
+        binding: Confirmation::binding(&header.plan_hash, &header.policy_hash, &header.registry_version),
+        shown: Hash::of(b"shown"),
+        channel: Channel::Terminal,
+        confirmed_at: at(1),
+    }
+}
+
+pub(crate) fn call_id(index: u64) -> CallId {
+    CallId::derive(&run_id(), &StepId::parse("s1").unwrap(), Some(index), 1)
+}
+
+pub(crate) fn call(index: u64) -> ToolCall {
+    let args = json!({ "path": format!("Notes/{index}.md"), "content": "text “with” quotes\n" });
+    let Value::Object(args) = args else { panic!("not an object") };
+    ToolCall {
+        call_id: call_id(index),
+        run_id: run_id(),
+        step_id: StepId::parse("s1").unwrap(),
+        tool: ToolName::parse("vault.createFile").unwrap(),
+        attempt: 1,
+        args_hash: Some(canonical_hash(&Value::Object(args.clone()))),
+        args,
+        timeout_ms: Some(30_000),
+        deadline_at: None,
+        cancellable: true,
+        iteration: None,
+        loop_id: None,
+        created_at: at(2),
+        planner_version: None,
+        executor_version: "0.1.0".into(),
+        tool_registry_version: "registry".into(),
+        preview: None,
+        risk_level: Risk::Writes,
+        category: None,
+        policy: Arc::new(PolicySnapshot {
+            confirmations_required: true,
+            sandbox: SandboxSnapshot {
+                enabled: true,
+                allowed_roots: vec!["/".to_owned()],
+                deny_patterns: Vec::new(),
+            },
+            limits: LimitsSnapshot {
+                max_concurrency: 4,
+                max_attempts: None,
+                call_timeout_ms: None,
+                max_foreach_items: None,
+            },
+        }),
+        confirmation_id: Some(confirmation().confirmation_id),
+        before: Vec::new(),
+    }
+}
+
+pub(crate) fn result(index: u64) -> ToolResult {
+    ToolResult {
+        call_id: call_id(index),
+        run_id: run_id(),
+        step_id: StepId::parse("s1").unwrap(),
+        tool: ToolName::parse("vault.createFile").unwrap(),
+        attempt: 1,
+        status: Status::Ok,
+        ok: true,
+        data: Some(json!({ "created": true, "path": format!("Notes/{index}.md") })),
+        data_hash: None,
+        data_ref: None,
+        error: None,
+        started_at: at(2),
+        ended_at: at(3),
+        duration_ms: 1000,
+        effects: None,
+        user_message: Some(format!("Created Notes/{index}.md")),
+        debug_message: None,
+        canonical: None,
+        receipt: None,
+        phases: vec![PhaseFact { phase: Phase::Execute, outcome: PhaseOutcome::Ok, micros: 5, detail: None }],
+        mutations: Vec::new(),
+        cancellation: None,
+        context_modifiers: Vec::new(),
+        reconciled: false,
+    }
+}
+
+pub(crate) fn event(event_type: EventType, payload: Option<Value>) -> ExecutionEvent {
+    ExecutionEvent {
+        event_type,
+        run_id: run_id(),
+        timestamp: at(4),
+        level: Level::Info,
+        message: "message".to_owned(),
+        call_id: None,
+        step_id: None,
+        tool: None,
+        payload,
+    }
+}
+
+/// A confirmed run of `calls` calls, all ended; not closed.
+pub(crate) fn write_run(journal: &Journal, calls: u64) -> Result<(), JournalError> {
+    journal.event(&event(EventType::RunStarted, None))?;
+    journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation()))))?;
+    journal.confirm(&confirmation())?;
+    for index in 0..calls {
+        journal.call(&call(index))?;
+        journal.event(&event(EventType::StepStarted, None))?;
+        journal.result(&result(index))?;
+    }
+    journal.event(&event(EventType::RunFinished, Some(json!({ "status": "ok" }))))?;
+    Ok(())
+}
+
+/// A finished, closed run in `<dir>/runs/<id>`, and its folder.
+pub(crate) fn finished_run(state: &Path, id: &str, calls: u64) -> std::path::PathBuf {
+    let folder = state.join("runs").join(id);
+    let journal = Journal::create(&folder, &header(id)).unwrap();
+    write_run(&journal, calls).unwrap();
+    journal.close().unwrap();
+    folder
+}
