@@ -1,0 +1,63 @@
+//! File work off the async threads, reported to the call and stopped with it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use envelope::{EntryKind, Failure, Fault};
+use toolkit::{CancelCause, ToolCx};
+
+use crate::sandbox::{Change, Witness};
+
+/// A call as the file layer sees it.
+pub(super) struct CallWitness {
+    cx: ToolCx,
+    abandoned: Arc<AtomicBool>,
+}
+
+/// Set when the call's future is dropped: its thread goes on, but must begin nothing more.
+struct AbandonOnDrop(Arc<AtomicBool>);
+
+impl Drop for AbandonOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Runs `work` on a thread that may block.
+pub(super) async fn blocking<T: Send + 'static>(
+    cx: &ToolCx,
+    work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    let abandoned = Arc::new(AtomicBool::new(false));
+    let _guard = AbandonOnDrop(abandoned.clone());
+    let witness = CallWitness { cx: cx.clone(), abandoned };
+    match tokio::task::spawn_blocking(move || work(&witness)).await {
+        Ok(result) => result,
+        Err(error) => Err(Fault::new(Failure::ExecutionFailed, format!("the file work broke off: {error}"))),
+    }
+}
+
+impl Witness for CallWitness {
+    fn saw(&self, change: Change) {
+        match change {
+            Change::FolderCreated { path } => self.cx.created(path.to_string(), EntryKind::Folder),
+            Change::FileCreated { path } => self.cx.created(path.to_string(), EntryKind::File),
+            Change::FileReplaced { path, before_etag, after_etag } => {
+                self.cx.modified(path.to_string(), Some(before_etag), Some(after_etag));
+            }
+        }
+    }
+
+    fn may_go_on(&self) -> Result<(), Fault> {
+        let stopped = |failure, why: &str| Err(Fault::new(failure, format!("stopped: {why}")));
+        match self.cx.cancel().cause() {
+            Some(CancelCause::Run) => stopped(Failure::Canceled, "the run was cancelled"),
+            Some(CancelCause::Sibling) => stopped(Failure::SiblingCanceled, "a sibling failed"),
+            Some(CancelCause::Deadline) => stopped(Failure::Timeout, "the time of the call is up"),
+            None if self.abandoned.load(Ordering::Acquire) => {
+                stopped(Failure::Canceled, "nobody waits for the call any more")
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `vault.ensureFolder`: a folder is there afterwards, whoever made it.
+
+use std::sync::Arc;
+
+use envelope::{Failure, Fault, Idempotency, Observed, Requirement, Risk, SideEffect, VaultPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
+
+use super::blocking::blocking;
+use super::given_path::GivenFolder;
+use crate::sandbox::{Seen, Vault};
+
+/// Stands for a folder where a file would have its etag.
+const FOLDER: &str = "folder";
+
+pub struct EnsureFolder {
+    pub vault: Arc<Vault>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Args {
+    /// Folder to make sure of, relative to the vault, with `/` between parts, such as `Projects/2026`.
+    /// Missing folders above it are created too.
+    pub path: GivenFolder,
+    /// Report what would happen without creating anything.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Output {
+    /// The folder as it is spelled on disk.
+    pub path: String,
+    /// False when the folder was already there.
+    pub created: bool,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+}
+
+impl Tool for EnsureFolder {
+    const NAME: &'static str = "vault.ensureFolder";
+    const SUMMARY: &'static str = "Make sure that a folder exists, creating it and its parents if needed.";
+    const CATEGORY: &'static str = "vault";
+    const RISK: Risk = Risk::Writes;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::CreateFolder];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        folder(args).map(drop)
+    }
+
+    fn paths(&self, args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: args.path.reach() }
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Create the folder {} if it is missing", args.path.shown())
+    }
+
+    async fn observe(&self, cx: &ToolCx, args: &Args) -> Vec<Observed> {
+        match self.look(cx, args).await {
+            Ok((path, Seen::Folder)) => vec![Observed { path, etag: Some(FOLDER.to_owned()) }],
+            Ok((path, Seen::Nothing)) => vec![Observed { path, etag: None }],
+            Ok((_, Seen::File { .. } | Seen::Other)) | Err(_) => Vec::new(),
+        }
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let path = folder(&args)?.clone();
+        let vault = self.vault.clone();
+        let dry_run = args.dry_run;
+        let made = blocking(cx, move |witness| {
+            if dry_run { vault.would_make_folder(&path) } else { vault.ensure_folder(&path, witness) }
+        })
+        .await?;
+        Ok(Output { path: made.path.to_string(), created: !made.created.is_empty(), dry_run })
+    }
+
+    async fn reconcile(&self, cx: &ToolCx, args: &Args, before: &[Observed]) -> Reconciled<Output> {
+        match (self.look(cx, args).await, before.first()) {
+            (Ok((path, Seen::Folder)), Some(before)) if !args.dry_run => {
+                Reconciled::Happened(Output { path, created: before.etag.is_none(), dry_run: false })
+            }
+            // Doing it again does nothing more than doing it once.
+            (Ok(_) | Err(_), Some(_) | None) => Reconciled::DidNot,
+        }
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        match (output.created, output.dry_run) {
+            (true, false) => format!("Created the folder {}", output.path),
+            (true, true) => format!("Would create the folder {}", output.path),
+            (false, _) => format!("The folder {} was already there", output.path),
+        }
+    }
+}
+
+fn folder(args: &Args) -> Result<&VaultPath, Fault> {
+    args.path.get()?.ok_or_else(|| {
+        Fault::new(Failure::InvalidArguments, "the path is empty: the vault itself is always there")
+            .hint("name a folder, such as `Projects/2026`")
+    })
+}
+
+impl EnsureFolder {
+    async fn look(&self, cx: &ToolCx, args: &Args) -> Result<(String, Seen), Fault> {
+        let path = folder(args)?.clone();
+        let vault = self.vault.clone();
+        blocking(cx, move |witness| Ok((path.to_string(), vault.look(&path, witness)?))).await
+    }
+}

@@ -1,0 +1,102 @@
+//! A path as a caller sent it.
+//!
+//! Read without judging, so that a bad path fails in the phase that looks at values, with words about the
+//! path, and not while the shape of the arguments is read.
+
+use std::borrow::Cow;
+
+use envelope::{BadPath, Failure, Fault, VaultPath};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use toolkit::Reach;
+
+/// The path of a file or folder.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(from = "String")]
+pub struct GivenPath(Result<VaultPath, BadPath>);
+
+/// The path of a folder, or the vault itself when empty. One `/` at the end is fine: that is how many
+/// people write a folder.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "String")]
+pub struct GivenFolder(Option<GivenPath>);
+
+impl GivenPath {
+    pub(super) fn get(&self) -> Result<&VaultPath, Fault> {
+        let path = self.0.as_ref().map_err(|bad| {
+            Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule)
+        })?;
+        match path.protected_by() {
+            None => Ok(path),
+            Some(by) => Err(Fault::new(
+                Failure::SandboxViolation,
+                format!("`{path}` lies in `{by}`, which belongs to another program or to Tollgate itself"),
+            )
+            .detail("protected", by)),
+        }
+    }
+
+    /// For the rules and the order of calls. A bad path reaches nothing.
+    pub(super) fn reach(&self) -> Vec<Reach> {
+        self.0.iter().cloned().map(Reach::Path).collect()
+    }
+
+    pub(super) fn shown(&self) -> String {
+        match &self.0 {
+            Ok(path) => path.to_string(),
+            Err(bad) => bad.raw.escape_debug().to_string(),
+        }
+    }
+}
+
+impl GivenFolder {
+    /// `None` is the vault itself.
+    pub(super) fn get(&self) -> Result<Option<&VaultPath>, Fault> {
+        self.0.as_ref().map(GivenPath::get).transpose()
+    }
+
+    pub(super) fn reach(&self) -> Vec<Reach> {
+        self.0.as_ref().map_or_else(|| vec![Reach::Vault], GivenPath::reach)
+    }
+
+    pub(super) fn shown(&self) -> String {
+        self.0.as_ref().map_or_else(|| "the vault".to_owned(), GivenPath::shown)
+    }
+}
+
+impl From<String> for GivenPath {
+    fn from(raw: String) -> GivenPath {
+        GivenPath(VaultPath::parse(&raw))
+    }
+}
+
+impl From<String> for GivenFolder {
+    fn from(raw: String) -> GivenFolder {
+        let folder = raw.strip_suffix('/').unwrap_or(&raw);
+        GivenFolder((!folder.is_empty()).then(|| GivenPath::from(folder.to_owned())))
+    }
+}
+
+impl JsonSchema for GivenPath {
+    fn schema_name() -> Cow<'static, str> {
+        "Path".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        VaultPath::json_schema(generator)
+    }
+}
+
+impl JsonSchema for GivenFolder {
+    fn schema_name() -> Cow<'static, str> {
+        "FolderPath".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "string", "maxLength": VaultPath::MAX_BYTES })
+    }
+}

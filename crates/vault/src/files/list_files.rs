@@ -1,0 +1,169 @@
+//! `vault.listFiles`: what a folder holds, page by page.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use envelope::{EntryKind, Fault, Idempotency, Requirement, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::{PathKeys, Tool, ToolCx};
+
+use super::blocking::blocking;
+use super::given_path::GivenFolder;
+use crate::sandbox::{Entry, ListQuery, Vault};
+
+const DEFAULT_LIMIT: u32 = 1_000;
+const MAX_LIMIT: u32 = 10_000;
+/// Lines in a receipt. The rest is in the output, and in the next page.
+const RECEIPT_LINES: usize = 200;
+
+pub struct ListFiles {
+    pub vault: Arc<Vault>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Args {
+    /// Folder to list, relative to the vault, such as `Projects`. Left out or empty: the whole vault.
+    #[serde(default)]
+    #[schemars(default = "String::new")]
+    pub prefix: GivenFolder,
+    /// List everything below the folder instead of only what is directly in it.
+    #[serde(default)]
+    pub recursive: bool,
+    /// Only files that end in one of these, such as `["md"]`; case does not matter. Folders are then left
+    /// out. Empty: everything.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// Most entries to return, 1 to 10000.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub limit: u32,
+    /// How many entries to pass over first; use the `nextOffset` of the page before.
+    #[serde(default)]
+    pub offset: u64,
+}
+
+fn default_limit() -> u32 {
+    DEFAULT_LIMIT
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Output {
+    /// Ordered by path, part by part; a folder comes before what is in it. Hidden names (starting with a
+    /// dot) are left out.
+    pub items: Vec<FileEntry>,
+    /// The `offset` of the next page, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub next_offset: Option<u64>,
+    /// True when there are more entries after these.
+    pub truncated: bool,
+    /// How many names were passed over because no tool can use them: they are not text, or contain
+    /// characters that other systems forbid.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unusable: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FileEntry {
+    /// Relative to the vault, with `/` between parts.
+    pub path: String,
+    pub kind: EntryKind,
+    /// Files only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub size_bytes: Option<u64>,
+    /// When the file was last changed, in milliseconds since 1970 UTC. Files only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    pub mtime_ms: Option<i64>,
+}
+
+impl Tool for ListFiles {
+    const NAME: &'static str = "vault.listFiles";
+    const SUMMARY: &'static str = "List the files and folders of a folder, or of everything below it.";
+    const CATEGORY: &'static str = "vault";
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.prefix.get().map(drop)
+    }
+
+    fn paths(&self, args: &Args) -> PathKeys {
+        PathKeys { reads: args.prefix.reach(), writes: Vec::new() }
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        let what = if args.recursive { "everything below" } else { "what is in" };
+        format!("List {what} {}", args.prefix.shown())
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let query = ListQuery {
+            folder: args.prefix.get()?.cloned(),
+            recursive: args.recursive,
+            extensions: args
+                .extensions
+                .iter()
+                .map(|given| given.strip_prefix('.').unwrap_or(given).to_lowercase())
+                .collect(),
+            offset: args.offset,
+            limit: args.limit.clamp(1, MAX_LIMIT) as usize,
+        };
+        let vault = self.vault.clone();
+        let listing = blocking(cx, move |witness| vault.list(&query, witness)).await?;
+        let end = args.offset.saturating_add(listing.entries.len() as u64);
+        Ok(Output {
+            items: listing.entries.into_iter().map(FileEntry::from).collect(),
+            next_offset: listing.more.then_some(end),
+            truncated: listing.more,
+            unusable: listing.unusable,
+        })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        let more = if output.truncated { ", and there are more" } else { "" };
+        format!("Found {} entries{more}", output.items.len())
+    }
+
+    fn receipt(&self, output: &Output) -> String {
+        let mut text = self.summary(output);
+        for item in output.items.iter().take(RECEIPT_LINES) {
+            let end = match item.kind {
+                EntryKind::Folder => "/",
+                EntryKind::File => "",
+            };
+            write!(text, "\n{}{end}", item.path).ok();
+        }
+        if output.items.len() > RECEIPT_LINES {
+            write!(text, "\n… cut here; list again with limit {RECEIPT_LINES} and page on with offset").ok();
+        } else if let Some(next) = output.next_offset {
+            write!(text, "\n… more: list again with offset {next}").ok();
+        }
+        text
+    }
+}
+
+impl From<Entry> for FileEntry {
+    fn from(entry: Entry) -> FileEntry {
+        FileEntry {
+            path: entry.path.to_string(),
+            kind: entry.kind,
+            size_bytes: entry.size,
+            mtime_ms: entry.mtime_ms,
+        }
+    }
+}

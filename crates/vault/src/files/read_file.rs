@@ -1,0 +1,245 @@
+//! `vault.readFile`: a file, or a part of it, as text or as bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use envelope::{Failure, Fault, Idempotency, Requirement, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::{PathKeys, Tool, ToolCx};
+
+use super::blocking::blocking;
+use super::given_path::GivenPath;
+use crate::sandbox::{Content, Vault};
+use crate::text::base64;
+
+const DEFAULT_MAX_BYTES: u32 = 256 << 10;
+const MAX_MAX_BYTES: u32 = 4 << 20;
+/// The longest character of UTF-8: less could never return anything.
+const MIN_MAX_BYTES: u32 = 4;
+/// Text shown to the model at once. The rest is in the output and in the next range.
+const RECEIPT_BYTES: usize = 32 << 10;
+
+pub struct ReadFile {
+    pub vault: Arc<Vault>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Args {
+    /// File to read, relative to the vault, with `/` between parts, such as `Notes/Inbox.md`.
+    pub path: GivenPath,
+    /// Most bytes to return, 4 to 4194304. What is longer is cut and `truncated` is set; read on with
+    /// `range`.
+    #[serde(default = "default_max_bytes")]
+    #[schemars(range(min = 4, max = 4_194_304))]
+    pub max_bytes: u32,
+    /// The part to return, in bytes of the file. Left out: from the beginning.
+    #[serde(default)]
+    pub range: Option<ByteRange>,
+    /// `text` for notes; `base64` for images and other files that are not UTF-8 text.
+    #[serde(default, rename = "as")]
+    pub form: Form,
+}
+
+fn default_max_bytes() -> u32 {
+    DEFAULT_MAX_BYTES
+}
+
+/// A part of a file in bytes. As text, a character that the part would cut is left out of it as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ByteRange {
+    /// First byte, counted from 0.
+    pub start: u64,
+    /// The byte after the last one; past the end of the file means its end.
+    pub end: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    #[default]
+    Text,
+    Base64,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Output {
+    /// The file as it is spelled on disk.
+    pub path: String,
+    /// The text, or the bytes in base64.
+    pub content: String,
+    /// Hash of the whole file's content: 32 hex digits. Absent for files over 64 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub etag: Option<String>,
+    /// When the file was last changed, in milliseconds since 1970 UTC.
+    pub mtime_ms: i64,
+    /// True when there is more to read than was returned: read on from `range.end`.
+    pub truncated: bool,
+    /// How to read `content`: `utf-8` or `base64`.
+    pub encoding: String,
+    /// Size of the whole file.
+    pub size_bytes: u64,
+    /// The bytes of the file that `content` holds.
+    pub range: ByteRange,
+}
+
+impl Tool for ReadFile {
+    const NAME: &'static str = "vault.readFile";
+    const SUMMARY: &'static str = "Read a file as text or base64, whole or in part.";
+    const CATEGORY: &'static str = "vault";
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.path.get()?;
+        match args.range {
+            Some(range) if range.start > range.end => Err(Fault::new(
+                Failure::InvalidArguments,
+                format!("the range starts at {} and ends before that, at {}", range.start, range.end),
+            )
+            .hint("give `start` and `end` in bytes with start <= end")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn paths(&self, args: &Args) -> PathKeys {
+        PathKeys { reads: args.path.reach(), writes: Vec::new() }
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Read {}", args.path.shown())
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let path = args.path.get()?.clone();
+        let asked = args.range.map_or(0..u64::MAX, |range| range.start..range.end.max(range.start));
+        let max = u64::from(args.max_bytes.clamp(MIN_MAX_BYTES, MAX_MAX_BYTES));
+        let window = asked.start..asked.end.min(asked.start.saturating_add(max));
+        let vault = self.vault.clone();
+        let content = blocking(cx, move |witness| vault.read(&path, window, witness)).await?;
+        output(content, &asked, args.form)
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        let ByteRange { start, end } = output.range;
+        if start == 0 && !output.truncated {
+            format!("Read {} ({} bytes)", output.path, output.size_bytes)
+        } else {
+            format!("Read {} (bytes {start} to {end} of {})", output.path, output.size_bytes)
+        }
+    }
+
+    fn receipt(&self, output: &Output) -> String {
+        let summary = self.summary(output);
+        let cut = output.content.floor_char_boundary(RECEIPT_BYTES);
+        let shown = &output.content[..cut];
+        if cut < output.content.len() {
+            format!(
+                "{summary}\n{shown}\n… cut here, after {cut} of {} bytes; read the rest with a range",
+                output.content.len()
+            )
+        } else if output.truncated {
+            format!("{summary}\n{shown}\n… more: read on with a range that starts at {}", output.range.end)
+        } else {
+            format!("{summary}\n{shown}")
+        }
+    }
+}
+
+fn output(content: Content, asked: &Range<u64>, form: Form) -> Result<Output, Fault> {
+    let Content { path, bytes, start, size, etag, mtime_ms } = content;
+    if asked.start > size {
+        return Err(Fault::new(
+            Failure::InvalidArguments,
+            format!("the range starts at {}, but `{path}` has {size} bytes", asked.start),
+        )
+        .detail("sizeBytes", size)
+        .hint(format!("give a range that starts between 0 and {size}")));
+    }
+    let (content, range, encoding) = match form {
+        Form::Base64 => {
+            (base64::encode(&bytes), ByteRange { start, end: start + bytes.len() as u64 }, "base64")
+        }
+        Form::Text => {
+            let (text, kept) = whole_characters(&bytes, start == 0, start + bytes.len() as u64 == size)
+                .ok_or_else(|| not_text(path.as_str(), &bytes))?;
+            let range = ByteRange { start: start + kept.start as u64, end: start + kept.end as u64 };
+            (text.to_owned(), range, "utf-8")
+        }
+    };
+    Ok(Output {
+        path: path.to_string(),
+        content,
+        etag,
+        mtime_ms,
+        truncated: range.end < asked.end.min(size),
+        encoding: encoding.to_owned(),
+        size_bytes: size,
+        range,
+    })
+}
+
+/// The text in `bytes` without the parts of characters that stick out at its ends, and which bytes that is.
+/// `None` when it is no UTF-8.
+fn whole_characters(bytes: &[u8], at_start: bool, at_end: bool) -> Option<(&str, Range<usize>)> {
+    let is_tail = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+    let skipped = if at_start { 0 } else { bytes.iter().take(3).take_while(|byte| is_tail(byte)).count() };
+    let rest = &bytes[skipped..];
+    let kept = match std::str::from_utf8(rest) {
+        Ok(text) => text,
+        // An error without a length is a character that goes on after the last byte.
+        Err(error) if error.error_len().is_none() && !at_end => {
+            std::str::from_utf8(&rest[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    Some((kept, skipped..skipped + kept.len()))
+}
+
+fn not_text(path: &str, bytes: &[u8]) -> Fault {
+    let looks = match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "; it looks like UTF-16",
+        [0x89, b'P', b'N', b'G', ..] => "; it looks like a PNG image",
+        [b'%', b'P', b'D', b'F', ..] => "; it looks like a PDF",
+        _ => "",
+    };
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` is not UTF-8 text{looks}"))
+        .hint("read it with as: \"base64\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_characters;
+
+    #[test]
+    fn a_part_never_splits_a_character() {
+        let bytes = "aé€😀z".as_bytes();
+        for start in 0..=bytes.len() {
+            for end in start..=bytes.len() {
+                let part = &bytes[start..end];
+                let (text, kept) = whole_characters(part, start == 0, end == bytes.len()).unwrap();
+                assert_eq!(text.as_bytes(), &part[kept.clone()]);
+                assert!(kept.start <= 3 && part.len() - kept.end <= 3, "{start}..{end} kept {kept:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_from_cut_characters() {
+        assert_eq!(whole_characters(b"ab\xff", true, true), None);
+        assert_eq!(whole_characters(b"ab\xff", true, false), None);
+        assert_eq!(whole_characters(b"ab\xc3", true, true), None);
+        assert_eq!(whole_characters(b"ab\xc3", true, false), Some(("ab", 0..2)));
+        assert_eq!(whole_characters(b"\xa9b", true, true), None);
+        assert_eq!(whole_characters(b"\xa9b", false, true), Some(("b", 1..2)));
+    }
+}

@@ -1,0 +1,10 @@
+//! Tools on text alone: `util.*`. Nothing here touches the vault.
+
+pub(crate) mod base64;
+mod bullets;
+mod parse_markdown_bullets;
+mod slug;
+mod slugify_title;
+
+pub use parse_markdown_bullets::ParseMarkdownBullets;
+pub use slugify_title::SlugifyTitle;

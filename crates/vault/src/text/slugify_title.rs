@@ -1,0 +1,59 @@
+//! `util.slugifyTitle`: a file name out of a title.
+
+use envelope::{Fault, Idempotency, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::{Tool, ToolCx};
+
+use super::slug::slug;
+
+const DEFAULT_MAX_LENGTH: u32 = 80;
+
+pub struct SlugifyTitle;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Args {
+    /// The title, such as `Hello, World!`.
+    pub title: String,
+    /// Most characters in the slug, 1 to 200.
+    #[serde(default = "default_max_length")]
+    #[schemars(range(min = 1, max = 200))]
+    pub max_length: u32,
+}
+
+fn default_max_length() -> u32 {
+    DEFAULT_MAX_LENGTH
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Output {
+    /// Lower-case words with hyphens, such as `hello-world`: safe as a file name once `.md` is added.
+    /// `untitled` when the title has no letters or digits.
+    pub slug: String,
+}
+
+impl Tool for SlugifyTitle {
+    const NAME: &'static str = "util.slugifyTitle";
+    const SUMMARY: &'static str = "Turn a title into a safe file name without its extension.";
+    const CATEGORY: &'static str = "util";
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+
+    type Args = Args;
+    type Output = Output;
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Make a file name of {:?}", args.title.chars().take(80).collect::<String>())
+    }
+
+    async fn run(&self, _cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        Ok(Output { slug: slug(&args.title, args.max_length as usize) })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        format!("Slug: {}", output.slug)
+    }
+}
