@@ -1,1 +1,40 @@
-//! placeholder
+//! The gate: every call passes the same twelve phases and ends in exactly one recorded result.
+//!
+//! Two doors, [`Engine::run_plan`] and [`Engine::run_call`]; every face uses them. This crate knows no
+//! tool and no wire format: tools come as a [`toolkit::Surface`], people as an [`Approver`], time and ids
+//! as [`Clock`] and [`Ids`].
+
+mod approval;
+mod call;
+mod catch;
+mod clock;
+mod context;
+mod hooks;
+mod ids;
+mod inputs;
+mod observer;
+mod phases;
+mod policy;
+mod question;
+mod report;
+mod resume;
+mod rules;
+mod run;
+mod schedule;
+mod trace;
+
+pub use approval::{
+    Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict,
+};
+pub use call::{CallRequest, Engine, EngineParts, RunScope};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use hooks::{
+    AfterCall, AfterReply, BeforeCall, BeforeReply, CommandHook, Hook, HookDecision, HookError, HookWhen,
+};
+pub use ids::{Ids, SeededIds, SystemIds};
+pub use observer::Observer;
+pub use policy::{Limits, Mode, Policy};
+pub use report::{RunReport, StepReport};
+pub use resume::{ResumeError, ResumeRequest};
+pub use rules::{BadRule, Rule, RuleEffect};
+pub use run::{RunCancel, RunError, RunPlace, RunRequest};

@@ -1,0 +1,80 @@
+//! How a person is asked. The command line implements it now, a server and a page later.
+
+use envelope::{CallId, Channel, Hash, RunId, StepId, ToolName};
+use serde_json::Value;
+use toolkit::BoxFuture;
+
+/// The one question of a run, or a foreach that grew past its limit.
+pub struct ConfirmRequest {
+    pub run_id: RunId,
+    /// Exactly what has to be shown. Its hash goes into the record with the answer.
+    pub text: String,
+    /// What a yes will be bound to.
+    pub binding: Hash,
+    /// Every path of the run that can leave a trace is covered by the yes; false when only a part is asked about.
+    pub whole_plan: bool,
+}
+
+pub enum Answer {
+    Yes {
+        channel: Channel,
+    },
+    No {
+        reason: String,
+    },
+    /// Nobody is there to be asked. Never taken as a yes.
+    Nobody {
+        why: String,
+    },
+}
+
+/// One call that needs a yes of its own.
+pub struct ApprovalRequest {
+    pub run_id: RunId,
+    pub step_id: StepId,
+    pub call_id: CallId,
+    pub tool: ToolName,
+    pub preview: String,
+    /// What the tool will be called with, made safe to show.
+    pub input: Value,
+    pub why: String,
+}
+
+pub enum Verdict {
+    Once {
+        channel: Channel,
+    },
+    /// Also for later calls of the same tool for the same reason, as long as the engine lives.
+    Remember {
+        channel: Channel,
+    },
+    Reject {
+        reason: String,
+    },
+    Nobody {
+        why: String,
+    },
+}
+
+/// A call that was started before a crash; whether it had its effect cannot be shown.
+pub struct UncertainCall {
+    pub call_id: CallId,
+    pub step_id: StepId,
+    pub tool: ToolName,
+    pub input: Value,
+    pub why: String,
+}
+
+pub enum UncertainVerdict {
+    /// Run it (again): the person knows that it did not happen, or that twice does no harm.
+    Run,
+    /// Leave it: record it as failed with outcome unknown.
+    Leave,
+}
+
+/// Whoever can answer. Silence is never a yes.
+pub trait Approver: Send + Sync {
+    fn confirm<'a>(&'a self, request: &'a ConfirmRequest) -> BoxFuture<'a, Answer>;
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict>;
+    fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict>;
+}

@@ -1,0 +1,147 @@
+//! Code that stands before and after a call: it may add, change, tighten or stop, never loosen.
+
+mod command;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use envelope::{Effects, Failure, Fault, Risk, ToolCall, ToolName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolkit::BoxFuture;
+
+pub use command::CommandHook;
+
+/// When a hook is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HookWhen {
+    Before,
+    After,
+    Both,
+}
+
+/// What a hook sees before a call: the observable copy, never the original.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BeforeCall<'a> {
+    pub call: CallNames<'a>,
+    pub preview: &'a str,
+    pub input: &'a Value,
+}
+
+/// What a hook sees after a call.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AfterCall<'a> {
+    pub call: CallNames<'a>,
+    pub input: &'a Value,
+    pub output: &'a Value,
+    pub effects: &'a Effects,
+}
+
+/// Which call it is.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallNames<'a> {
+    pub run_id: &'a str,
+    pub step_id: &'a str,
+    pub call_id: &'a str,
+    pub tool: &'a ToolName,
+    pub attempt: u32,
+    pub risk_level: Risk,
+}
+
+impl<'a> CallNames<'a> {
+    pub(crate) fn of(call: &'a ToolCall) -> CallNames<'a> {
+        CallNames {
+            run_id: call.run_id.as_str(),
+            step_id: call.step_id.as_str(),
+            call_id: call.call_id.as_str(),
+            tool: &call.tool,
+            attempt: call.attempt,
+            risk_level: call.risk_level,
+        }
+    }
+}
+
+/// What a hook wants done with the call. There is no "allow": a hook can only tighten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HookDecision {
+    #[default]
+    Pass,
+    Ask,
+    Deny,
+    Stop,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct BeforeReply {
+    pub decision: HookDecision,
+    pub reason: Option<String>,
+    /// Kept in the record of the call.
+    pub context: Option<String>,
+    /// Replaces the input; checked again like the first one.
+    pub updated_input: Option<Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct AfterReply {
+    /// Withholds the result; what the call did stays done and stays listed.
+    pub stop: bool,
+    pub reason: Option<String>,
+    pub context: Option<String>,
+    /// Replaces the output; recorded and mapped again.
+    pub updated_output: Option<Value>,
+    /// JSON pointers of strings to blank out before anything is kept.
+    pub redact: Vec<String>,
+}
+
+/// A hook that could not answer. Whatever the reason, the call is not let through.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HookError(pub String);
+
+/// Something that stands before or after calls.
+pub trait Hook: Send + Sync {
+    fn name(&self) -> &str;
+    /// How long it may take; later than that is a failure.
+    fn limit(&self) -> Duration;
+    fn when(&self) -> HookWhen;
+    /// Whether it wants to see calls of this tool.
+    fn watches(&self, tool: &ToolName) -> bool;
+    fn before<'a>(&'a self, call: &'a BeforeCall<'a>) -> BoxFuture<'a, Result<BeforeReply, HookError>>;
+    fn after<'a>(&'a self, call: &'a AfterCall<'a>) -> BoxFuture<'a, Result<AfterReply, HookError>>;
+}
+
+/// The hooks of an engine, in order.
+pub(crate) struct Hooks(pub(crate) Vec<Arc<dyn Hook>>);
+
+impl Hooks {
+    pub(crate) fn before<'a>(&'a self, tool: &'a ToolName) -> impl Iterator<Item = &'a Arc<dyn Hook>> {
+        self.0.iter().filter(move |hook| hook.when() != HookWhen::After && hook.watches(tool))
+    }
+
+    pub(crate) fn after<'a>(&'a self, tool: &'a ToolName) -> impl Iterator<Item = &'a Arc<dyn Hook>> {
+        self.0.iter().filter(move |hook| hook.when() != HookWhen::Before && hook.watches(tool))
+    }
+}
+
+/// Waits for a hook within its limit. A crash, an error and a late answer all fail closed.
+pub(crate) async fn ask_hook<T>(
+    hook: &dyn Hook,
+    failure: Failure,
+    answer: BoxFuture<'_, Result<T, HookError>>,
+) -> Result<T, Fault> {
+    let settled = tokio::time::timeout(hook.limit(), crate::catch::catch_panic(answer)).await;
+    let why = match settled {
+        Ok(Ok(Ok(reply))) => return Ok(reply),
+        Ok(Ok(Err(error))) => error.0,
+        Ok(Err(panic)) => format!("it crashed: {panic}"),
+        Err(_late) => format!("it did not answer within {} ms", hook.limit().as_millis()),
+    };
+    Err(Fault::new(failure, format!("hook `{}` failed: {why}", hook.name())).detail("hook", hook.name()))
+}

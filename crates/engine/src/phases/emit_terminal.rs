@@ -1,0 +1,253 @@
+//! Phase 12: writes the one result of the call and tells whoever waits for it. Cannot fail.
+
+use std::sync::Arc;
+
+use envelope::{
+    CanonicalResult, CanonicalStatus, Effects, EventType, ExecutionEvent, Fault, Level, Phase, Status,
+    Timestamp, ToolCall, ToolResult,
+};
+use toolkit::{Entry, Seen};
+
+use crate::Engine;
+use crate::call::{Flight, RunScope, journal_fault};
+use crate::trace::Trace;
+
+use super::Kept;
+
+/// Turns whatever happened into a result, records it, and only then hands it on.
+pub(crate) async fn emit_terminal(
+    engine: &Engine,
+    scope: &Arc<RunScope>,
+    mut flight: Flight,
+    mut trace: Trace<'_>,
+    outcome: Result<Kept, Fault>,
+) -> ToolResult {
+    if let Err(fault) = &outcome {
+        trace.failed(fault.failure);
+    }
+    trace.enter(Phase::EmitTerminal);
+    let mut result = build(engine, scope, &mut flight, outcome);
+    (result.phases, result.mutations) = trace.finish();
+    if let Err(fault) = record(engine, scope, &mut flight, &result).await {
+        // The effects happened, but they are not on record: nobody may be told that all is well.
+        unrecorded(&mut result, &fault);
+    }
+    if let Some(slot) = &flight.slot
+        && !result.ok
+    {
+        slot.failed();
+    }
+    drop(flight.slot.take());
+    if let Some(observer) = &engine.parts.observer {
+        observer.result(&result);
+    }
+    result
+}
+
+fn build(engine: &Engine, scope: &RunScope, flight: &mut Flight, outcome: Result<Kept, Fault>) -> ToolResult {
+    let Seen { effects, context } = flight.cx.take_seen();
+    let ended = engine.parts.clock.now();
+    let mut result = blank_result(&flight.call, flight.dispatched.unwrap_or(flight.created), ended);
+    result.effects = (!effects.is_empty()).then_some(effects);
+    result.cancellation = flight.cancellation.take();
+    match outcome {
+        Ok(kept) => {
+            fill_ok(&mut result, kept);
+            let concurrency = engine
+                .surface()
+                .resolve(flight.call.tool.as_str())
+                .map_or(envelope::Concurrency::Parallel, |entry| entry.decl.concurrency);
+            result.context_modifiers = scope.context.settle(concurrency, context);
+        }
+        Err(fault) => fill_failed(&mut result, &fault),
+    }
+    result
+}
+
+fn blank_result(call: &ToolCall, started: Timestamp, ended: Timestamp) -> ToolResult {
+    ToolResult {
+        call_id: call.call_id.clone(),
+        run_id: call.run_id.clone(),
+        step_id: call.step_id.clone(),
+        tool: call.tool.clone(),
+        attempt: call.attempt,
+        status: Status::Error,
+        ok: false,
+        data: None,
+        data_hash: None,
+        data_ref: None,
+        error: None,
+        started_at: started,
+        ended_at: ended,
+        duration_ms: u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0),
+        effects: None,
+        user_message: None,
+        debug_message: None,
+        canonical: None,
+        receipt: None,
+        phases: Vec::new(),
+        mutations: Vec::new(),
+        cancellation: None,
+        context_modifiers: Vec::new(),
+        reconciled: false,
+    }
+}
+
+fn fill_ok(result: &mut ToolResult, kept: Kept) {
+    result.status = Status::Ok;
+    result.ok = true;
+    result.data_hash = kept.data_ref.as_ref().map(|kept| kept.hash);
+    result.data_ref = kept.data_ref;
+    result.data = Some(kept.data);
+    result.user_message = Some(kept.summary);
+    result.receipt = Some(kept.receipt);
+    result.canonical = Some(kept.canonical);
+}
+
+fn fill_failed(result: &mut ToolResult, fault: &Fault) {
+    result.status = fault.failure.status();
+    result.ok = false;
+    result.data = None;
+    result.data_hash = None;
+    result.data_ref = None;
+    result.error = Some(fault.to_tool_error());
+    result.user_message = Some(fault.message.clone());
+    result.receipt = Some(failure_receipt(result, fault));
+    result.canonical = Some(CanonicalResult {
+        tool_name: result.tool.to_string(),
+        status: CanonicalStatus::Error,
+        summary_text: fault.message.clone(),
+        result: None,
+        error: Some(fault.to_canonical_error()),
+    });
+}
+
+/// What the model reads of a failure: what happened, what it means, what to do.
+fn failure_receipt(result: &ToolResult, fault: &Fault) -> String {
+    let mut text = format!("{} failed ({}): {}", result.tool, fault.failure, fault.message);
+    if let Some(effects) = &result.effects {
+        text.push_str("\nAlready done and not undone: ");
+        text.push_str(&done_already(effects));
+    }
+    text.push_str("\nNext: ");
+    text.push_str(fault.recovery_hint());
+    text
+}
+
+fn done_already(effects: &Effects) -> String {
+    let created = effects.created.iter().map(|entry| format!("created {}", entry.path));
+    let modified = effects.modified.iter().map(|entry| format!("changed {}", entry.path));
+    let deleted = effects.deleted.iter().map(|entry| format!("deleted {}", entry.path));
+    let renamed = effects.renamed.iter().map(|entry| format!("renamed {} to {}", entry.from, entry.to));
+    let said: Vec<String> = created.chain(modified).chain(deleted).chain(renamed).collect();
+    if said.is_empty() { "effects without a path".to_owned() } else { said.join(", ") }
+}
+
+/// The result line, and the call line before it if the call never got as far as `schedule`.
+async fn record(
+    engine: &Engine,
+    scope: &RunScope,
+    flight: &mut Flight,
+    result: &ToolResult,
+) -> Result<(), Fault> {
+    let journal = &scope.journal;
+    if !flight.logged {
+        flight.restore_args();
+        journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
+    }
+    // A large `data` stands once in the object store; the line carries the reference.
+    let seq = match &result.data_ref {
+        Some(_) => {
+            let line = ToolResult { data: None, ..result.clone() };
+            journal.result(&line)
+        }
+        None => journal.result(result),
+    }
+    .map_err(|error| journal_fault(&error))?;
+    engine.record_event(scope, &ended_event(result))?;
+    if flight.intended && flight.call.risk_level.has_effects() {
+        journal.durable(seq).await.map_err(|error| journal_fault(&error))?;
+    }
+    Ok(())
+}
+
+fn ended_event(result: &ToolResult) -> ExecutionEvent {
+    let (event_type, level) = match result.status {
+        Status::Ok | Status::Skipped => (EventType::StepFinished, Level::Info),
+        Status::Cancelled => (EventType::StepFailed, Level::Warn),
+        Status::Error | Status::Timeout => (EventType::StepFailed, Level::Error),
+    };
+    ExecutionEvent {
+        event_type,
+        run_id: result.run_id.clone(),
+        timestamp: result.ended_at,
+        level,
+        message: result.user_message.clone().unwrap_or_default(),
+        call_id: Some(result.call_id.clone()),
+        step_id: Some(result.step_id.clone()),
+        tool: Some(result.tool.clone()),
+        payload: result
+            .error
+            .as_ref()
+            .map(|error| serde_json::json!({ "code": error.code, "kind": error.kind })),
+    }
+}
+
+fn unrecorded(result: &mut ToolResult, fault: &Fault) {
+    let fault = fault
+        .clone()
+        .detail("outcome", if result.ok { "done but not recorded" } else { "failed and not recorded" });
+    let before = result.user_message.take();
+    fill_failed(result, &fault);
+    result.debug_message = before;
+}
+
+/// A call whose end was found out after a crash.
+pub(crate) struct ReconciledCall {
+    pub(crate) call: ToolCall,
+    pub(crate) why: String,
+}
+
+/// Records the result of a call that ran before a crash, without running it again.
+pub(crate) async fn emit_reconciled(
+    engine: &Engine,
+    scope: &RunScope,
+    entry: &Entry,
+    reconciled: ReconciledCall,
+    outcome: Result<(toolkit::RawOutput, Effects), Fault>,
+) -> ToolResult {
+    let ReconciledCall { call, why } = reconciled;
+    let now = engine.parts.clock.now();
+    let mut trace = Trace::new(&*engine.parts.clock);
+    trace.enter(Phase::MapResult);
+    let mut result = blank_result(&call, call.created_at, now);
+    result.reconciled = true;
+    let kept = outcome.and_then(|(raw, effects)| {
+        result.effects = (!effects.is_empty()).then_some(effects);
+        let mapped = super::map_result(entry, raw)?;
+        let settled = super::post_hooks::Settled { mapped, redacted: false };
+        super::persist_result(engine, scope, entry, settled, &mut trace)
+    });
+    trace.note(why);
+    match kept {
+        Ok(kept) => fill_ok(&mut result, kept),
+        Err(fault) => {
+            trace.failed(fault.failure);
+            fill_failed(&mut result, &fault);
+        }
+    }
+    trace.enter(Phase::EmitTerminal);
+    (result.phases, result.mutations) = trace.finish();
+    let recorded = async {
+        let seq = scope.journal.result(&result).map_err(|error| journal_fault(&error))?;
+        engine.record_event(scope, &ended_event(&result))?;
+        scope.journal.durable(seq).await.map_err(|error| journal_fault(&error))
+    };
+    if let Err(fault) = recorded.await {
+        unrecorded(&mut result, &fault);
+    }
+    if let Some(observer) = &engine.parts.observer {
+        observer.result(&result);
+    }
+    result
+}

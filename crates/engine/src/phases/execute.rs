@@ -1,0 +1,89 @@
+//! Phase 8: calls the tool. The only place where work, time limit and cancellation meet.
+
+use std::time::Duration;
+
+use envelope::{Cancellation, Failure, Fault, Idempotency};
+use toolkit::{BoxFuture, CancelCause, Entry, RawOutput};
+
+use crate::Engine;
+use crate::call::Flight;
+use crate::catch::{CatchPanic, catch_panic};
+use crate::inputs::PermittedArgs;
+
+type Work<'a> = CatchPanic<BoxFuture<'a, Result<RawOutput, Fault>>>;
+
+/// Ends in `execution_failed`, `timeout`, `canceled`, `sibling_canceled`, `dependency_unavailable`, or
+/// in the tool's own cause.
+pub(crate) async fn execute(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &mut Flight,
+    permitted: PermittedArgs,
+) -> Result<RawOutput, Fault> {
+    let asked = flight.call.timeout_ms.unwrap_or(entry.decl.timeout_ms);
+    let limit = asked.min(engine.policy().limits.call_timeout_ms.get());
+    let began = engine.parts.clock.now();
+    flight.dispatched = Some(began);
+    let tool = entry.tool.clone();
+    let cx = flight.cx.clone();
+    let mut work: Work<'_> = catch_panic(tool.run(&cx, permitted.decoded));
+    let cause = tokio::select! {
+        biased;
+        // Finished work is the truth, even if the time ran out in the same moment.
+        settled = &mut work => return settle(entry, settled),
+        cause = flight.cancel.cancelled() => cause,
+        () = tokio::time::sleep(Duration::from_millis(limit)) => CancelCause::Deadline,
+    };
+    let requested_at = engine.parts.clock.now();
+    flight.cancel.cancel(cause);
+    let grace = Duration::from_millis(engine.policy().limits.cancel_grace_ms);
+    // Once told to stop, a tool may still need a moment to leave things in order.
+    let stopped = match entry.decl.cancellable {
+        true => tokio::time::timeout(grace, &mut work).await.ok(),
+        // It cannot be stopped, so leaving it running behind our back would be a lie.
+        false => Some(work.await),
+    };
+    let acknowledged_at = stopped.as_ref().map(|_| engine.parts.clock.now());
+    flight.cancellation = Some(Cancellation { requested_at, acknowledged_at, done: stopped.is_some() });
+    match stopped {
+        // It was done before it heard of the request. What happened, happened.
+        Some(Ok(Ok(output))) => Ok(output),
+        Some(_) | None => Err(ended_early(entry, cause, limit, stopped.is_some())),
+    }
+}
+
+fn settle(entry: &Entry, settled: Result<Result<RawOutput, Fault>, String>) -> Result<RawOutput, Fault> {
+    settled.unwrap_or_else(|panic| {
+        Err(unknown_outcome(
+            entry,
+            Fault::new(Failure::ExecutionFailed, format!("{} crashed: {panic}", entry.decl.name)),
+        ))
+    })
+}
+
+fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> Fault {
+    let name = &entry.decl.name;
+    let fault = match cause {
+        CancelCause::Deadline => {
+            Fault::new(Failure::Timeout, format!("{name} did not end within {limit} ms"))
+                .detail("timeoutMs", limit)
+        }
+        CancelCause::Run => Fault::new(Failure::Canceled, format!("{name} was cancelled with its run")),
+        CancelCause::Sibling => {
+            Fault::new(Failure::SiblingCanceled, format!("{name} was cancelled because a sibling failed"))
+        }
+    };
+    let fault = if stopped { fault } else { fault.detail("stillRunning", true) };
+    unknown_outcome(entry, fault)
+}
+
+/// A call with effects that did not end by itself may or may not have had them. Trying it again could do
+/// the same thing twice, unless the tool says that twice is as good as once.
+fn unknown_outcome(entry: &Entry, fault: Fault) -> Fault {
+    match entry.decl.idempotency {
+        Idempotency::NotIdempotent if entry.decl.risk_level.has_effects() => {
+            fault.retryable(false).detail("outcome", "unknown")
+        }
+        Idempotency::NotIdempotent | Idempotency::Idempotent => fault,
+    }
+}

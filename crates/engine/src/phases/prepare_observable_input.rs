@@ -1,0 +1,26 @@
+//! Phase 4: makes what hooks, prompts and logs will see of the input.
+
+use envelope::{Failure, Fault};
+use toolkit::{DecodedArgs, Entry};
+
+use crate::call::Flight;
+use crate::catch::catch_call;
+use crate::inputs::{Inputs, visible_text};
+
+/// Ends in `input_mutation_failed` when the tool cannot say what the call is about.
+pub(crate) fn prepare_observable_input(
+    entry: &Entry,
+    flight: &Flight,
+    decoded: DecodedArgs,
+) -> Result<Inputs, Fault> {
+    let described = catch_call(|| (entry.tool.paths(&decoded), entry.tool.preview(&decoded)));
+    let (paths, preview) = described.map_err(|panic| {
+        Fault::new(
+            Failure::InputMutationFailed,
+            format!("{} cannot describe this call: {panic}", entry.decl.name),
+        )
+    })?;
+    // The author of the plan may have said it better than the tool does.
+    let preview = visible_text(flight.call.preview.as_deref().unwrap_or(&preview));
+    Ok(Inputs { changed: None, decoded, first_paths: paths.clone(), paths, preview })
+}

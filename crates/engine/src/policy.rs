@@ -1,0 +1,187 @@
+//! What a run may do. Written into `run.json`; never changes while the run lives.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
+
+use envelope::{Hash, LimitsSnapshot, PolicySnapshot, SandboxSnapshot, ToolDecl, canonical_hash};
+use plan::{CheckLimits, RunLimits, SiblingPolicy};
+use serde::{Deserialize, Serialize};
+use toolkit::PathKeys;
+
+use crate::rules::{BadRule, CompiledRule, Rule, RuleEffect};
+
+/// What happens to a call that no rule speaks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Reads run; writes and commands need one yes per plan.
+    Ask,
+    /// Reads run; nothing else does, whatever the rules say.
+    ReadOnly,
+    /// Rules decide; what they do not name runs.
+    Trusted,
+}
+
+/// No `Default`: whoever starts a run says how far it may go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub max_concurrency: NonZeroU32,
+    pub max_attempts: NonZeroU32,
+    /// The longest time one call may be given.
+    pub call_timeout_ms: NonZeroU64,
+    /// A foreach over more items asks again.
+    pub max_foreach_items: u64,
+    pub max_backoff_ms: u64,
+    /// The largest output of one call that is kept.
+    pub max_result_bytes: u64,
+    /// How long a tool may take to stop after it was told to.
+    pub cancel_grace_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Policy {
+    pub mode: Mode,
+    pub rules: Vec<Rule>,
+    pub limits: Limits,
+    pub sibling_failure: SiblingPolicy,
+}
+
+impl Policy {
+    /// The limits of a vault whose owner has set none.
+    pub fn cautious() -> Policy {
+        Policy {
+            mode: Mode::Ask,
+            rules: Vec::new(),
+            limits: Limits {
+                max_concurrency: NonZeroU32::MIN.saturating_add(7),
+                max_attempts: NonZeroU32::MIN.saturating_add(4),
+                call_timeout_ms: NonZeroU64::MIN.saturating_add(600_000 - 1),
+                max_foreach_items: 1000,
+                max_backoff_ms: 60_000,
+                max_result_bytes: 16 * 1024 * 1024,
+                cancel_grace_ms: 1000,
+            },
+            sibling_failure: SiblingPolicy::Ignore,
+        }
+    }
+
+    pub fn hash(&self) -> Hash {
+        canonical_hash(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// What a plan is checked against before it runs.
+    pub fn check_limits(&self) -> CheckLimits {
+        CheckLimits {
+            max_attempts: self.limits.max_attempts.get(),
+            max_call_timeout_ms: self.limits.call_timeout_ms.get(),
+        }
+    }
+
+    pub(crate) fn run_limits(&self) -> RunLimits {
+        RunLimits {
+            max_parallel: self.limits.max_concurrency.get(),
+            max_attempts: self.limits.max_attempts.get(),
+            max_foreach_items: self.limits.max_foreach_items,
+            max_backoff_ms: self.limits.max_backoff_ms,
+        }
+    }
+
+    /// The part that every call carries.
+    pub(crate) fn snapshot(&self) -> Arc<PolicySnapshot> {
+        Arc::new(PolicySnapshot {
+            confirmations_required: self.mode == Mode::Ask,
+            sandbox: SandboxSnapshot {
+                enabled: true,
+                allowed_roots: vec!["/".to_owned()],
+                deny_patterns: vec!["..".to_owned(), "://".to_owned()],
+            },
+            limits: LimitsSnapshot {
+                max_concurrency: self.limits.max_concurrency.get(),
+                max_attempts: Some(self.limits.max_attempts.get()),
+                call_timeout_ms: Some(self.limits.call_timeout_ms.get()),
+                max_foreach_items: Some(self.limits.max_foreach_items),
+            },
+        })
+    }
+}
+
+/// A policy with its globs compiled, ready to be asked about calls.
+pub(crate) struct CompiledPolicy {
+    pub(crate) policy: Policy,
+    rules: Vec<CompiledRule>,
+}
+
+/// What the rules and the mode say about one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Opinion {
+    Allow {
+        why: String,
+    },
+    Ask {
+        why: String,
+        by_path: bool,
+    },
+    Deny {
+        why: String,
+    },
+    /// The mode lets nothing of this risk through.
+    Blocked {
+        why: String,
+    },
+}
+
+impl CompiledPolicy {
+    pub(crate) fn compile(policy: Policy) -> Result<CompiledPolicy, BadRule> {
+        let rules = policy
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(index, rule)| CompiledRule::compile(index + 1, rule.clone()))
+            .collect::<Result<_, _>>()?;
+        Ok(CompiledPolicy { policy, rules })
+    }
+
+    /// The first deny rule that matches, if any.
+    pub(crate) fn denied(&self, tool: &ToolDecl, paths: &PathKeys) -> Option<String> {
+        self.matching(RuleEffect::Deny, tool, paths).map(CompiledRule::label)
+    }
+
+    /// Deny, then ask, then allow, then the mode's default.
+    pub(crate) fn opinion(&self, tool: &ToolDecl, paths: &PathKeys) -> Opinion {
+        if let Some(why) = self.denied(tool, paths) {
+            return Opinion::Deny { why };
+        }
+        let effects = tool.risk_level.has_effects();
+        if self.policy.mode == Mode::ReadOnly && effects {
+            return Opinion::Blocked { why: "mode read-only".to_owned() };
+        }
+        if let Some(rule) = self.matching(RuleEffect::Ask, tool, paths) {
+            return Opinion::Ask { why: rule.label(), by_path: rule.has_paths() };
+        }
+        if let Some(rule) = self.matching(RuleEffect::Allow, tool, paths) {
+            return Opinion::Allow { why: rule.label() };
+        }
+        match self.policy.mode {
+            Mode::Ask if effects => Opinion::Ask { why: "mode ask".to_owned(), by_path: false },
+            Mode::Ask => Opinion::Allow { why: "mode ask, read-only".to_owned() },
+            Mode::ReadOnly => Opinion::Allow { why: "mode read-only".to_owned() },
+            Mode::Trusted => Opinion::Allow { why: "mode trusted".to_owned() },
+        }
+    }
+
+    /// Whether a plan with these tools has to be confirmed before it starts.
+    ///
+    /// Paths are not known yet: a rule that names paths speaks up when a call with such a path comes.
+    pub(crate) fn needs_confirmation<'t>(&self, tools: impl IntoIterator<Item = &'t ToolDecl>) -> bool {
+        let no_paths = PathKeys::default();
+        tools.into_iter().any(|tool| matches!(self.opinion(tool, &no_paths), Opinion::Ask { .. }))
+    }
+
+    fn matching(&self, effect: RuleEffect, tool: &ToolDecl, paths: &PathKeys) -> Option<&CompiledRule> {
+        self.rules.iter().find(|rule| {
+            rule.rule.effect == effect && rule.matches(tool.name.as_str(), tool.risk_level, paths)
+        })
+    }
+}

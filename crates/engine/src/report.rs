@@ -1,0 +1,71 @@
+//! How a run ended, for the door that asked for it.
+
+use std::path::PathBuf;
+
+use envelope::{ConfirmationId, Effects, Hash, RunId};
+use journal::ChainHead;
+use plan::{RunOutcome, RunStatus, StepSummary};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A step as it is reported.
+pub type StepReport = StepSummary;
+
+/// The summary of a run. Everything in it can be derived again from the run folder.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunReport {
+    pub run_id: RunId,
+    pub status: RunStatus,
+    pub plan_hash: Hash,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation_id: Option<ConfirmationId>,
+    pub steps: Vec<StepReport>,
+    pub effects: Effects,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub outputs: Map<String, Value>,
+    /// Kept elsewhere, it proves that nothing was changed or cut off since.
+    pub chain_head: ChainHead,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_dir: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Set when the record could not be completed; the run folder then holds what was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal_error: Option<String>,
+}
+
+impl RunReport {
+    /// 0 done, 1 finished with failures, 3 declined, 130 cancelled.
+    pub fn exit_code(&self) -> u8 {
+        if self.journal_error.is_some() {
+            return 1;
+        }
+        match self.status {
+            RunStatus::Ok => 0,
+            RunStatus::Failed => 1,
+            RunStatus::Declined => 3,
+            RunStatus::Cancelled => 130,
+        }
+    }
+}
+
+/// A run that ended without the machine saying so, because its record could not be kept.
+pub(crate) fn unfinished(plan: &plan::CheckedPlan, reason: &str) -> RunOutcome {
+    RunOutcome {
+        status: RunStatus::Failed,
+        steps: plan
+            .steps
+            .iter()
+            .map(|step| StepSummary {
+                id: step.id.clone(),
+                status: plan::StepStatus::Skipped,
+                calls: 0,
+                failed: 0,
+                error: None,
+            })
+            .collect(),
+        outputs: Map::new(),
+        reason: Some(reason.to_owned()),
+    }
+}

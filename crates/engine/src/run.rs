@@ -1,0 +1,374 @@
+//! The local driver: feeds the run's state machine from tokio and writes what it says into the journal.
+//!
+//! The machine decides; the driver does. Everything that happens outside (a call ended, a timer fired, a
+//! person answered, someone cancelled) becomes one input, and inputs are handled one at a time.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use envelope::{
+    CallId, Confirmation, ConfirmationId, Effects, ExecutionEvent, Hash, ToolCall, ToolDecl, ToolResult,
+};
+use journal::{Journal, JournalError, RunHeader, RunKind};
+use plan::{CheckedPlan, Input, Machine, Output, Question, RunOutcome, RunSpec};
+use tokio::task::JoinSet;
+use toolkit::{CancelCause, CancelToken};
+
+use crate::Engine;
+use crate::approval::{Answer, ConfirmRequest};
+use crate::call::{CallRequest, RunScope};
+use crate::question::{expansion_question, plan_question};
+use crate::report::{RunReport, unfinished};
+use crate::resume::settle_uncertain;
+
+/// Where the record of a run is kept.
+pub enum RunPlace {
+    /// A folder that holds one folder a run.
+    Disk(PathBuf),
+    /// Gone with the process; for embedding and measuring.
+    Memory,
+}
+
+/// A plan that wants to run.
+pub struct RunRequest {
+    pub plan: CheckedPlan,
+    pub place: RunPlace,
+    pub kind: RunKind,
+    pub planner_version: Option<String>,
+    pub cancel: RunCancel,
+}
+
+/// Cancels a run from outside.
+#[derive(Clone, Default)]
+pub struct RunCancel(CancelToken);
+
+impl RunCancel {
+    pub fn new() -> RunCancel {
+        RunCancel::default()
+    }
+
+    pub fn cancel(&self) {
+        self.0.cancel(CancelCause::Run);
+    }
+}
+
+/// A run that never began.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("the record of the run cannot be started: {0}")]
+    Journal(#[from] JournalError),
+}
+
+impl Engine {
+    /// Runs a checked plan to its end: one confirmation, every call through the gate, everything recorded.
+    pub async fn run_plan(&self, request: RunRequest) -> Result<RunReport, RunError> {
+        let run_id = self.parts.ids.run_id(self.parts.clock.now());
+        let plan = Arc::new(request.plan);
+        let spec = self.spec(run_id, plan, request.planner_version);
+        let header = self.header(&spec, request.kind);
+        let journal = match request.place {
+            RunPlace::Disk(runs) => Journal::create(&runs.join(spec.run_id.as_str()), &header)?,
+            RunPlace::Memory => Journal::in_memory(&header),
+        };
+        let mut driver = Driver::new(self.clone(), RunScope::new(journal), &spec);
+        let mut machine = Machine::new(spec);
+        let first = machine.begin(self.parts.clock.now());
+        driver.absorb(first);
+        Ok(driver.drive(machine, request.cancel).await)
+    }
+
+    fn spec(
+        &self,
+        run_id: envelope::RunId,
+        plan: Arc<CheckedPlan>,
+        planner_version: Option<String>,
+    ) -> RunSpec {
+        let confirm = self.parts.policy.needs_confirmation(plan.steps.iter().map(|step| &*step.decl));
+        RunSpec {
+            run_id,
+            plan,
+            policy: self.policy().snapshot(),
+            limits: self.policy().run_limits(),
+            executor_version: self.parts.executor_version.clone(),
+            registry_version: self.parts.surface.version().into(),
+            planner_version,
+            confirm,
+            sibling: self.policy().sibling_failure,
+        }
+    }
+
+    fn header(&self, spec: &RunSpec, kind: RunKind) -> RunHeader {
+        let policy = serde_json::to_value(self.policy()).unwrap_or_default();
+        RunHeader {
+            format: RunHeader::FORMAT,
+            run_id: spec.run_id.clone(),
+            created_at: self.parts.clock.now(),
+            kind,
+            plan: serde_json::to_value(&*spec.plan.plan).unwrap_or_default(),
+            plan_hash: spec.plan.hash,
+            policy_hash: envelope::canonical_hash(&policy),
+            policy,
+            tools: declarations(&spec.plan),
+            registry_version: spec.registry_version.to_string(),
+            executor_version: self.parts.executor_version.to_string(),
+            planner_version: spec.planner_version.clone(),
+            limits: spec.limits,
+            sibling: spec.sibling,
+            confirm: spec.confirm,
+            note: None,
+        }
+    }
+
+    /// What a yes to this run is bound to.
+    pub(crate) fn binding(&self, plan: &CheckedPlan) -> Hash {
+        Confirmation::binding(&plan.hash, &self.policy().hash(), self.parts.surface.version())
+    }
+}
+
+/// The tools that a plan uses, each once.
+fn declarations(plan: &CheckedPlan) -> Vec<ToolDecl> {
+    let mut tools: Vec<ToolDecl> = Vec::new();
+    for step in &plan.steps {
+        if !tools.iter().any(|known| known.name == step.decl.name) {
+            tools.push((*step.decl).clone());
+        }
+    }
+    tools
+}
+
+/// Carries one run: what is open, what was seen, where it is written.
+pub(crate) struct Driver {
+    engine: Engine,
+    scope: Arc<RunScope>,
+    plan: Arc<CheckedPlan>,
+    run_id: envelope::RunId,
+    todo: VecDeque<Output>,
+    tasks: JoinSet<Input>,
+    open: HashMap<CallId, CancelToken>,
+    effects: Effects,
+    confirmation: Option<ConfirmationId>,
+    outcome: Option<RunOutcome>,
+    journal_error: Option<String>,
+}
+
+impl Driver {
+    pub(crate) fn new(engine: Engine, scope: Arc<RunScope>, spec: &RunSpec) -> Driver {
+        Driver {
+            engine,
+            scope,
+            plan: spec.plan.clone(),
+            run_id: spec.run_id.clone(),
+            todo: VecDeque::new(),
+            tasks: JoinSet::new(),
+            open: HashMap::new(),
+            effects: Effects::default(),
+            confirmation: None,
+            outcome: None,
+            journal_error: None,
+        }
+    }
+
+    /// Takes what the machine wants done.
+    pub(crate) fn absorb(&mut self, outputs: Vec<Output>) {
+        self.todo.extend(outputs);
+    }
+
+    /// Counts what was done before this process began, when a run is resumed.
+    pub(crate) fn already(&mut self, effects: &Effects, confirmation: Option<ConfirmationId>) {
+        self.effects.absorb(effects);
+        self.confirmation = confirmation;
+    }
+
+    /// A call that was open when the run was interrupted: made, or found out about if it was written down.
+    pub(crate) fn carry_on(&mut self, call: ToolCall, recorded: Option<ToolCall>) {
+        let Some(recorded) = recorded else {
+            return self.start(call);
+        };
+        let cancel = self.open_call(&recorded);
+        let (engine, scope) = (self.engine.clone(), self.scope.clone());
+        self.tasks
+            .spawn(async move { Input::Done(settle_uncertain(&engine, &scope, recorded, cancel).await) });
+    }
+
+    /// Goes on until the machine says that the run has finished.
+    pub(crate) async fn drive(mut self, mut machine: Machine, cancel: RunCancel) -> RunReport {
+        let mut cancelled = false;
+        loop {
+            self.carry_out();
+            if self.outcome.is_some() {
+                break;
+            }
+            let input = tokio::select! {
+                biased;
+                _cause = cancel.0.cancelled(), if !cancelled => {
+                    cancelled = true;
+                    Input::CancelRequested { reason: "cancelled by the person".to_owned() }
+                }
+                joined = self.tasks.join_next() => match joined {
+                    Some(Ok(input)) => input,
+                    // A task of ours never panics on its own account; if one does, the run must still end.
+                    Some(Err(_)) | None => break,
+                },
+            };
+            self.note(&input);
+            let outputs = machine.handle(self.engine.parts.clock.now(), input);
+            self.absorb(outputs);
+            if self.journal_error.is_some() && !cancelled {
+                cancelled = true;
+                let reason = "the journal cannot be written".to_owned();
+                let outputs =
+                    machine.handle(self.engine.parts.clock.now(), Input::CancelRequested { reason });
+                self.absorb(outputs);
+            }
+        }
+        self.report()
+    }
+
+    /// What the driver itself has to remember of an input.
+    fn note(&mut self, input: &Input) {
+        match input {
+            Input::Done(result) => {
+                self.open.remove(&result.call_id);
+                if let Some(effects) = &result.effects {
+                    self.effects.absorb(effects);
+                }
+                let lost = result.error.as_ref().is_some_and(|error| {
+                    error.details.as_ref().is_some_and(|details| details.contains_key("journal"))
+                });
+                if lost && self.journal_error.is_none() {
+                    self.journal_error = result.error.as_ref().map(|error| error.message.clone());
+                }
+            }
+            Input::Confirmed(confirmation) => {
+                self.confirmation.get_or_insert_with(|| confirmation.confirmation_id.clone());
+            }
+            Input::Declined { .. } | Input::TimerFired(_) | Input::CancelRequested { .. } => {}
+        }
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(output) = self.todo.pop_front() {
+            match output {
+                Output::Event(event) => self.record_event(&event),
+                Output::Settled(result) => self.record_settled(&result),
+                Output::Start(call) => self.start(*call),
+                Output::AskConfirm(question) => self.ask(&question),
+                Output::SetTimer { id, after_ms } => {
+                    self.tasks.spawn(async move {
+                        tokio::time::sleep(Duration::from_millis(after_ms)).await;
+                        Input::TimerFired(id)
+                    });
+                }
+                Output::CancelOpenCalls { only, sibling } => self.cancel_open(only.as_deref(), sibling),
+                Output::Finish(outcome) => self.outcome = Some(outcome),
+            }
+        }
+    }
+
+    fn record_event(&mut self, event: &ExecutionEvent) {
+        if let Err(fault) = self.engine.record_event(&self.scope, event) {
+            self.journal_error.get_or_insert(fault.message);
+        }
+    }
+
+    fn record_settled(&mut self, result: &ToolResult) {
+        if let Err(error) = self.scope.journal().result(result) {
+            self.journal_error.get_or_insert(error.to_string());
+        }
+        if let Some(observer) = &self.engine.parts.observer {
+            observer.result(result);
+        }
+    }
+
+    fn start(&mut self, call: ToolCall) {
+        let cancel = self.open_call(&call);
+        let (engine, scope) = (self.engine.clone(), self.scope.clone());
+        let request = CallRequest { call, cancel, logged: false };
+        self.tasks.spawn(async move { Input::Done(engine.run_call(&scope, request).await) });
+    }
+
+    fn open_call(&mut self, call: &ToolCall) -> CancelToken {
+        let cancel = CancelToken::new();
+        self.open.insert(call.call_id.clone(), cancel.clone());
+        cancel
+    }
+
+    fn cancel_open(&self, only: Option<&[CallId]>, sibling: bool) {
+        let cause = if sibling { CancelCause::Sibling } else { CancelCause::Run };
+        match only {
+            Some(ids) => {
+                for token in ids.iter().filter_map(|id| self.open.get(id)) {
+                    token.cancel(cause);
+                }
+            }
+            None => {
+                for token in self.open.values() {
+                    token.cancel(cause);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, question: &Question) {
+        let (text, whole_plan) = match question {
+            Question::Plan => (plan_question(&self.plan), true),
+            Question::Expansion { .. } => (expansion_question(&self.plan, question), false),
+        };
+        let request = ConfirmRequest {
+            run_id: self.run_id.clone(),
+            text,
+            binding: self.engine.binding(&self.plan),
+            whole_plan,
+        };
+        let (engine, scope) = (self.engine.clone(), self.scope.clone());
+        self.tasks.spawn(async move { confirm(&engine, &scope, &request).await });
+    }
+
+    fn report(mut self) -> RunReport {
+        let outcome = self.outcome.take().unwrap_or_else(|| unfinished(&self.plan, "the run was cut short"));
+        let journal = self.scope.journal();
+        let chain_head = journal.close().unwrap_or_else(|error| {
+            self.journal_error.get_or_insert(error.to_string());
+            journal.head()
+        });
+        RunReport {
+            run_id: self.run_id,
+            status: outcome.status,
+            plan_hash: self.plan.hash,
+            confirmation_id: self.confirmation,
+            steps: outcome.steps,
+            effects: self.effects,
+            outputs: outcome.outputs,
+            chain_head,
+            run_dir: journal.run_dir().map(std::path::Path::to_path_buf),
+            reason: outcome.reason,
+            journal_error: self.journal_error,
+        }
+    }
+}
+
+/// Puts the question to the person and turns the answer into an input.
+async fn confirm(engine: &Engine, scope: &RunScope, request: &ConfirmRequest) -> Input {
+    match engine.parts.approver.confirm(request).await {
+        Answer::Yes { channel } => {
+            let now = engine.parts.clock.now();
+            let confirmation = Confirmation {
+                confirmation_id: engine.parts.ids.confirmation_id(now),
+                binding: request.binding,
+                shown: Hash::of(request.text.as_bytes()),
+                channel,
+                confirmed_at: now,
+            };
+            if request.whole_plan
+                && let Err(error) = scope.journal().confirm(&confirmation)
+            {
+                return Input::Declined { reason: format!("the yes cannot be recorded: {error}") };
+            }
+            Input::Confirmed(confirmation)
+        }
+        Answer::No { reason } => Input::Declined { reason },
+        Answer::Nobody { why } => Input::Declined { reason: format!("nobody can be asked: {why}") },
+    }
+}

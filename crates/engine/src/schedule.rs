@@ -1,0 +1,353 @@
+//! Who may run now: bounded concurrency, parallel reads, ordered writes on overlapping paths.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use envelope::{Concurrency, Failure, Fault, RunId};
+use plan::SiblingPolicy;
+use tokio::sync::oneshot;
+use toolkit::{CancelCause, CancelToken, PathKeys, Reach};
+
+/// What a call wants to hold while it runs.
+pub(crate) struct Claim {
+    run: RunId,
+    serial: bool,
+    /// Folded path with a trailing `/`, or empty for the whole vault; and whether it is written.
+    keys: Vec<(String, bool)>,
+}
+
+impl Claim {
+    pub(crate) fn new(run: &RunId, concurrency: Concurrency, paths: &PathKeys) -> Claim {
+        let key = |reach: &Reach| match reach {
+            Reach::Vault => String::new(),
+            // The slash makes `a/b` overlap `a/b/c` but not `a/bc`.
+            Reach::Path(path) => format!("{}/", path.folded()),
+        };
+        let reads = paths.reads.iter().map(|reach| (key(reach), false));
+        let writes = paths.writes.iter().map(|reach| (key(reach), true));
+        Claim {
+            run: run.clone(),
+            serial: concurrency == Concurrency::Serial,
+            keys: reads.chain(writes).collect(),
+        }
+    }
+
+    /// Whether the two must not run at the same time.
+    fn conflicts(&self, other: &Claim) -> bool {
+        self.serial || other.serial || self.overlaps(other)
+    }
+
+    fn overlaps(&self, other: &Claim) -> bool {
+        self.keys.iter().any(|(a, a_writes)| {
+            other.keys.iter().any(|(b, b_writes)| {
+                (*a_writes || *b_writes) && (a.starts_with(b.as_str()) || b.starts_with(a.as_str()))
+            })
+        })
+    }
+}
+
+/// Hands out slots in the order in which they were asked for, as far as paths overlap.
+#[derive(Clone)]
+pub(crate) struct Scheduler {
+    state: Arc<Mutex<State>>,
+    limit: usize,
+    sibling: SiblingPolicy,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    running: Vec<(u64, Arc<Claim>)>,
+    waiting: VecDeque<Waiter>,
+}
+
+struct Waiter {
+    id: u64,
+    claim: Arc<Claim>,
+    wake: oneshot::Sender<Turn>,
+}
+
+enum Turn {
+    Go,
+    SiblingFailed,
+}
+
+impl Scheduler {
+    pub(crate) fn new(limit: usize, sibling: SiblingPolicy) -> Scheduler {
+        Scheduler { state: Arc::default(), limit: limit.max(1), sibling }
+    }
+
+    /// Waits for a slot, or for the reason why there will be none.
+    pub(crate) async fn acquire(&self, claim: Claim, cancel: &CancelToken) -> Result<Slot, Fault> {
+        let (id, claim, turn) = match self.enter(claim) {
+            Entered::Running(slot) => return refuse_if_cancelled(slot, cancel),
+            Entered::Waiting { id, claim, turn } => (id, claim, turn),
+        };
+        // Leaves the queue whatever ends the wait, so that a dropped call does not block the ones behind it.
+        let mut queued = Queued { scheduler: self, id, armed: true };
+        tokio::select! {
+            biased;
+            turn = turn => {
+                queued.armed = false;
+                match turn {
+                    Ok(Turn::Go) => refuse_if_cancelled(Slot { scheduler: self.clone(), id, claim }, cancel),
+                    Ok(Turn::SiblingFailed) | Err(_) => Err(sibling_failed()),
+                }
+            }
+            cause = cancel.cancelled() => Err(cancelled(cause)),
+        }
+    }
+
+    fn enter(&self, claim: Claim) -> Entered {
+        let claim = Arc::new(claim);
+        let mut state = self.lock();
+        let id = state.next;
+        state.next += 1;
+        if state.may_run(self.limit, &claim, state.waiting.len()) {
+            state.running.push((id, claim.clone()));
+            return Entered::Running(Slot { scheduler: self.clone(), id, claim });
+        }
+        let (wake, turn) = oneshot::channel();
+        state.waiting.push_back(Waiter { id, claim: claim.clone(), wake });
+        Entered::Waiting { id, claim, turn }
+    }
+
+    fn release(&self, id: u64) {
+        let mut state = self.lock();
+        state.running.retain(|(running, _)| *running != id);
+        state.wake(self.limit);
+    }
+
+    fn leave(&self, id: u64) {
+        let mut state = self.lock();
+        state.waiting.retain(|waiter| waiter.id != id);
+        // The turn may already have been given to a call that no longer wants it.
+        state.running.retain(|(running, _)| *running != id);
+        state.wake(self.limit);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Entered {
+    Running(Slot),
+    Waiting { id: u64, claim: Arc<Claim>, turn: oneshot::Receiver<Turn> },
+}
+
+impl State {
+    /// A call runs when a slot is free and nothing that runs, or waits before it, conflicts with it.
+    fn may_run(&self, limit: usize, claim: &Claim, position: usize) -> bool {
+        self.running.len() < limit
+            && self.running.iter().all(|(_, running)| !running.conflicts(claim))
+            && self.waiting.iter().take(position).all(|waiter| !waiter.claim.conflicts(claim))
+    }
+
+    fn wake(&mut self, limit: usize) {
+        let mut position = 0;
+        while position < self.waiting.len() && self.running.len() < limit {
+            let runs =
+                self.waiting.get(position).is_some_and(|waiter| self.may_run(limit, &waiter.claim, position));
+            if !runs {
+                position += 1;
+                continue;
+            }
+            if let Some(waiter) = self.waiting.remove(position) {
+                self.running.push((waiter.id, waiter.claim));
+                if waiter.wake.send(Turn::Go).is_err() {
+                    self.running.pop();
+                }
+            }
+        }
+    }
+}
+
+/// The right to run. Dropping it lets the next in line go.
+pub(crate) struct Slot {
+    scheduler: Scheduler,
+    id: u64,
+    claim: Arc<Claim>,
+}
+
+impl Slot {
+    /// The call failed: under `cancel-dependents`, whatever of the same run waits for the same paths is
+    /// cancelled instead of being let loose on what the failure left behind.
+    pub(crate) fn failed(&self) {
+        if self.scheduler.sibling != SiblingPolicy::CancelDependents {
+            return;
+        }
+        let mut state = self.scheduler.lock();
+        let waiting = std::mem::take(&mut state.waiting);
+        for waiter in waiting {
+            if waiter.claim.run == self.claim.run && waiter.claim.overlaps(&self.claim) {
+                // A receiver that is gone was cancelled already.
+                let _gone = waiter.wake.send(Turn::SiblingFailed);
+            } else {
+                state.waiting.push_back(waiter);
+            }
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.scheduler.release(self.id);
+    }
+}
+
+struct Queued<'a> {
+    scheduler: &'a Scheduler,
+    id: u64,
+    armed: bool,
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.scheduler.leave(self.id);
+        }
+    }
+}
+
+fn refuse_if_cancelled(slot: Slot, cancel: &CancelToken) -> Result<Slot, Fault> {
+    match cancel.cause() {
+        Some(cause) => Err(cancelled(cause)),
+        None => Ok(slot),
+    }
+}
+
+fn cancelled(cause: CancelCause) -> Fault {
+    match cause {
+        CancelCause::Run | CancelCause::Deadline => {
+            Fault::new(Failure::Canceled, "the run was cancelled before this call started")
+        }
+        CancelCause::Sibling => sibling_failed(),
+    }
+}
+
+fn sibling_failed() -> Fault {
+    Fault::new(Failure::SiblingCanceled, "a sibling failed before this call started; nothing was changed")
+}
+
+#[cfg(test)]
+mod tests {
+    use envelope::{Concurrency, Failure, RunId, VaultPath};
+    use plan::SiblingPolicy;
+    use tokio::task::yield_now;
+    use toolkit::{CancelCause, CancelToken, PathKeys};
+
+    use super::{Claim, Scheduler};
+
+    fn claim(concurrency: Concurrency, paths: &PathKeys) -> Claim {
+        Claim::new(&RunId::parse("r").unwrap(), concurrency, paths)
+    }
+
+    fn write(path: &str) -> Claim {
+        claim(Concurrency::Parallel, &PathKeys::write(&VaultPath::parse(path).unwrap()))
+    }
+
+    fn read(path: &str) -> Claim {
+        claim(Concurrency::Parallel, &PathKeys::read(&VaultPath::parse(path).unwrap()))
+    }
+
+    #[test]
+    fn only_overlapping_paths_with_a_writer_conflict() {
+        for (a, b, conflict) in [
+            (write("a/b"), write("a/b"), true),
+            (write("a"), write("a/b"), true),
+            (write("A/B"), write("a/b"), true),
+            (write("a/b"), write("a/bc"), false),
+            (read("a/b"), read("a/b"), false),
+            (read("a"), write("a/b"), true),
+            (claim(Concurrency::Parallel, &PathKeys::read_vault()), write("x"), true),
+            (claim(Concurrency::Serial, &PathKeys::default()), read("x"), true),
+        ] {
+            assert_eq!(a.conflicts(&b), conflict, "{:?} {:?}", a.keys, b.keys);
+            assert_eq!(b.conflicts(&a), conflict);
+        }
+    }
+
+    #[tokio::test]
+    async fn writes_on_one_path_run_in_the_order_they_were_asked_for() {
+        let scheduler = Scheduler::new(8, SiblingPolicy::Ignore);
+        let cancel = CancelToken::new();
+        let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let first = scheduler.acquire(write("a"), &cancel).await.unwrap();
+        let mut tasks = Vec::new();
+        for n in 0..5 {
+            let (scheduler, cancel, order) = (scheduler.clone(), cancel.clone(), order.clone());
+            tasks.push(tokio::spawn(async move {
+                let _slot = scheduler.acquire(write("a"), &cancel).await.unwrap();
+                order.lock().unwrap().push(n);
+            }));
+            yield_now().await;
+        }
+        assert!(order.lock().unwrap().is_empty());
+        drop(first);
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn a_reader_does_not_overtake_a_waiting_writer_and_a_stranger_does() {
+        let scheduler = Scheduler::new(8, SiblingPolicy::Ignore);
+        let cancel = CancelToken::new();
+        let reading = scheduler.acquire(read("a"), &cancel).await.unwrap();
+        let spawn = |claim: Claim| {
+            let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
+            tokio::spawn(async move { scheduler.acquire(claim, &cancel).await.is_ok() })
+        };
+        let writer = spawn(write("a"));
+        yield_now().await;
+        let second_reader = spawn(read("a"));
+        yield_now().await;
+        assert!(!second_reader.is_finished());
+        assert!(scheduler.acquire(write("b"), &cancel).await.is_ok());
+        drop(reading);
+        assert!(writer.await.unwrap());
+        assert!(second_reader.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_limit_holds_and_a_cancelled_wait_leaves_the_queue() {
+        let scheduler = Scheduler::new(1, SiblingPolicy::Ignore);
+        let held = scheduler.acquire(read("a"), &CancelToken::new()).await.unwrap();
+        let cancel = CancelToken::new();
+        let waiting = {
+            let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
+            tokio::spawn(async move {
+                scheduler.acquire(read("b"), &cancel).await.err().map(|fault| fault.failure)
+            })
+        };
+        yield_now().await;
+        assert!(!waiting.is_finished());
+        cancel.cancel(CancelCause::Run);
+        assert_eq!(waiting.await.unwrap(), Some(Failure::Canceled));
+        drop(held);
+        assert!(scheduler.acquire(read("c"), &CancelToken::new()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_failure_cancels_what_waits_for_the_same_path_when_the_policy_says_so() {
+        for (policy, expected) in
+            [(SiblingPolicy::CancelDependents, Some(Failure::SiblingCanceled)), (SiblingPolicy::Ignore, None)]
+        {
+            let scheduler = Scheduler::new(8, policy);
+            let cancel = CancelToken::new();
+            let slot = scheduler.acquire(write("a"), &cancel).await.unwrap();
+            let behind = {
+                let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
+                tokio::spawn(async move {
+                    scheduler.acquire(write("a"), &cancel).await.err().map(|fault| fault.failure)
+                })
+            };
+            yield_now().await;
+            slot.failed();
+            drop(slot);
+            assert_eq!(behind.await.unwrap(), expected);
+        }
+    }
+}
