@@ -10,6 +10,7 @@
 mod choice;
 mod effort;
 mod explain;
+mod limits;
 mod reference;
 mod screen;
 mod words;
