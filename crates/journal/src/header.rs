@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use envelope::{Confirmation, Hash, RunId, Timestamp, ToolDecl, canonical_hash};
+use plan::{RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,6 +49,8 @@ pub struct RunHeader {
     pub executor_version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner_version: Option<String>,
+    pub limits: RunLimits,
+    pub sibling: SiblingPolicy,
     /// Whether a person was to be asked before the first call.
     pub confirm: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,12 @@ mod verify;
 mod sim;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod journal_tests;
 
 pub use error::JournalError;
 pub use find::{FindError, RunState, RunSummary, find_run, list_runs};

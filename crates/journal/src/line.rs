@@ -151,7 +151,7 @@ mod tests {
         let mut out = Vec::new();
         let head = write_line(&genesis(), Kind::Call, br#"{"a":1}"#, &mut out);
         expect![[r#"
-            {"a":1,"chain":{"seq":1,"prev":"b3:e6ba4f4b2d6f3c6b1a3a3a","hash":""}}
+            {"a":1,"chain":{"seq":1,"prev":"b3:df840a304e772ef4cdfb23293d8adadde8d43567bde4b0190c3d954f696f0b0a","hash":"b3:d2dde5d3ea72f0e4d72573f4e382acab082d442360c672dcc5a1cbaa6a72fd4b"}}
         "#]]
         .assert_eq(&String::from_utf8(out.clone()).unwrap());
         let link = Link::read(&out[..out.len() - 1]).unwrap();

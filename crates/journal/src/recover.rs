@@ -79,6 +79,8 @@ struct Tail {
     /// What is to be written behind that.
     append: [Vec<u8>; 3],
     restored: u64,
+    /// Lines of each log that are written anew, from the write-ahead log.
+    replaced: [usize; 3],
     dropped: Vec<Dropped>,
     damaged: bool,
 }
@@ -91,6 +93,7 @@ impl Tail {
             kept: [0; 3],
             append: [Vec::new(), Vec::new(), Vec::new()],
             restored: 0,
+            replaced: [0; 3],
             dropped: Vec::new(),
             damaged: false,
         };
@@ -153,6 +156,7 @@ impl Tail {
                     break;
                 }
                 source.advance()?;
+                self.replaced[kind.index()] += 1;
             }
         }
         self.follow(sources, true)
@@ -162,7 +166,10 @@ impl Tail {
         let Some(head) = &source.head else { return Ok(()) };
         let (line, offset) = (head.line, head.offset);
         // A torn line that the write-ahead log gave back whole is not lost.
-        let given_back = !head.complete && self.append[source.kind.index()].starts_with(&head.text);
+        let at = source.kind.index();
+        let mut anew = self.append[at].split(|byte| *byte == b'\n');
+        let given_back =
+            !head.complete && anew.nth(self.replaced[at]).is_some_and(|line| line.starts_with(&head.text));
         while source.head.is_some() {
             source.advance()?;
         }
@@ -181,8 +188,8 @@ fn next_of<'a>(sources: &'a mut [Source; 3], head: &ChainHead) -> Option<&'a mut
 
 /// Writes what [`Tail`] found and starts a new generation. Synced in that order.
 fn repair(folder: &Dir, disk: &mut dyn Disk, tail: &Tail, wal: Option<&Seen>) -> io::Result<Files> {
-    let [calls, results, events] = Kind::ALL.map(|kind| repair_log(folder, disk, tail, kind));
-    let logs = [calls?, results?, events?];
+    let mut log = |kind| repair_log(folder, disk, tail, kind);
+    let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
     let start = Checkpoint { head: tail.head, lens: [logs[0].len, logs[1].len, logs[2].len] };
     let wal = match (folder.read(WAL_FILE)?, wal) {
         (Some(_), Some(seen)) => Wal::resume(disk.open(WAL_FILE)?, seen, &start)?,

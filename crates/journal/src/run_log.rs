@@ -69,8 +69,8 @@ impl Journal {
         let start = run.start();
         // `run.json` comes last: a folder without it is not a run, so a crash on the way leaves no half run.
         let mut make = || -> io::Result<Files> {
-            let [calls, results, events] = Kind::ALL.map(|kind| disk.create(kind.file()));
-            let logs = [Log::new(calls?, 0), Log::new(results?, 0), Log::new(events?, 0)];
+            let mut log = |kind: Kind| Ok::<Log, io::Error>(Log::new(disk.create(kind.file())?, 0));
+            let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
             let wal = Wal::format(disk.create(WAL_FILE)?, &Checkpoint { head: start, lens: [0; 3] })?;
             disk.replace(RUN_FILE, &text)?;
             Ok(Files { disk: disk.share()?, logs, wal })

@@ -8,6 +8,7 @@ use envelope::{
     Phase, PhaseFact, PhaseOutcome, PolicySnapshot, Risk, RunId, SandboxSnapshot, Status, StepId, Timestamp,
     ToolCall, ToolName, ToolResult, canonical_hash,
 };
+use plan::{RunLimits, SiblingPolicy};
 use serde_json::{Value, json};
 
 use crate::{Journal, JournalError, RunHeader, RunKind};
@@ -36,6 +37,8 @@ pub(crate) fn header(run: &str) -> RunHeader {
         registry_version: "registry".to_owned(),
         executor_version: "0.1.0".to_owned(),
         planner_version: None,
+        limits: RunLimits { max_parallel: 4, max_attempts: 3, max_foreach_items: 100, max_backoff_ms: 1000 },
+        sibling: SiblingPolicy::Ignore,
         confirm: true,
         note: None,
     }
@@ -94,6 +97,7 @@ pub(crate) fn call(index: u64) -> ToolCall {
             },
         }),
         confirmation_id: Some(confirmation().confirmation_id),
+        called_with: None,
         before: Vec::new(),
     }
 }

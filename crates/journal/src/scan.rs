@@ -46,6 +46,8 @@ pub(crate) struct Scan<'a> {
     /// False behind a break, when the hash of the record before is not known.
     anchored: bool,
     pub current: Current,
+    /// A record that stands further down than it should; comes next.
+    ahead: Option<SeenLine>,
     /// Records that were read ahead of their place; skipped when reading gets there.
     read_ahead: HashMap<Seq, Hash>,
     /// Numbers that a changed line bears, so that it is not reported a second time as missing.
@@ -63,6 +65,7 @@ impl<'a> Scan<'a> {
             head: start,
             anchored: true,
             current,
+            ahead: None,
             read_ahead: HashMap::new(),
             swallowed: Vec::new(),
         })
@@ -90,6 +93,20 @@ impl<'a> Scan<'a> {
     }
 
     pub(crate) fn next(&mut self) -> io::Result<Option<Found>> {
+        if let Some(ahead) = self.ahead.take() {
+            self.read_ahead.insert(ahead.link.seq, ahead.link.hash);
+            self.head = ahead.link.head();
+            self.anchored = true;
+            self.current = Current {
+                kind: ahead.kind,
+                seq: ahead.link.seq,
+                line: ahead.line,
+                offset: ahead.offset,
+                text: ahead.text,
+                from_wal: false,
+            };
+            return Ok(Some(Found::Record));
+        }
         loop {
             if let Some(index) = (0..3).find(|index| self.fits(*index)) {
                 self.accept(index)?;
@@ -333,7 +350,7 @@ impl<'a> Scan<'a> {
         let Some(link) = link else { return Ok(Step::Again) };
         let earlier = find_line(self.dir, kind, |seen| seen.seq == link.seq)?;
         let (what, message) = match earlier {
-            Some(first) if first.hash == link.hash && first.line < at.line => {
+            Some(first) if first.link.hash == link.hash && first.line < at.line => {
                 (ProblemKind::Duplicated, format!("line {} is the same record", first.line))
             }
             Some(_) | None => (ProblemKind::Foreign, "this line is not a record of this run".to_owned()),
@@ -371,10 +388,9 @@ impl<'a> Scan<'a> {
             let message = "this line is not a record of this run".to_owned();
             return Ok(at.step(Some(link.seq), ProblemKind::Foreign, message));
         }
-        self.read_ahead.insert(ahead.seq, ahead.hash);
-        self.head = ChainHead { seq: ahead.seq, hash: ahead.hash };
-        self.anchored = true;
-        let message = format!("record {} stands before record {} (line {})", link.seq, ahead.seq, ahead.line);
+        let message =
+            format!("record {} stands before record {} (line {})", link.seq, ahead.link.seq, ahead.line);
+        self.ahead = Some(ahead);
         Ok(at.step(Some(link.seq), ProblemKind::Reordered, message))
     }
 }
@@ -416,9 +432,11 @@ impl Place {
 
 /// A whole record somewhere in a log.
 struct SeenLine {
+    kind: Kind,
     line: u64,
-    seq: Seq,
-    hash: Hash,
+    offset: u64,
+    link: Link,
+    text: Vec<u8>,
 }
 
 /// Searches one log from its beginning. Only damage is worth that.
@@ -428,7 +446,8 @@ fn find_line(dir: &Dir, kind: Kind, wanted: impl Fn(&Link) -> bool) -> io::Resul
         if let Some(link) = head.link.filter(&wanted)
             && head.is_whole(kind)
         {
-            return Ok(Some(SeenLine { line: head.line, seq: link.seq, hash: link.hash }));
+            let text = std::mem::take(&mut head.text);
+            return Ok(Some(SeenLine { kind, line: head.line, offset: head.offset, link, text }));
         }
         source.advance()?;
     }

@@ -1,1 +1,250 @@
-//! A disk for tests.
+//! A disk for tests that fails when told to, and can lose its power.
+//!
+//! Every operation also happens in a real folder, so that readers see what a running process would see. Beside
+//! that it keeps what a disk would have after a power cut: synced bytes for certain, and of the bytes and names
+//! that were not synced any part, in any order, down to single sectors.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::disk::{Dir, Disk, LogFile};
+
+const SECTOR: usize = 512;
+
+/// What the n-th operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Fails and changes nothing.
+    Refuse,
+    /// Writes half of the bytes, then fails as a full disk does.
+    Short,
+}
+
+#[derive(Default)]
+struct State {
+    files: Vec<Inode>,
+    /// Names now, and names that are certain to survive.
+    names: BTreeMap<String, usize>,
+    synced_names: BTreeMap<String, usize>,
+    operations: u64,
+    fail_at: Option<(u64, Fault)>,
+    failed: bool,
+    /// Bytes and operations after a failure; a journal that retries would show here.
+    after_failure: u64,
+}
+
+#[derive(Default)]
+struct Inode {
+    synced: Vec<u8>,
+    unsynced: Vec<Change>,
+}
+
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Truncate { len: usize },
+}
+
+impl Change {
+    fn apply(&self, content: &mut Vec<u8>) {
+        match self {
+            Change::Write { offset, bytes } => {
+                let end = offset + bytes.len();
+                if content.len() < end {
+                    content.resize(end, 0);
+                }
+                content[*offset..end].copy_from_slice(bytes);
+            }
+            Change::Truncate { len } => content.resize(*len, 0),
+        }
+    }
+}
+
+/// A shared handle; the journal owns one, the test keeps one.
+#[derive(Clone)]
+pub(crate) struct SimDisk {
+    state: Arc<Mutex<State>>,
+    path: PathBuf,
+}
+
+impl SimDisk {
+    /// A disk whose folder is empty.
+    pub(crate) fn new(path: &Path) -> SimDisk {
+        SimDisk { state: Arc::default(), path: path.to_owned() }
+    }
+
+    /// A disk with everything in the folder on it for certain.
+    pub(crate) fn load(path: &Path) -> SimDisk {
+        let disk = SimDisk::new(path);
+        let mut state = disk.state.lock().unwrap();
+        for entry in std::fs::read_dir(path).unwrap() {
+            let entry = entry.unwrap();
+            let synced = std::fs::read(entry.path()).unwrap();
+            let inode = state.files.len();
+            state.files.push(Inode { synced, unsynced: Vec::new() });
+            state.names.insert(entry.file_name().into_string().unwrap(), inode);
+        }
+        state.synced_names = state.names.clone();
+        drop(state);
+        disk
+    }
+
+    pub(crate) fn fail_at(&self, operation: u64, fault: Fault) {
+        self.state.lock().unwrap().fail_at = Some((operation, fault));
+    }
+
+    pub(crate) fn operations(&self) -> u64 {
+        self.state.lock().unwrap().operations
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        self.state.lock().unwrap().failed
+    }
+
+    /// File operations tried after the failure.
+    pub(crate) fn after_failure(&self) -> u64 {
+        self.state.lock().unwrap().after_failure
+    }
+
+    /// Writes what survives a power cut into `target`. `chance` decides what of the unsynced is there.
+    pub(crate) fn power_cut(&self, target: &Path, chance: &mut dyn FnMut() -> bool) {
+        let state = self.state.lock().unwrap();
+        std::fs::create_dir_all(target).unwrap();
+        let names = if chance() { &state.names } else { &state.synced_names };
+        for (name, inode) in names {
+            let inode = &state.files[*inode];
+            let mut content = inode.synced.clone();
+            for change in &inode.unsynced {
+                match change {
+                    Change::Write { offset, bytes } => {
+                        for (index, sector) in bytes.chunks(SECTOR).enumerate() {
+                            if chance() {
+                                let offset = offset + index * SECTOR;
+                                Change::Write { offset, bytes: sector.to_vec() }.apply(&mut content);
+                            }
+                        }
+                    }
+                    Change::Truncate { .. } if chance() => change.apply(&mut content),
+                    Change::Truncate { .. } => {}
+                }
+            }
+            let mut file = std::fs::File::create(target.join(name)).unwrap();
+            io::Write::write_all(&mut file, &content).unwrap();
+        }
+    }
+
+    /// Counts an operation; says whether it has to fail.
+    fn step(&self) -> Option<Fault> {
+        let mut state = self.state.lock().unwrap();
+        state.operations += 1;
+        if state.failed {
+            state.after_failure += 1;
+        }
+        let fault = state.fail_at.filter(|(at, _)| *at == state.operations).map(|(_, fault)| fault);
+        state.failed |= fault.is_some();
+        fault
+    }
+
+    fn refuse(&self) -> io::Result<()> {
+        match self.step() {
+            Some(_) => Err(io::Error::other("injected")),
+            None => Ok(()),
+        }
+    }
+
+    fn real(&self) -> Dir {
+        Dir::open(&self.path).unwrap()
+    }
+
+    fn change(&self, inode: usize, change: Change) {
+        self.state.lock().unwrap().files[inode].unsynced.push(change);
+    }
+}
+
+struct SimFile {
+    disk: SimDisk,
+    inode: usize,
+    real: Box<dyn LogFile>,
+}
+
+impl Disk for SimDisk {
+    fn create(&mut self, name: &str) -> io::Result<Box<dyn LogFile>> {
+        self.refuse()?;
+        let real = self.real().create(name)?;
+        let mut state = self.state.lock().unwrap();
+        let inode = state.files.len();
+        state.files.push(Inode::default());
+        state.names.insert(name.to_owned(), inode);
+        drop(state);
+        Ok(Box::new(SimFile { disk: self.clone(), inode, real }))
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<Box<dyn LogFile>> {
+        self.refuse()?;
+        let real = self.real().open(name)?;
+        let inode = self.state.lock().unwrap().names[name];
+        Ok(Box::new(SimFile { disk: self.clone(), inode, real }))
+    }
+
+    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        // Four things can fail in here: make, sync, rename, sync the names. Before the rename nothing
+        // shows; after it the new text may or may not survive.
+        self.refuse()?;
+        self.refuse()?;
+        let mut state = self.state.lock().unwrap();
+        let inode = state.files.len();
+        state.files.push(Inode { synced: bytes.to_vec(), unsynced: Vec::new() });
+        state.names.insert(name.to_owned(), inode);
+        drop(state);
+        self.real().replace(name, bytes)?;
+        self.sync_names()
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        self.refuse()?;
+        self.state.lock().unwrap().names.remove(name);
+        self.real().remove(name)
+    }
+
+    fn sync_names(&mut self) -> io::Result<()> {
+        self.refuse()?;
+        let mut state = self.state.lock().unwrap();
+        state.synced_names = state.names.clone();
+        Ok(())
+    }
+
+    fn share(&self) -> io::Result<Box<dyn Disk>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl LogFile for SimFile {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let (bytes, failed) = match self.disk.step() {
+            None => (bytes, false),
+            Some(Fault::Refuse) => (&bytes[..0], true),
+            Some(Fault::Short) => (&bytes[..bytes.len() / 2], true),
+        };
+        self.real.write_at(offset, bytes)?;
+        self.disk.change(self.inode, Change::Write { offset: offset as usize, bytes: bytes.to_vec() });
+        if failed { Err(io::Error::from(io::ErrorKind::StorageFull)) } else { Ok(()) }
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.disk.refuse()?;
+        self.disk.change(self.inode, Change::Truncate { len: len as usize });
+        self.real.truncate(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        // After a failed sync the kernel forgets which pages were dirty: they may never reach the disk.
+        self.disk.refuse()?;
+        let mut state = self.disk.state.lock().unwrap();
+        let inode = &mut state.files[self.inode];
+        for change in std::mem::take(&mut inode.unsynced) {
+            change.apply(&mut inode.synced);
+        }
+        Ok(())
+    }
+}

@@ -179,7 +179,7 @@ impl Writer {
         let mut batch = Batch::default();
         let mut newest = self.progress.borrow().durable;
         loop {
-            let (sync, stage) = self.take(&mut batch);
+            let Some((sync, stage)) = self.take(&mut batch) else { return };
             newest = batch.head.map_or(newest, |head| head.seq);
             let mut acknowledge = |durable| self.progress.send_modify(|progress| progress.durable = durable);
             let mut written = files.commit(&batch, newest, sync, &mut acknowledge);
@@ -203,8 +203,9 @@ impl Writer {
         }
     }
 
-    /// Sleeps until there is something to do, and takes the whole queue. Says whether somebody waits.
-    fn take(&self, batch: &mut Batch) -> (bool, Stage) {
+    /// Sleeps until there is something to do, and takes the whole queue. Says whether somebody waits;
+    /// `None` after a failure, when nothing may be written any more.
+    fn take(&self, batch: &mut Batch) -> Option<(bool, Stage)> {
         batch.clear();
         if batch.bytes.capacity() > KEEP {
             *batch = Batch::default();
@@ -212,12 +213,15 @@ impl Writer {
         let mut queue = self.lock();
         let mut lingered = false;
         loop {
+            if queue.failed.is_some() {
+                return None;
+            }
             let sync = queue.wanted > self.progress.borrow().durable;
             let queued = queue.batch.bytes.len();
             if sync || lingered || queued >= FULL || queue.stage != Stage::Open {
                 std::mem::swap(&mut queue.batch, batch);
                 queue.committer = Committer::Awake;
-                return (sync, queue.stage);
+                return Some((sync, queue.stage));
             }
             if queued == 0 {
                 queue.committer = Committer::Asleep;

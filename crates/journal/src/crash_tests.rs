@@ -1,0 +1,195 @@
+//! Whatever operation fails, and whatever a power cut keeps of the rest: no acknowledged record is lost.
+
+use std::path::Path;
+
+use envelope::EventType;
+use serde_json::{Value, json};
+
+use crate::disk::Dir;
+use crate::samples::{call, confirmation, event, header, result};
+use crate::sim::{Fault, SimDisk};
+use crate::{ChainHead, Journal, JournalError, RunFolder, verify};
+
+/// Records that were acknowledged: the newest one whose `durable` said yes.
+type Acknowledged = Option<ChainHead>;
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// Appends calls and results as a driver does and waits for each. `filler` decides how soon the write-ahead
+/// log is full.
+fn work(journal: &Journal, filler: usize, acknowledged: &mut Acknowledged) -> Result<(), JournalError> {
+    journal.event(&event(EventType::RunStarted, None))?;
+    journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation()))))?;
+    journal.confirm(&confirmation())?;
+    for index in 0..6 {
+        let mut call = call(index);
+        call.args.insert("content".to_owned(), Value::String("x".repeat(filler)));
+        journal.call(&call)?;
+        wait(journal, acknowledged)?;
+        journal.event(&event(EventType::StepStarted, None))?;
+        journal.result(&result(index))?;
+        wait(journal, acknowledged)?;
+    }
+    journal.event(&event(EventType::RunFinished, None))?;
+    *acknowledged = Some(journal.close()?);
+    Ok(())
+}
+
+fn wait(journal: &Journal, acknowledged: &mut Acknowledged) -> Result<(), JournalError> {
+    let head = journal.head();
+    block_on(journal.durable(head.seq))?;
+    *acknowledged = Some(head);
+    Ok(())
+}
+
+fn whole_run(
+    disk: &SimDisk,
+    path: &Path,
+    filler: usize,
+    acknowledged: &mut Acknowledged,
+) -> Result<(), JournalError> {
+    let journal = Journal::create_in(Dir::open(path).unwrap(), Box::new(disk.clone()), &header("run-1"))?;
+    let done = work(&journal, filler, acknowledged);
+    if done.is_err() {
+        assert!(journal.event(&event(EventType::StepProgress, None)).is_err(), "goes on after a failure");
+        assert!(journal.close().is_err(), "closes well after a failure");
+    }
+    done
+}
+
+/// Everything that was acknowledged is there after recovery, and the folder is a sound run again.
+#[track_caller]
+fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
+    match Journal::reopen(path) {
+        Ok((journal, recovery)) => {
+            if let Some(head) = acknowledged {
+                assert!(recovery.head.seq >= head.seq, "{what}: {head:?} is gone, {recovery:?}");
+            }
+            journal.event(&event(EventType::StepProgress, None)).unwrap();
+            journal.close().unwrap();
+            let folder = RunFolder::open(path).unwrap();
+            let count = folder.records().unwrap().map(|record| record.unwrap()).count() as u64;
+            let verified = verify(path, None).unwrap();
+            assert_eq!(verified.problems, [], "{what}");
+            assert_eq!((verified.records, count), (recovery.head.seq + 1, recovery.head.seq + 1), "{what}");
+            if let Some(head) = acknowledged {
+                let found = verify(path, Some(&head.hash)).unwrap();
+                let told = format!("the head you gave is that of record {};", head.seq);
+                assert!(found.problems[0].message.starts_with(&told), "{what}: {:?}", found.problems);
+            }
+        }
+        Err(JournalError::NotARun { .. }) => assert_eq!(acknowledged, None, "{what}"),
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+/// A small generator (splitmix64): the same seed, the same cut.
+fn chances(seed: u64) -> impl FnMut() -> bool {
+    // Some cuts keep nearly all of what was not synced, some nearly none.
+    let share = [0, 1, 8, 15, 16][(seed % 5) as usize];
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % 16 < share
+    }
+}
+
+fn fail_each_operation(filler: usize, fault: Fault) {
+    let mut completed = false;
+    for operation in 1..400 {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("runs").join("run-1");
+        std::fs::create_dir_all(&path).unwrap();
+        let disk = SimDisk::new(&path);
+        disk.fail_at(operation, fault);
+        let mut acknowledged = None;
+        let outcome = whole_run(&disk, &path, filler, &mut acknowledged);
+        assert_eq!(outcome.is_err(), disk.failed(), "a failure at operation {operation} was swallowed");
+        assert_eq!(disk.after_failure(), 0, "operation {operation} failed and something was tried again");
+        for seed in 0..10 {
+            let after = temp.path().join("cut").join(seed.to_string()).join("run-1");
+            disk.power_cut(&after, &mut chances(seed + 10 * operation));
+            check_recovers(&after, acknowledged, &format!("{fault:?} at {operation}, cut {seed}"));
+        }
+        check_recovers(&path, acknowledged, &format!("{fault:?} at {operation}, killed"));
+        if outcome.is_ok() {
+            completed = true;
+            break;
+        }
+    }
+    assert!(completed, "the run never got to its end");
+}
+
+#[test]
+fn a_refused_operation_stops_the_journal_and_loses_nothing_acknowledged() {
+    fail_each_operation(10, Fault::Refuse);
+}
+
+#[test]
+fn a_full_disk_stops_the_journal_and_loses_nothing_acknowledged() {
+    fail_each_operation(10, Fault::Short);
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_while_the_write_ahead_log_starts_over() {
+    fail_each_operation(70_000, Fault::Refuse);
+}
+
+/// Leaves a folder as a power cut in the middle of a run leaves it.
+fn interrupted(temp: &Path, seed: u64) -> (std::path::PathBuf, Acknowledged) {
+    let path = temp.join("live").join("run-1");
+    std::fs::create_dir_all(&path).unwrap();
+    let disk = SimDisk::new(&path);
+    disk.fail_at(40, Fault::Short);
+    let mut acknowledged = None;
+    whole_run(&disk, &path, 2000, &mut acknowledged).unwrap_err();
+    let after = temp.join("cut").join("run-1");
+    disk.power_cut(&after, &mut chances(seed));
+    (after, acknowledged)
+}
+
+#[test]
+fn recovery_may_be_interrupted_at_any_operation() {
+    for seed in 0..5 {
+        for operation in 1..40 {
+            let temp = tempfile::tempdir().unwrap();
+            let (path, acknowledged) = interrupted(temp.path(), seed);
+            let disk = SimDisk::load(&path);
+            disk.fail_at(operation, Fault::Short);
+            let reopened = Journal::reopen_in(Dir::open(&path).unwrap(), Box::new(disk.clone()));
+            let done = reopened.is_ok();
+            drop(reopened);
+            let again = temp.path().join("again").join("run-1");
+            disk.power_cut(&again, &mut chances(seed + operation));
+            check_recovers(&again, acknowledged, &format!("seed {seed}, recovery cut at {operation}"));
+            check_recovers(&path, acknowledged, &format!("seed {seed}, recovery killed at {operation}"));
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_does_no_sync_where_it_should_would_be_caught() {
+    // The harness itself: what was not waited for is lost when nothing unsynced survives.
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("runs").join("run-1");
+    std::fs::create_dir_all(&path).unwrap();
+    let disk = SimDisk::new(&path);
+    let journal =
+        Journal::create_in(Dir::open(&path).unwrap(), Box::new(disk.clone()), &header("run-1")).unwrap();
+    journal.call(&call(0)).unwrap();
+    drop(journal);
+    assert!(disk.operations() > 5);
+    let after = temp.path().join("cut").join("run-1");
+    disk.power_cut(&after, &mut || false);
+    let (_, recovery) = Journal::reopen(&after).unwrap();
+    assert_eq!(recovery.head.seq, 0);
+    let (_, recovery) = Journal::reopen(&path).unwrap();
+    assert_eq!(recovery.head.seq, 1, "a killed process loses nothing that was written");
+}

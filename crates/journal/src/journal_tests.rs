@@ -1,0 +1,273 @@
+//! The journal as its users see it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use envelope::{DataRef, EventType, Hash, Status};
+use expect_test::expect;
+use serde_json::json;
+
+use crate::samples::{call, confirmation, event, finished_run, header, result, write_run};
+use crate::{
+    Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, find_run, list_runs,
+    verify,
+};
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes_in_memory_and_on_disk() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = finished_run(temp.path(), "run-1", 3);
+    let memory = Journal::in_memory(&header("run-1"));
+    write_run(&memory, 3).unwrap();
+    for kind in Kind::ALL {
+        let on_disk = fs::read_to_string(dir.join(kind.file())).unwrap();
+        assert_eq!(on_disk.lines().collect::<Vec<_>>(), memory.lines(kind));
+    }
+    assert_eq!(verify(&dir, Some(&memory.head().hash)).unwrap().problems, []);
+}
+
+#[test]
+fn a_closed_run_has_its_four_files_for_its_owner_only() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = finished_run(temp.path(), "run-1", 1);
+    assert_eq!(names(&dir), ["calls.jsonl", "events.jsonl", "results.jsonl", "run.json"]);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    for name in names(&dir) {
+        assert_eq!(mode(&dir.join(&name)), 0o600, "{name}");
+    }
+}
+
+#[test]
+fn records_come_back_in_order_and_as_they_were() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = finished_run(temp.path(), "run-1", 1);
+    let folder = RunFolder::open(&dir).unwrap();
+    let records: Vec<Entry> = folder.records().unwrap().map(|record| record.unwrap()).collect();
+    let expected = [
+        Record::Event(Box::new(event(EventType::RunStarted, None))),
+        Record::Event(Box::new(event(EventType::RunConfirmed, Some(json!(confirmation()))))),
+        Record::Call(Box::new(call(0))),
+        Record::Event(Box::new(event(EventType::StepStarted, None))),
+        Record::Result(Box::new(result(0))),
+        Record::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" }))))),
+    ];
+    assert_eq!(records.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(records.into_iter().map(|entry| entry.record).collect::<Vec<_>>(), expected);
+    assert_eq!(folder.header(), &header("run-1"));
+    assert_eq!(folder.confirmation(), Some(&confirmation()));
+}
+
+#[test]
+fn an_existing_folder_a_locked_run_and_a_folder_without_a_run_are_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    assert!(matches!(Journal::create(&dir, &header("run-1")), Err(JournalError::Exists { .. })));
+    assert!(matches!(Journal::reopen(&dir), Err(JournalError::Locked { .. })));
+    journal.close().unwrap();
+    assert!(matches!(journal.call(&call(0)), Err(JournalError::Closed)));
+    assert_eq!(journal.close().unwrap(), journal.head());
+    let (again, recovery) = Journal::reopen(&dir).unwrap();
+    assert_eq!((recovery.restored, recovery.dropped.len()), (0, 0));
+    again.close().unwrap();
+    assert!(matches!(Journal::reopen(temp.path()), Err(JournalError::NotARun { .. })));
+    assert!(matches!(Journal::reopen(&temp.path().join("no")), Err(JournalError::NotARun { .. })));
+}
+
+#[test]
+fn links_are_not_followed() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = finished_run(temp.path(), "run-1", 1);
+    let elsewhere = temp.path().join("elsewhere");
+    fs::rename(dir.join("calls.jsonl"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, dir.join("calls.jsonl")).unwrap();
+    assert!(matches!(verify(&dir, None), Err(JournalError::Io { .. })));
+    assert!(matches!(Journal::reopen(&dir), Err(JournalError::Io { .. })));
+    let link = temp.path().join("runs").join("link");
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    assert!(RunFolder::open(&link).is_err());
+}
+
+#[test]
+fn a_run_that_is_still_going_can_be_read_verified_and_listed() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    write_run(&journal, 0).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for index in 0..2000 {
+                journal.call(&call(index)).unwrap();
+                let seq = journal.result(&result(index)).unwrap();
+                if index % 10 == 0 {
+                    block_on(journal.durable(seq)).unwrap();
+                }
+            }
+        });
+        while !writer.is_finished() {
+            let verified = verify(&dir, None).unwrap();
+            assert_eq!(verified.problems, []);
+            assert!(verified.open);
+            list_runs(&temp.path().join("runs")).unwrap();
+        }
+    });
+    journal.close().unwrap();
+    assert_eq!(verify(&dir, None).unwrap().records, 4003);
+}
+
+#[test]
+fn all_who_wait_are_served_and_share_syncs() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    let waiting: Vec<_> = (0..200).map(|index| journal.call(&call(index)).unwrap()).collect();
+    block_on(async {
+        // The newest first: whoever comes later finds it done already.
+        for seq in waiting.into_iter().rev() {
+            journal.durable(seq).await.unwrap();
+        }
+        journal.durable(u64::MAX).await.unwrap();
+    });
+}
+
+#[test]
+fn what_a_killed_process_wrote_is_there_and_what_only_the_log_ahead_has_is_restored() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    write_run(&journal, 3).unwrap();
+    drop(journal);
+    // As if the process had died before the logs were written.
+    let results = fs::read(dir.join("results.jsonl")).unwrap();
+    let file = fs::File::options().write(true).open(dir.join("results.jsonl")).unwrap();
+    file.set_len(results.len() as u64 - 10).unwrap();
+    let events = fs::File::options().write(true).open(dir.join("events.jsonl")).unwrap();
+    events.set_len(0).unwrap();
+    let verified = verify(&dir, None).unwrap();
+    assert_eq!((verified.problems.as_slice(), verified.records, verified.restorable), (&[][..], 12, 7));
+    let (journal, recovery) = Journal::reopen(&dir).unwrap();
+    assert_eq!((recovery.restored, recovery.dropped.as_slice()), (12, &[][..]));
+    journal.close().unwrap();
+    assert_eq!(fs::read(dir.join("results.jsonl")).unwrap(), results);
+    assert_eq!(verify(&dir, None).unwrap().problems, []);
+}
+
+#[test]
+fn large_data_is_stored_once_and_checked() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    write_run(&journal, 0).unwrap();
+    let stored = journal.put_object(br#"{"content":"long"}"#).unwrap();
+    assert_eq!(journal.put_object(br#"{"content":"long"}"#).unwrap(), stored);
+    journal.call(&call(0)).unwrap();
+    let mut with_ref = result(0);
+    with_ref.data = None;
+    with_ref.data_ref = Some(stored.clone());
+    journal.result(&with_ref).unwrap();
+    journal.close().unwrap();
+    let folder = RunFolder::open(&dir).unwrap();
+    assert_eq!(folder.data(&with_ref).unwrap(), Some(json!({ "content": "long" })));
+    assert_eq!(verify(&dir, None).unwrap().problems, []);
+
+    let hex = stored.hash.to_string()[3..].to_owned();
+    let object = temp.path().join("objects").join(&hex[..2]).join(&hex);
+    fs::rename(&object, temp.path().join("away")).unwrap();
+    let kinds = || verify(&dir, None).unwrap().problems.iter().map(|p| p.what).collect::<Vec<_>>();
+    assert_eq!(kinds(), [ProblemKind::ObjectMissing]);
+    assert!(matches!(folder.object(&stored), Err(JournalError::ObjectMissing { .. })));
+    fs::copy(dir.join("run.json"), &object).unwrap();
+    assert_eq!(kinds(), [ProblemKind::ObjectChanged]);
+    assert!(matches!(folder.object(&stored), Err(JournalError::ObjectChanged { .. })));
+    assert_eq!(journal.put_object(br#"{"content":"long"}"#).unwrap(), stored);
+    assert_eq!(kinds(), []);
+    let unknown = DataRef { hash: Hash::of(b"?"), bytes: 1 };
+    assert!(matches!(folder.object(&unknown), Err(JournalError::ObjectMissing { .. })));
+}
+
+#[test]
+fn records_that_contradict_each_other_are_found() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    journal.confirm(&confirmation()).unwrap();
+    journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation())))).unwrap();
+    journal.call(&call(0)).unwrap();
+    journal.call(&call(0)).unwrap();
+    journal.result(&result(0)).unwrap();
+    journal.result(&result(0)).unwrap();
+    journal.call(&call(0)).unwrap();
+    journal.result(&result(1)).unwrap();
+    let mut never_started = result(2);
+    (never_started.status, never_started.ok, never_started.data) = (Status::Skipped, false, None);
+    never_started.phases.clear();
+    journal.result(&never_started).unwrap();
+    let mut contradiction = result(0);
+    contradiction.ok = false;
+    journal.result(&contradiction).unwrap();
+    journal.call(&call(3)).unwrap();
+    let mut other_run = event(EventType::StepProgress, None);
+    other_run.run_id = envelope::RunId::parse("run-2").unwrap();
+    journal.event(&other_run).unwrap();
+    journal.event(&event(EventType::RunFinished, None)).unwrap();
+    journal.close().unwrap();
+    let told: Vec<String> = verify(&dir, None).unwrap().problems.iter().map(ToString::to_string).collect();
+    expect![[r#"
+        orphan result: results.jsonl line 2 (byte 536), record 5: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` has a result already
+        contradiction: calls.jsonl line 3 (byte 1500), record 6: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` was made again after it had ended
+        orphan result: results.jsonl line 3 (byte 1072), record 7: no call `c3331b04-4d3a-5892-9e05-cac164ba27e2` is recorded before it
+        contradiction: results.jsonl line 5 (byte 2049), record 9: `ok` is false although `status` is ok
+        foreign: events.jsonl line 2 (byte 536), record 11: this record is of run `run-2`
+        call without result: calls.jsonl line 4 (byte 2250), record 10: the run is finished, but this call has no result"#]].assert_eq(&told.join("\n"));
+}
+
+#[test]
+fn runs_are_listed_newest_first_and_found_by_what_is_typed() {
+    let temp = tempfile::tempdir().unwrap();
+    let runs = temp.path().join("runs");
+    assert_eq!(list_runs(&runs).unwrap(), []);
+    for (id, second) in [("abc-1", 10), ("abd-2", 30), ("b-3", 20)] {
+        let mut header = header(id);
+        header.created_at = envelope::Timestamp::from_second(second).unwrap();
+        let journal = Journal::create(&runs.join(id), &header).unwrap();
+        if id == "b-3" {
+            journal.event(&event(EventType::RunFinished, Some(json!({ "status": "failed" })))).unwrap();
+            journal.close().unwrap();
+        }
+    }
+    let _going = Journal::create(&runs.join("run-1"), &header("run-1")).unwrap();
+    fs::create_dir(runs.join("not-a-run")).unwrap();
+    let listed: Vec<String> = list_runs(&runs)
+        .unwrap()
+        .iter()
+        .map(|run| format!("{} {:?} {:?}", run.run_id, run.state, run.goal))
+        .collect();
+    expect![[r#"
+        run-1 Running Some("Make notes")
+        abd-2 Interrupted Some("Make notes")
+        b-3 Finished(Some("failed")) Some("Make notes")
+        abc-1 Interrupted Some("Make notes")"#]]
+    .assert_eq(&listed.join("\n"));
+    let found = |wanted: &str| find_run(&runs, wanted).map(|path| path.file_name().unwrap().to_owned());
+    assert_eq!(found("last").unwrap(), "run-1");
+    assert_eq!(found("abd").unwrap(), "abd-2");
+    assert_eq!(found("abc-1").unwrap(), "abc-1");
+    assert!(
+        matches!(found("ab"), Err(FindError::Ambiguous { matches, .. }) if matches == ["abd-2", "abc-1"])
+    );
+    assert!(matches!(found("zzz"), Err(FindError::None { .. })));
+    assert!(matches!(found(""), Err(FindError::None { .. })));
+}
