@@ -6,9 +6,11 @@ mod ensure_folder;
 mod frontmatter;
 mod given_path;
 mod list_files;
+mod maybe_vault;
 mod read_file;
 
-pub use create_file::CreateFile;
-pub use ensure_folder::EnsureFolder;
-pub use list_files::ListFiles;
-pub use read_file::ReadFile;
+pub(crate) use create_file::CreateFile;
+pub(crate) use ensure_folder::EnsureFolder;
+pub(crate) use list_files::ListFiles;
+pub(crate) use maybe_vault::MaybeVault;
+pub(crate) use read_file::ReadFile;

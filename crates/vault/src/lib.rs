@@ -7,8 +7,24 @@ mod files;
 mod sandbox;
 mod text;
 
-pub use files::{CreateFile, EnsureFolder, ListFiles, ReadFile};
+use std::sync::Arc;
+
+use toolkit::{Refused, Registry};
+
+use files::{CreateFile, EnsureFolder, ListFiles, MaybeVault, ReadFile};
+use text::{ParseMarkdownBullets, SlugifyTitle};
+
 pub use sandbox::{
     Change, Content, Entry, ListQuery, Listing, MadeFolder, OpenError, Seen, Vault, Witness, Written, etag_of,
 };
-pub use text::{ParseMarkdownBullets, SlugifyTitle};
+
+/// Registers every tool of this crate. Without a vault the tools on files are declared but refuse to work.
+pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), Refused> {
+    let vault = MaybeVault(vault);
+    registry.register(EnsureFolder { vault: vault.clone() })?;
+    registry.register(ListFiles { vault: vault.clone() })?;
+    registry.register(ReadFile { vault: vault.clone() })?;
+    registry.register(CreateFile { vault })?;
+    registry.register(ParseMarkdownBullets)?;
+    registry.register(SlugifyTitle)
+}

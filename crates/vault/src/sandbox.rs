@@ -21,6 +21,7 @@ mod write;
 
 pub use change::{Change, Witness};
 pub use etag::etag_of;
+pub(crate) use fault::protected;
 pub use list::{Entry, ListQuery, Listing};
 pub use make_folder::MadeFolder;
 pub use read::{Content, Seen};

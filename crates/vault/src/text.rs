@@ -6,5 +6,5 @@ mod parse_markdown_bullets;
 mod slug;
 mod slugify_title;
 
-pub use parse_markdown_bullets::ParseMarkdownBullets;
-pub use slugify_title::SlugifyTitle;
+pub(crate) use parse_markdown_bullets::ParseMarkdownBullets;
+pub(crate) use slugify_title::SlugifyTitle;

@@ -1,7 +1,5 @@
 //! `vault.createFile`: a new file, complete or not at all.
 
-use std::sync::Arc;
-
 use envelope::{Failure, Fault, Idempotency, Observed, Requirement, Risk, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,40 +9,41 @@ use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
 use super::blocking::blocking;
 use super::frontmatter;
 use super::given_path::GivenPath;
+use super::maybe_vault::MaybeVault;
 use crate::sandbox::{Seen, Vault, Witness, Written, etag_of};
 
-pub struct CreateFile {
-    pub vault: Arc<Vault>,
+pub(crate) struct CreateFile {
+    pub(crate) vault: MaybeVault,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Args {
+pub(crate) struct Args {
     /// File to create, relative to the vault, with `/` between parts and with its extension, such as
     /// `Notes/Idea.md`. Missing folders are created.
-    pub path: GivenPath,
+    path: GivenPath,
     /// The whole text of the file.
-    pub content: String,
+    content: String,
     /// Only create, never replace: an existing file is a CONFLICT. True unless `collisionStrategy` says
     /// something else; false alone means `overwrite`.
     #[serde(default)]
-    pub if_not_exists: Option<bool>,
+    if_not_exists: Option<bool>,
     /// When the path is taken: `error` fails with CONFLICT, `create-unique` takes the next free name
     /// (`Idea 1.md`), `overwrite` replaces the file. Left out: `error`.
     #[serde(default)]
-    pub collision_strategy: Option<CollisionStrategy>,
+    collision_strategy: Option<CollisionStrategy>,
     /// Properties to put at the top of the note, as YAML frontmatter. `content` must then not begin with
     /// frontmatter of its own.
     #[serde(default)]
-    pub frontmatter: Option<Map<String, Value>>,
+    frontmatter: Option<Map<String, Value>>,
     /// Report what would happen without writing anything.
     #[serde(default)]
-    pub dry_run: bool,
+    dry_run: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum CollisionStrategy {
+pub(crate) enum CollisionStrategy {
     Error,
     CreateUnique,
     Overwrite,
@@ -52,20 +51,20 @@ pub enum CollisionStrategy {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Output {
+pub(crate) struct Output {
     /// The file that was written; differs from the asked path when a free name was taken.
-    pub path: String,
+    path: String,
     /// False when an existing file was replaced.
-    pub created: bool,
+    created: bool,
     /// Hash of the content: 32 hex digits.
-    pub etag: String,
+    etag: String,
     /// When the file was written, in milliseconds since 1970 UTC. Absent on a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
-    pub mtime_ms: Option<i64>,
+    mtime_ms: Option<i64>,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dry_run: bool,
+    dry_run: bool,
 }
 
 impl Tool for CreateFile {
@@ -104,10 +103,11 @@ impl Tool for CreateFile {
     }
 
     async fn observe(&self, cx: &ToolCx, args: &Args) -> Vec<Observed> {
-        let (Ok(path), Ok(strategy)) = (args.path.get().cloned(), args.strategy()) else {
+        let (Ok(vault), Ok(path), Ok(strategy)) =
+            (self.vault.get(), args.path.get().cloned(), args.strategy())
+        else {
             return Vec::new();
         };
-        let vault = self.vault.clone();
         blocking(cx, move |witness| before(&vault, &path, strategy, witness)).await.into_iter().collect()
     }
 
@@ -116,7 +116,7 @@ impl Tool for CreateFile {
         let strategy = args.strategy()?;
         let text = args.text()?;
         let dry_run = args.dry_run;
-        let vault = self.vault.clone();
+        let vault = self.vault.get()?;
         let written = blocking(cx, move |witness| {
             let bytes = text.as_bytes();
             if dry_run {
@@ -149,7 +149,9 @@ impl Tool for CreateFile {
         let Ok(path) = VaultPath::parse(&before.path) else {
             return unknown("the recorded path cannot be read");
         };
-        let vault = self.vault.clone();
+        let Ok(vault) = self.vault.get() else {
+            return unknown("no vault is open");
+        };
         match blocking(cx, move |witness| vault.look(&path, witness)).await {
             Ok(now) => judge(strategy, before, now, etag_of(text.as_bytes())),
             Err(fault) => Reconciled::Unknown { why: fault.message },

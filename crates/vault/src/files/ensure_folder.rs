@@ -1,7 +1,5 @@
 //! `vault.ensureFolder`: a folder is there afterwards, whoever made it.
 
-use std::sync::Arc;
-
 use envelope::{Failure, Fault, Idempotency, Observed, Requirement, Risk, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,36 +7,37 @@ use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
 
 use super::blocking::blocking;
 use super::given_path::GivenFolder;
-use crate::sandbox::{Seen, Vault};
+use super::maybe_vault::MaybeVault;
+use crate::sandbox::Seen;
 
 /// Stands for a folder where a file would have its etag.
 const FOLDER: &str = "folder";
 
-pub struct EnsureFolder {
-    pub vault: Arc<Vault>,
+pub(crate) struct EnsureFolder {
+    pub(crate) vault: MaybeVault,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder to make sure of, relative to the vault, with `/` between parts, such as `Projects/2026`.
     /// Missing folders above it are created too.
-    pub path: GivenFolder,
+    path: GivenFolder,
     /// Report what would happen without creating anything.
     #[serde(default)]
-    pub dry_run: bool,
+    dry_run: bool,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Output {
+pub(crate) struct Output {
     /// The folder as it is spelled on disk.
-    pub path: String,
+    path: String,
     /// False when the folder was already there.
-    pub created: bool,
+    created: bool,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dry_run: bool,
+    dry_run: bool,
 }
 
 impl Tool for EnsureFolder {
@@ -75,7 +74,7 @@ impl Tool for EnsureFolder {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let path = folder(&args)?.clone();
-        let vault = self.vault.clone();
+        let vault = self.vault.get()?;
         let dry_run = args.dry_run;
         let made = blocking(cx, move |witness| {
             if dry_run { vault.would_make_folder(&path) } else { vault.ensure_folder(&path, witness) }
@@ -113,7 +112,7 @@ fn folder(args: &Args) -> Result<&VaultPath, Fault> {
 impl EnsureFolder {
     async fn look(&self, cx: &ToolCx, args: &Args) -> Result<(String, Seen), Fault> {
         let path = folder(args)?.clone();
-        let vault = self.vault.clone();
+        let vault = self.vault.get()?;
         blocking(cx, move |witness| Ok((path.to_string(), vault.look(&path, witness)?))).await
     }
 }

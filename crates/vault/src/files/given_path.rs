@@ -10,16 +10,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use toolkit::Reach;
 
+use crate::sandbox::protected;
+
 /// The path of a file or folder.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "String")]
-pub struct GivenPath(Result<VaultPath, BadPath>);
+pub(crate) struct GivenPath(Result<VaultPath, BadPath>);
 
 /// The path of a folder, or the vault itself when empty. One `/` at the end is fine: that is how many
 /// people write a folder.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "String")]
-pub struct GivenFolder(Option<GivenPath>);
+pub(crate) struct GivenFolder(Option<GivenPath>);
 
 impl GivenPath {
     pub(super) fn get(&self) -> Result<&VaultPath, Fault> {
@@ -28,11 +30,7 @@ impl GivenPath {
         })?;
         match path.protected_by() {
             None => Ok(path),
-            Some(by) => Err(Fault::new(
-                Failure::SandboxViolation,
-                format!("`{path}` lies in `{by}`, which belongs to another program or to Tollgate itself"),
-            )
-            .detail("protected", by)),
+            Some(by) => Err(protected(path.as_str(), by)),
         }
     }
 

@@ -1,7 +1,6 @@
 //! `vault.listFiles`: what a folder holds, page by page.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use envelope::{EntryKind, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
@@ -10,38 +9,39 @@ use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::blocking::blocking;
 use super::given_path::GivenFolder;
-use crate::sandbox::{Entry, ListQuery, Vault};
+use super::maybe_vault::MaybeVault;
+use crate::sandbox::{Entry, ListQuery};
 
 const DEFAULT_LIMIT: u32 = 1_000;
 const MAX_LIMIT: u32 = 10_000;
 /// Lines in a receipt. The rest is in the output, and in the next page.
 const RECEIPT_LINES: usize = 200;
 
-pub struct ListFiles {
-    pub vault: Arc<Vault>,
+pub(crate) struct ListFiles {
+    pub(crate) vault: MaybeVault,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder to list, relative to the vault, such as `Projects`. Left out or empty: the whole vault.
     #[serde(default)]
     #[schemars(default = "String::new")]
-    pub prefix: GivenFolder,
+    prefix: GivenFolder,
     /// List everything below the folder instead of only what is directly in it.
     #[serde(default)]
-    pub recursive: bool,
+    recursive: bool,
     /// Only files that end in one of these, such as `["md"]`; case does not matter. Folders are then left
     /// out. Empty: everything.
     #[serde(default)]
-    pub extensions: Vec<String>,
+    extensions: Vec<String>,
     /// Most entries to return, 1 to 10000.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
-    pub limit: u32,
+    limit: u32,
     /// How many entries to pass over first; use the `nextOffset` of the page before.
     #[serde(default)]
-    pub offset: u64,
+    offset: u64,
 }
 
 fn default_limit() -> u32 {
@@ -50,20 +50,20 @@ fn default_limit() -> u32 {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Output {
+pub(crate) struct Output {
     /// Ordered by path, part by part; a folder comes before what is in it. Hidden names (starting with a
     /// dot) are left out.
-    pub items: Vec<FileEntry>,
+    items: Vec<FileEntry>,
     /// The `offset` of the next page, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
-    pub next_offset: Option<u64>,
+    next_offset: Option<u64>,
     /// True when there are more entries after these.
-    pub truncated: bool,
+    truncated: bool,
     /// How many names were passed over because no tool can use them: they are not text, or contain
     /// characters that other systems forbid.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub unusable: u64,
+    unusable: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -72,18 +72,18 @@ fn is_zero(count: &u64) -> bool {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Relative to the vault, with `/` between parts.
-    pub path: String,
-    pub kind: EntryKind,
+    path: String,
+    kind: EntryKind,
     /// Files only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
-    pub size_bytes: Option<u64>,
+    size_bytes: Option<u64>,
     /// When the file was last changed, in milliseconds since 1970 UTC. Files only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
-    pub mtime_ms: Option<i64>,
+    mtime_ms: Option<i64>,
 }
 
 impl Tool for ListFiles {
@@ -123,7 +123,7 @@ impl Tool for ListFiles {
             offset: args.offset,
             limit: args.limit.clamp(1, MAX_LIMIT) as usize,
         };
-        let vault = self.vault.clone();
+        let vault = self.vault.get()?;
         let listing = blocking(cx, move |witness| vault.list(&query, witness)).await?;
         let end = args.offset.saturating_add(listing.entries.len() as u64);
         Ok(Output {

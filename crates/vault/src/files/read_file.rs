@@ -1,7 +1,6 @@
 //! `vault.readFile`: a file, or a part of it, as text or as bytes.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use envelope::{Failure, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
@@ -10,7 +9,8 @@ use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::blocking::blocking;
 use super::given_path::GivenPath;
-use crate::sandbox::{Content, Vault};
+use super::maybe_vault::MaybeVault;
+use crate::sandbox::Content;
 use crate::text::base64;
 
 const DEFAULT_MAX_BYTES: u32 = 256 << 10;
@@ -20,26 +20,26 @@ const MIN_MAX_BYTES: u32 = 4;
 /// Text shown to the model at once. The rest is in the output and in the next range.
 const RECEIPT_BYTES: usize = 32 << 10;
 
-pub struct ReadFile {
-    pub vault: Arc<Vault>,
+pub(crate) struct ReadFile {
+    pub(crate) vault: MaybeVault,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Args {
+pub(crate) struct Args {
     /// File to read, relative to the vault, with `/` between parts, such as `Notes/Inbox.md`.
-    pub path: GivenPath,
+    path: GivenPath,
     /// Most bytes to return, 4 to 4194304. What is longer is cut and `truncated` is set; read on with
     /// `range`.
     #[serde(default = "default_max_bytes")]
     #[schemars(range(min = 4, max = 4_194_304))]
-    pub max_bytes: u32,
+    max_bytes: u32,
     /// The part to return, in bytes of the file. Left out: from the beginning.
     #[serde(default)]
-    pub range: Option<ByteRange>,
+    range: Option<ByteRange>,
     /// `text` for notes; `base64` for images and other files that are not UTF-8 text.
     #[serde(default, rename = "as")]
-    pub form: Form,
+    form: Form,
 }
 
 fn default_max_bytes() -> u32 {
@@ -49,16 +49,16 @@ fn default_max_bytes() -> u32 {
 /// A part of a file in bytes. As text, a character that the part would cut is left out of it as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ByteRange {
+pub(crate) struct ByteRange {
     /// First byte, counted from 0.
-    pub start: u64,
+    start: u64,
     /// The byte after the last one; past the end of the file means its end.
-    pub end: u64,
+    end: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub(crate) enum Form {
     #[default]
     Text,
     Base64,
@@ -66,25 +66,25 @@ pub enum Form {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Output {
+pub(crate) struct Output {
     /// The file as it is spelled on disk.
-    pub path: String,
+    path: String,
     /// The text, or the bytes in base64.
-    pub content: String,
+    content: String,
     /// Hash of the whole file's content: 32 hex digits. Absent for files over 64 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    pub etag: Option<String>,
+    etag: Option<String>,
     /// When the file was last changed, in milliseconds since 1970 UTC.
-    pub mtime_ms: i64,
+    mtime_ms: i64,
     /// True when there is more to read than was returned: read on from `range.end`.
-    pub truncated: bool,
+    truncated: bool,
     /// How to read `content`: `utf-8` or `base64`.
-    pub encoding: String,
+    encoding: String,
     /// Size of the whole file.
-    pub size_bytes: u64,
+    size_bytes: u64,
     /// The bytes of the file that `content` holds.
-    pub range: ByteRange,
+    range: ByteRange,
 }
 
 impl Tool for ReadFile {
@@ -124,7 +124,7 @@ impl Tool for ReadFile {
         let asked = args.range.map_or(0..u64::MAX, |range| range.start..range.end.max(range.start));
         let max = u64::from(args.max_bytes.clamp(MIN_MAX_BYTES, MAX_MAX_BYTES));
         let window = asked.start..asked.end.min(asked.start.saturating_add(max));
-        let vault = self.vault.clone();
+        let vault = self.vault.get()?;
         let content = blocking(cx, move |witness| vault.read(&path, window, witness)).await?;
         output(content, &asked, args.form)
     }

@@ -55,7 +55,7 @@ pub(super) fn from_io(doing: &str, path: &str, error: &std::io::Error) -> Fault 
 }
 
 /// The path, or a link on the way, ends in a folder that no tool may touch.
-pub(super) fn protected(path: &str, by: &str) -> Fault {
+pub(crate) fn protected(path: &str, by: &str) -> Fault {
     Fault::new(
         Failure::SandboxViolation,
         format!("`{path}` lies in `{by}`, which belongs to another program or to Tollgate itself"),

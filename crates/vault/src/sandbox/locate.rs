@@ -76,7 +76,10 @@ impl Gap {
         let visible = names.named.iter().map(|named| named.name.as_str()).filter(|name| !is_hidden(name));
         match nearest(name, visible.take(MAX_GUESSES)) {
             Some(near) => {
-                let near = child(self.folder.as_ref(), near);
+                let mut near = child(self.folder.as_ref(), near);
+                for name in self.missing.iter().skip(1) {
+                    near = format!("{near}/{name}");
+                }
                 fault.detail("nearest", near.as_str()).hint(format!("did you mean `{near}`?"))
             }
             None => fault.hint(match &self.folder {

@@ -10,16 +10,16 @@ use super::bullets::bullets;
 /// Lines in a receipt; all items are in the output.
 const RECEIPT_LINES: usize = 100;
 
-pub struct ParseMarkdownBullets;
+pub(crate) struct ParseMarkdownBullets;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Args {
+pub(crate) struct Args {
     /// The Markdown text. Frontmatter and fenced code are skipped.
-    pub text: String,
+    text: String,
     /// False leaves out bullets that are indented below another one.
     #[serde(default = "yes")]
-    pub allow_nested: bool,
+    allow_nested: bool,
 }
 
 fn yes() -> bool {
@@ -28,22 +28,22 @@ fn yes() -> bool {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Output {
+pub(crate) struct Output {
     /// The bullets in the order of the text. Empty bullets are left out.
-    pub items: Vec<Item>,
+    items: Vec<Item>,
     /// How many items there are.
-    pub count: u64,
+    count: u64,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Item {
+pub(crate) struct Item {
     /// The words of the bullet, without its marker and checkbox.
-    pub text: String,
+    text: String,
     /// The bullet as it stands in the text, with marker, checkbox and indentation.
-    pub raw: String,
+    raw: String,
     /// 0 for a bullet at the left, 1 for one below it, and so on.
-    pub depth: u32,
+    depth: u32,
 }
 
 impl Tool for ParseMarkdownBullets {

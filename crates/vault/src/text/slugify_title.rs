@@ -9,17 +9,17 @@ use super::slug::slug;
 
 const DEFAULT_MAX_LENGTH: u32 = 80;
 
-pub struct SlugifyTitle;
+pub(crate) struct SlugifyTitle;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Args {
+pub(crate) struct Args {
     /// The title, such as `Hello, World!`.
-    pub title: String,
+    title: String,
     /// Most characters in the slug, 1 to 200.
     #[serde(default = "default_max_length")]
     #[schemars(range(min = 1, max = 200))]
-    pub max_length: u32,
+    max_length: u32,
 }
 
 fn default_max_length() -> u32 {
@@ -28,10 +28,10 @@ fn default_max_length() -> u32 {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Output {
+pub(crate) struct Output {
     /// Lower-case words with hyphens, such as `hello-world`: safe as a file name once `.md` is added.
     /// `untitled` when the title has no letters or digits.
-    pub slug: String,
+    slug: String,
 }
 
 impl Tool for SlugifyTitle {

@@ -1,0 +1,93 @@
+//! What the tests of the file layer share: a vault beside a secret that nothing may touch.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use envelope::{Fault, VaultPath};
+use vault::{Change, Vault, Witness};
+
+/// Stands in every file outside the vault; must never come out of it.
+pub(crate) const CANARY: &str = "canary: nothing inside the vault may show this";
+
+/// Hears everything and stops nothing.
+#[derive(Default)]
+pub(crate) struct Listener(pub(crate) RefCell<Vec<Change>>);
+
+impl Witness for Listener {
+    fn saw(&self, change: Change) {
+        self.0.borrow_mut().push(change);
+    }
+
+    fn may_go_on(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// `vault/` and, beside it, `outside/` and the sibling with the same prefix `vault-evil/`.
+pub(crate) struct World {
+    pub(crate) temp: tempfile::TempDir,
+    pub(crate) vault: Vault,
+    outside: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        let temp = tempfile::tempdir().unwrap();
+        for folder in ["vault/.obsidian/plugins", "vault/.git", "vault/Notes", "outside/deep", "vault-evil"] {
+            std::fs::create_dir_all(temp.path().join(folder)).unwrap();
+        }
+        for secret in ["outside/secret.md", "outside/deep/secret.md", "vault-evil/secret.md"] {
+            put(&temp.path().join(secret), CANARY);
+        }
+        put(&temp.path().join("vault/.obsidian/app.json"), CANARY);
+        put(&temp.path().join("vault/Notes/real.md"), "real");
+        let vault = Vault::open(&temp.path().join("vault")).unwrap();
+        let outside = snapshot(temp.path());
+        World { temp, vault, outside }
+    }
+
+    pub(crate) fn inside(&self, path: &str) -> PathBuf {
+        self.temp.path().join("vault").join(path)
+    }
+
+    pub(crate) fn link(&self, target: &str, at: &str) {
+        std::os::unix::fs::symlink(target, self.inside(at)).unwrap();
+    }
+
+    /// That everything outside the vault, and its protected folders, are byte for byte as they were.
+    #[track_caller]
+    pub(crate) fn assert_outside_untouched(&self) {
+        assert_eq!(snapshot(self.temp.path()), self.outside);
+    }
+}
+
+pub(crate) fn put(path: &Path, text: &str) {
+    File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+pub(crate) fn at(path: &str) -> VaultPath {
+    VaultPath::parse(path).unwrap()
+}
+
+/// Every file and folder outside the vault or in a protected folder, with its content.
+fn snapshot(base: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut seen = Vec::new();
+    for root in ["outside", "vault-evil", "vault/.obsidian", "vault/.git"] {
+        let mut todo = vec![base.join(root)];
+        while let Some(folder) = todo.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                if entry.file_type().unwrap().is_dir() {
+                    seen.push((entry.path(), Vec::new()));
+                    todo.push(entry.path());
+                } else {
+                    seen.push((entry.path(), std::fs::read(entry.path()).unwrap()));
+                }
+            }
+        }
+    }
+    seen.sort();
+    seen
+}

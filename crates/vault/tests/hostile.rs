@@ -1,0 +1,311 @@
+//! Vaults that were prepared to lead a tool out of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod common;
+
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+use common::{CANARY, Listener, World, at, put};
+use envelope::{Fault, VaultPath};
+use expect_test::expect;
+use vault::{Change, ListQuery, Seen};
+
+/// How each way in ends at `path`: reading, looking, creating, overwriting, making a folder, listing.
+fn every_way(world: &World, path: &VaultPath) -> Vec<(&'static str, String)> {
+    let listener = Listener::default();
+    let said = |result: Result<String, Fault>| match result {
+        Ok(done) => done,
+        Err(fault) => {
+            assert!(!fault.message.contains(CANARY));
+            fault.failure.to_string()
+        }
+    };
+    let vault = &world.vault;
+    let query = ListQuery {
+        folder: Some(path.clone()),
+        recursive: true,
+        extensions: Vec::new(),
+        offset: 0,
+        limit: 10,
+    };
+    vec![
+        (
+            "read",
+            said(vault.read(path, 0..4096, &listener).map(|content| {
+                assert!(!content.bytes.starts_with(b"canary"), "{path} was read");
+                format!("{} bytes of {}", content.bytes.len(), content.path)
+            })),
+        ),
+        (
+            "look",
+            said(vault.look(path, &listener).map(|seen| match seen {
+                Seen::Nothing => "nothing".to_owned(),
+                Seen::Folder => "folder".to_owned(),
+                Seen::File { .. } => "file".to_owned(),
+                Seen::Other => "other".to_owned(),
+            })),
+        ),
+        (
+            "list",
+            said(vault.list(&query, &listener).map(|page| {
+                page.entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>().join(", ")
+            })),
+        ),
+        ("create", said(vault.create(path, b"new", &listener).map(|written| written.path.to_string()))),
+        (
+            "unique",
+            said(vault.create_unique(path, b"new", &listener).map(|written| written.path.to_string())),
+        ),
+        ("overwrite", said(vault.overwrite(path, b"new", &listener).map(|written| written.path.to_string()))),
+        ("folder", said(vault.ensure_folder(path, &listener).map(|made| made.path.to_string()))),
+    ]
+}
+
+/// That every way to `path` is refused as leaving the vault or entering a protected place.
+#[track_caller]
+fn refused(world: &World, path: &str) {
+    for (way, outcome) in every_way(world, &at(path)) {
+        assert_eq!(outcome, "sandbox_violation", "{way} of {path}");
+    }
+    world.assert_outside_untouched();
+}
+
+#[test]
+fn links_that_leave_the_vault_lead_nowhere() {
+    let world = World::new();
+    let absolute = world.temp.path().join("outside").to_str().unwrap().to_owned();
+    world.link("../outside", "relative");
+    world.link(&absolute, "absolute");
+    world.link("../vault-evil", "sibling");
+    world.link("../vault", "back");
+    world.link("/proc/self/root", "magic");
+    world.link("/proc/self/cwd", "cwd");
+    world.link("Notes/../../outside", "winding");
+    world.link("relative", "chain1");
+    for n in 2..=10 {
+        world.link(&format!("chain{}", n - 1), &format!("chain{n}"));
+    }
+    for link in ["relative", "absolute", "sibling", "winding", "chain1", "chain10"] {
+        refused(&world, &format!("{link}/secret.md"));
+        refused(&world, &format!("{link}/new/note.md"));
+    }
+    for link in ["back/Notes/real.md", "magic/etc/hostname", "cwd/Cargo.toml"] {
+        refused(&world, link);
+    }
+}
+
+#[test]
+fn a_link_to_a_file_outside_is_neither_read_nor_written() {
+    let world = World::new();
+    world.link("../outside/secret.md", "file.md");
+    world.link("../outside/created.md", "dangling.md");
+    for link in ["file.md", "dangling.md"] {
+        for (way, outcome) in every_way(&world, &at(link)) {
+            // A new name beside the link is a new file in the vault, and harmless.
+            let expected = match way {
+                "unique" => format!("{} 1.md", link.trim_end_matches(".md")),
+                _ => "sandbox_violation".to_owned(),
+            };
+            assert_eq!(outcome, expected, "{way} of {link}");
+        }
+    }
+    world.assert_outside_untouched();
+}
+
+#[test]
+fn links_into_protected_folders_are_refused_wherever_they_stand() {
+    let world = World::new();
+    world.link(".obsidian", "settings");
+    world.link("../.obsidian/plugins", "Notes/plugins");
+    world.link("Notes/../.git", "repo");
+    world.link("settings", "indirect");
+    // Not there yet: to create it would be to own it.
+    world.link(".trash", "bin");
+    world.link(".TOLLGATE/runs", "runs");
+    for link in ["settings", "Notes/plugins", "repo", "indirect", "bin", "runs"] {
+        refused(&world, &format!("{link}/app.json"));
+    }
+    for direct in
+        [".obsidian/app.json", ".Obsidian/new.json", "Notes/.git/config", "GIT~1/config", ".trash/x"]
+    {
+        refused(&world, direct);
+    }
+    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), offset: 0, limit: 100 };
+    let page = world.vault.list(&query, &Listener::default()).unwrap();
+    let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(listed, ["Notes", "Notes/real.md"]);
+}
+
+#[test]
+fn links_that_stay_inside_are_followed_and_the_real_path_is_reported() {
+    let world = World::new();
+    world.link("Notes", "alias");
+    world.link("../Notes/real.md", "Notes/same.md");
+    let listener = Listener::default();
+    assert_eq!(world.vault.read(&at("alias/same.md"), 0..9, &listener).unwrap().path, at("Notes/real.md"));
+    let written = world.vault.create(&at("alias/new.md"), b"new", &listener).unwrap();
+    assert_eq!(written.path, at("Notes/new.md"));
+    world.vault.overwrite(&at("Notes/same.md"), b"changed", &listener).unwrap();
+    assert_eq!(std::fs::read(world.inside("Notes/real.md")).unwrap(), b"changed");
+    assert!(world.inside("Notes/same.md").is_symlink(), "the link itself stays");
+}
+
+#[test]
+fn loops_dead_links_pipes_and_folders_end_in_plain_words() {
+    let world = World::new();
+    world.link("loop2", "loop1");
+    world.link("loop1", "loop2");
+    world.link("gone/away.md", "dead");
+    world.link(".", "self");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        world.inside("pipe").to_str().unwrap(),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let mut shown = String::new();
+    for path in ["loop1", "loop1/x.md", "dead", "dead/x.md", "self", "self/Notes/real.md", "pipe", "Notes"] {
+        for (way, outcome) in every_way(&world, &at(path)) {
+            shown.push_str(&format!("{path} {way}: {outcome}\n"));
+        }
+    }
+    expect![[r#"
+        loop1 read: precondition_failed
+        loop1 look: precondition_failed
+        loop1 list: precondition_failed
+        loop1 create: conflict
+        loop1 unique: loop1 1
+        loop1 overwrite: precondition_failed
+        loop1 folder: precondition_failed
+        loop1/x.md read: precondition_failed
+        loop1/x.md look: precondition_failed
+        loop1/x.md list: precondition_failed
+        loop1/x.md create: precondition_failed
+        loop1/x.md unique: precondition_failed
+        loop1/x.md overwrite: precondition_failed
+        loop1/x.md folder: precondition_failed
+        dead read: not_found
+        dead look: other
+        dead list: not_found
+        dead create: conflict
+        dead unique: dead 1
+        dead overwrite: not_found
+        dead folder: not_found
+        dead/x.md read: not_found
+        dead/x.md look: other
+        dead/x.md list: not_found
+        dead/x.md create: not_found
+        dead/x.md unique: not_found
+        dead/x.md overwrite: not_found
+        dead/x.md folder: not_found
+        self read: precondition_failed
+        self look: precondition_failed
+        self list: precondition_failed
+        self create: conflict
+        self unique: self 1
+        self overwrite: precondition_failed
+        self folder: precondition_failed
+        self/Notes/real.md read: 4 bytes of Notes/real.md
+        self/Notes/real.md look: file
+        self/Notes/real.md list: precondition_failed
+        self/Notes/real.md create: conflict
+        self/Notes/real.md unique: Notes/real 1.md
+        self/Notes/real.md overwrite: Notes/real.md
+        self/Notes/real.md folder: conflict
+        pipe read: precondition_failed
+        pipe look: other
+        pipe list: precondition_failed
+        pipe create: conflict
+        pipe unique: pipe 1
+        pipe overwrite: precondition_failed
+        pipe folder: conflict
+        Notes read: precondition_failed
+        Notes look: folder
+        Notes list: Notes/real 1.md, Notes/real.md
+        Notes create: conflict
+        Notes unique: Notes 1
+        Notes overwrite: precondition_failed
+        Notes folder: Notes
+    "#]]
+    .assert_eq(&shown);
+    world.assert_outside_untouched();
+}
+
+#[test]
+fn a_hard_link_to_a_file_outside_is_replaced_and_the_file_outside_stays() {
+    let world = World::new();
+    std::fs::hard_link(world.temp.path().join("outside/secret.md"), world.inside("hard.md")).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(world.inside("hard.md"), mode).unwrap();
+    let listener = Listener::default();
+    let written = world.vault.overwrite(&at("hard.md"), b"new", &listener).unwrap();
+    assert!(!written.created);
+    let inside = std::fs::metadata(world.inside("hard.md")).unwrap();
+    assert_eq!((inside.nlink(), inside.mode() & 0o7777), (1, 0o640));
+    assert!(matches!(&listener.0.borrow()[..], [Change::FileReplaced { .. }]));
+    world.assert_outside_untouched();
+}
+
+#[test]
+fn twins_are_conflicts_that_name_the_existing_spelling() {
+    let world = World::new();
+    put(&world.inside("Notes/Cafe\u{301}.md"), "nfd");
+    let listener = Listener::default();
+    let said = |path: &str| {
+        let fault = world.vault.create(&at(path), b"new", &listener).unwrap_err();
+        format!("{}: {}", fault.failure, fault.message)
+    };
+    assert_eq!(
+        said("notes/a.md"),
+        "conflict: `notes` and the existing `Notes` are the same name on many systems"
+    );
+    assert_eq!(
+        said("Notes/REAL.md"),
+        "conflict: `Notes/REAL.md` and the existing `Notes/real.md` are the same name on many systems"
+    );
+    assert_eq!(said("Notes/Caf\u{e9}.md"), "conflict: `Notes/Cafe\u{301}.md` already exists (a file)");
+    // Nobody can see how an accent is encoded, so the file is found by either spelling.
+    let content = world.vault.read(&at("Notes/Caf\u{e9}.md"), 0..9, &listener).unwrap();
+    assert_eq!((content.bytes.as_slice(), content.path), (&b"nfd"[..], at("Notes/Cafe\u{301}.md")));
+    let written = world.vault.overwrite(&at("Notes/Caf\u{e9}.md"), b"new", &listener).unwrap();
+    assert_eq!(written.path, at("Notes/Cafe\u{301}.md"));
+    let fault = world.vault.read(&at("Notes/Real.md"), 0..9, &listener).unwrap_err();
+    assert_eq!(fault.hint.as_deref(), Some("did you mean `Notes/real.md`?"));
+    let unique = world.vault.create_unique(&at("Notes/REAL.md"), b"x", &listener).unwrap();
+    assert_eq!(unique.path, at("Notes/REAL 1.md"));
+}
+
+#[test]
+fn the_longest_names_work_and_leave_no_temporary_file() {
+    let world = World::new();
+    let listener = Listener::default();
+    let long = format!("{}.md", "n".repeat(252));
+    let written = world.vault.create(&at(&long), b"1", &listener).unwrap();
+    assert_eq!(written.path.name().len(), 255);
+    let second = world.vault.create_unique(&at(&long), b"2", &listener).unwrap();
+    assert_eq!(second.path.name().len(), 255);
+    world.vault.overwrite(&at(&long), b"3", &listener).unwrap();
+    let names: Vec<_> =
+        std::fs::read_dir(world.inside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+}
+
+#[test]
+fn a_twin_is_found_among_a_thousand_notes_that_we_made_ourselves() {
+    let world = World::new();
+    let listener = Listener::default();
+    for n in 0..1_000 {
+        world.vault.create(&at(&format!("Many/Note {n}.md")), b"", &listener).unwrap();
+    }
+    let fault = world.vault.create(&at("Many/NOTE 999.md"), b"", &listener).unwrap_err();
+    assert_eq!(fault.failure, envelope::Failure::Conflict);
+    assert_eq!(std::fs::read_dir(world.inside("Many")).unwrap().count(), 1_000);
+}

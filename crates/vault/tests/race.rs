@@ -1,0 +1,138 @@
+//! A folder and a link to the outside change places while the vault is used.
+//!
+//! Bounded by tries, not by time. The same loop with a naive check shows that the harness can catch an
+//! escape: what is checked by name and opened by name gets out.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod common;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Listener, World, at, put};
+use envelope::Failure;
+use rustix::fs::{CWD, RenameFlags};
+use vault::{ListQuery, Vault};
+
+const TRIES: u32 = 4_000;
+
+/// Swaps `flip` and `other` until told to stop; gives how often.
+fn flipping<T>(world: &World, flip: &str, other: &str, work: impl FnOnce() -> T) -> (T, u64) {
+    let stop = AtomicBool::new(false);
+    let (flip, other) = (world.inside(flip), world.inside(other));
+    std::thread::scope(|scope| {
+        let flipper = scope.spawn(|| {
+            let mut flips = 0;
+            while !stop.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, &flip, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+                flips += 1;
+            }
+            flips
+        });
+        let done = work();
+        stop.store(true, Ordering::Relaxed);
+        (done, flipper.join().unwrap())
+    })
+}
+
+fn world_with_flip() -> World {
+    let world = World::new();
+    std::fs::create_dir(world.inside("flip")).unwrap();
+    put(&world.inside("flip/secret.md"), "harmless");
+    world.link("../outside", "other");
+    world
+}
+
+/// Uses every way in once; gives how many got somewhere.
+fn use_once(vault: &Vault, n: u32) -> u32 {
+    let listener = Listener::default();
+    let mut reached = 0;
+    match vault.read(&at("flip/secret.md"), 0..100, &listener) {
+        Ok(content) => {
+            assert_eq!(content.bytes, b"harmless");
+            reached += 1;
+        }
+        Err(fault) => assert!(is_fair(fault.failure), "{fault}"),
+    }
+    let query =
+        ListQuery { folder: Some(at("flip")), recursive: true, extensions: Vec::new(), offset: 0, limit: 5 };
+    if let Ok(page) = vault.list(&query, &listener) {
+        assert!(page.entries.iter().all(|entry| !entry.path.as_str().contains("deep")));
+    }
+    let written = match n % 4 {
+        0 => vault.create(&at(&format!("flip/new {n}.md")), b"x", &listener).map(drop),
+        1 => vault.overwrite(&at("flip/secret.md"), b"harmless", &listener).map(drop),
+        2 => vault.create_unique(&at("flip/unique.md"), b"x", &listener).map(drop),
+        _ => vault.ensure_folder(&at(&format!("flip/folder {n}")), &listener).map(drop),
+    };
+    match written {
+        Ok(()) => reached += 1,
+        Err(fault) => assert!(is_fair(fault.failure), "{fault}"),
+    }
+    reached
+}
+
+/// What a call may end with while its path changes under it.
+fn is_fair(failure: Failure) -> bool {
+    matches!(
+        failure,
+        Failure::SandboxViolation | Failure::Conflict | Failure::NotFound | Failure::PreconditionFailed
+    )
+}
+
+#[test]
+fn nothing_is_read_or_written_outside_while_a_folder_flips() {
+    let world = world_with_flip();
+    let (reached, flips) =
+        flipping(&world, "flip", "other", || (0..TRIES).map(|n| use_once(&world.vault, n)).sum::<u32>());
+    world.assert_outside_untouched();
+    assert!(reached > 0 && flips > 100, "{reached} calls went through during {flips} flips");
+}
+
+#[test]
+fn nothing_is_read_or_written_outside_while_a_file_flips() {
+    let world = World::new();
+    put(&world.inside("note.md"), "harmless");
+    world.link("../outside/secret.md", "other.md");
+    let (read, flips) = flipping(&world, "note.md", "other.md", || {
+        let listener = Listener::default();
+        let mut read = 0;
+        for n in 0..TRIES {
+            match world.vault.read(&at("note.md"), 0..100, &listener) {
+                Ok(content) => {
+                    assert_eq!(content.bytes, b"harmless");
+                    read += 1;
+                }
+                Err(fault) => assert!(is_fair(fault.failure), "{fault}"),
+            }
+            if n % 8 == 0
+                && let Err(fault) = world.vault.overwrite(&at("note.md"), b"harmless", &listener)
+            {
+                assert!(is_fair(fault.failure), "{fault}");
+            }
+        }
+        read
+    });
+    world.assert_outside_untouched();
+    assert!(read > 0 && flips > 100, "{read} reads during {flips} flips");
+}
+
+#[test]
+fn the_naive_way_is_caught_by_the_same_loop() {
+    let world = world_with_flip();
+    let base = std::fs::canonicalize(world.inside("")).unwrap();
+    let naive = |path: &Path| {
+        let real = std::fs::canonicalize(path).ok()?;
+        if real.starts_with(&base) { std::fs::read(path).ok() } else { None }
+    };
+    let (escaped, _) = flipping(&world, "flip", "other", || {
+        let path = world.inside("flip/secret.md");
+        (0..2_000_000).any(|_| naive(&path).is_some_and(|bytes| bytes.starts_with(b"canary")))
+    });
+    assert!(escaped, "a check by name should have been tricked");
+}
