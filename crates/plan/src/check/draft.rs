@@ -89,7 +89,7 @@ pub(super) fn read<'a>(root: &'a Value, findings: &mut Vec<Finding>) -> Draft<'a
                     at.pointer.clone(),
                     format!("`{name}` cannot be referred to"),
                 )
-                .hint(format!("in a variable name, {}", bad.rule)),
+                .hint(draft_step::name_hint(name, bad.rule)),
             );
         }
     }

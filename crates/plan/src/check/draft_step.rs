@@ -145,18 +145,19 @@ fn name<T>(at: &At<&str>, parse: fn(&str) -> Result<T, envelope::BadId>, notes: 
     match parse(at.value) {
         Ok(name) => Some(name),
         Err(bad) => {
-            let mut finding = Finding::error(
-                FindingCode::BadValue,
-                at.pointer.clone(),
-                format!("`{}` is not a {}", bad.raw, bad.what),
-            );
-            finding = finding.hint(match suggestion(at.value) {
-                Some(name) => format!("write `{name}`, for instance: {}", bad.rule),
-                None => bad.rule.to_owned(),
-            });
-            notes.push(finding);
+            let message = format!("`{}` is not a {}", bad.raw, bad.what);
+            let finding = Finding::error(FindingCode::BadValue, at.pointer.clone(), message);
+            notes.push(finding.hint(name_hint(at.value, bad.rule)));
             None
         }
+    }
+}
+
+/// What to call it instead.
+pub(super) fn name_hint(raw: &str, rule: &str) -> String {
+    match suggestion(raw) {
+        Some(name) => format!("write `{name}`, for instance: {rule}"),
+        None => rule.to_owned(),
     }
 }
 

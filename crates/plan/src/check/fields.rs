@@ -31,6 +31,10 @@ pub(super) struct Notes<'a> {
 }
 
 impl Notes<'_> {
+    fn extend(&mut self, finding: Option<Finding>) {
+        self.findings.extend(finding.map(|finding| finding.in_step(self.step)));
+    }
+
     pub(super) fn push(&mut self, finding: Finding) {
         self.findings.push(finding.in_step(self.step));
     }
@@ -147,6 +151,12 @@ impl<'a> Fields<'a> {
 
     /// The elements of a list of strings; the others are findings.
     pub(super) fn texts(&self, name: &'static str, notes: &mut Notes<'_>) -> Vec<At<&'a str>> {
+        if let Some(At { pointer, value: Value::String(value) }) = self.get(name) {
+            // One text instead of a list of one: what was meant is clear, so it is checked as well.
+            let hint = format!("write `\"{name}\": [\"{value}\"]`");
+            notes.extend(self.get(name).map(|at| wrong_type(at, name, "a list", &hint)));
+            return vec![At { pointer: pointer.clone(), value }];
+        }
         let hint = format!("write `\"{name}\": [\"…\"]`, or leave it out");
         let mut texts = Vec::new();
         for at in self.list(name, &hint, notes).unwrap_or_default() {
@@ -178,6 +188,9 @@ impl<'a> Fields<'a> {
             if at.value.is_i64() {
                 let message = format!("`{name}` is {}, which is below {min}", at.value);
                 notes.push(Finding::error(FindingCode::BadValue, at.pointer.clone(), message).hint(range));
+            } else if at.value.is_f64() {
+                let message = format!("`{name}` must be a whole number, but this is {}", at.value);
+                notes.push(Finding::error(FindingCode::WrongType, at.pointer.clone(), message).hint(range));
             } else {
                 notes.push(wrong_type(at, name, "a whole number", &range));
             }
@@ -207,6 +220,7 @@ impl<'a> Fields<'a> {
         let list = words().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let spelled = at.value.replace(['_', ' '], "-");
         let hint = match nearest(&spelled, words()) {
+            _ if allowed.len() == 1 => format!("write {list}"),
             Some(word) => format!("did you mean `{word}`? Allowed are {list}"),
             None => format!("allowed are {list}"),
         };
@@ -221,7 +235,7 @@ fn meant(key: &str, known: &'static [Known]) -> Option<&'static str> {
     let same = |word: &&str| word.eq_ignore_ascii_case(key);
     known
         .iter()
-        .find(|field| same(&field.name) || field.synonyms.iter().any(|word| same(&word)))
+        .find(|field| same(&field.name) || field.synonyms.iter().any(same))
         .map(|field| field.name)
         .or_else(|| nearest(key, known.iter().map(|field| field.name)))
 }

@@ -42,6 +42,11 @@ pub(super) fn words(shape: &Shape<'_>) -> String {
         let list = values.iter().map(|value| format!("`{}`", value.as_str().unwrap_or_default()));
         return list.collect::<Vec<_>>().join(" or ");
     }
+    type_words(&cases)
+}
+
+/// The types of the cases, in words, without their values.
+pub(super) fn type_words(cases: &[Case<'_>]) -> String {
     let mut kinds: Vec<Kind> = cases.iter().map(|case| case.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();

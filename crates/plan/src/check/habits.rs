@@ -37,7 +37,7 @@ fn placeholder(field: &str, text: &str, pointer: &str) -> Option<Finding> {
         "filename.md" | "file.ext" | "filename.ext" | "filename" => Some(quoted(trimmed)),
         _ if lower.starts_with("todo:") && !trimmed.contains('\n') => Some(quoted(trimmed)),
         _ if is_your(&lower) => Some(quoted(trimmed)),
-        _ => embedded(&lower).map(|phrase| format!("it contains `{phrase}`")),
+        _ => embedded(&lower).map(|phrase| format!("it contains `{}`", phrase.trim_end())),
     };
     doubt.map(|what| {
         Finding::warning(FindingCode::Placeholder, pointer, message(&what)).hint(

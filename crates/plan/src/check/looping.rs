@@ -111,7 +111,9 @@ fn not_a_list(template: &Template, raw: &Value, place: &Place<'_, '_>) -> Option
     let word: &str = text.trim_matches(|c: char| matches!(c, '$' | '{' | '}') || c.is_whitespace());
     let step = place.world.steps.get_key_value(word).map(|(id, _)| *id);
     let step = step.or_else(|| place.world.nearest_step(word));
+    let (first, path) = word.split_at(word.find(['.', '[']).unwrap_or(word.len()));
     let hint = match step {
+        _ if !path.is_empty() && place.world.steps.contains_key(first) => format!("write `$steps.{word}`"),
         Some(id) => match list_of_step(id, place) {
             Some(reference) => format!("to run over the output of `{id}`, write `{reference}`"),
             None => format!("to run over a list in the output of `{id}`, write `$steps.{id}.<field>`"),

@@ -34,6 +34,7 @@ use serde_json::Value;
 
 use crate::{CheckedPlan, Finding, Severity};
 use build::Parts;
+use draft::Draft;
 use order::Waits;
 use world::World;
 
@@ -70,6 +71,7 @@ fn check_value(
     findings: &mut Vec<Finding>,
 ) -> Option<CheckedPlan> {
     let draft = draft::read(root, findings);
+    name_steps(&draft, findings);
     let world = World::new(&draft, catalog);
     let mut edges = steps::check(&draft, &world, catalog, limits, findings);
     templates::check_vars(&draft, findings);
@@ -102,20 +104,30 @@ fn check_value(
     }
 }
 
+/// The index of the step that a pointer leads into.
+fn step_index(pointer: &str) -> Option<usize> {
+    let (_, rest) = pointer.split_once("/steps/")?;
+    rest.split('/').next()?.parse().ok()
+}
+
+/// Findings about the JSON itself were made before any step had a name.
+fn name_steps(draft: &Draft<'_>, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|finding| finding.step.is_none()) {
+        let step = step_index(&finding.pointer).and_then(|index| draft.steps.get(index));
+        finding.step = step.and_then(|step| step.label).map(str::to_owned);
+    }
+}
+
 fn has_errors(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
 /// First the plan, then its steps from first to last, then its outputs; nothing twice.
 fn in_reading_order(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by_key(|finding| {
-        let step =
-            finding.pointer.split_once("/steps/").and_then(|(_, rest)| rest.split('/').next()?.parse().ok());
-        match step {
-            Some(step) => (1, step),
-            None if finding.pointer.starts_with("/outputs") => (2, 0),
-            None => (0, 0_usize),
-        }
+    findings.sort_by_key(|finding| match step_index(&finding.pointer) {
+        Some(step) => (1, step),
+        None if finding.pointer.starts_with("/outputs") => (2, 0),
+        None => (0, 0),
     });
     let mut seen = HashSet::new();
     findings.retain(|finding| seen.insert((finding.pointer.clone(), finding.code, finding.message.clone())));

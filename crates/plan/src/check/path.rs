@@ -2,7 +2,7 @@
 
 use envelope::nearest;
 
-use super::fits::words;
+use super::fits::type_words;
 use super::follow::{Found, field_names, follow, is_required};
 use super::place::{braced, listed, spell};
 use super::shape::{Case, Detail, Kind, Shape};
@@ -75,7 +75,7 @@ impl Trail<'_> {
         } else if cases.iter().any(|case| case.kind == Kind::Array) {
             (format!("`{before}` is a list and has {what}"), self.list_hint(&cases))
         } else {
-            let message = format!("`{before}` is {}, so it has {what}", words(shape));
+            let message = format!("`{before}` is {}, so it has {what}", type_words(&cases));
             (message, format!("end the reference there: `{before}`"))
         };
         Finding::error(FindingCode::UnknownPath, "", message).hint(hint)

@@ -81,7 +81,8 @@ impl<'a> Place<'a, '_> {
         } else if let Some(near) = self.world.nearest_step(id) {
             format!("did you mean `{}`?", braced(&format!("steps.{near}{tail}"), position))
         } else {
-            listed("the steps are", self.world.steps.keys().copied(), "add a step with that id before it")
+            let others = self.world.steps.iter().filter(|(_, step)| Some(**step) != self.step);
+            listed("the other steps are", others.map(|(id, _)| *id), "add a step with that id before it")
         };
         Finding::error(
             FindingCode::UnknownStep,

@@ -23,9 +23,9 @@ pub(super) fn check(draft: &Draft<'_>, world: &World<'_>, findings: &mut Vec<Fin
             .filter(|(_, risk)| risk.is_some_and(|risk| risk > declared.value))
             .map(|(label, _)| label.unwrap_or("(a step without id)"));
         let message = format!(
-            "the plan says `{}`, but a step goes further: {}",
+            "the plan says `{}`, but {}",
             declared.value,
-            listed("see", above, "see its tools")
+            listed("these steps go further:", above, "its tools go further")
         );
         findings.push(
             Finding::error(FindingCode::RiskTooLow, declared.pointer.clone(), message)

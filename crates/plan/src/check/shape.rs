@@ -22,7 +22,7 @@ pub(super) enum Shape<'a> {
     Exactly(&'a Value),
     /// A list whose elements have this shape.
     ListOf(Box<Shape<'a>>),
-    /// The output of a foreach step over a tool with this output.
+    /// The output of a foreach step, each of whose items gives this.
     Collected(Box<Shape<'a>>),
     /// One of these.
     OneOf(Vec<Shape<'a>>),

@@ -35,10 +35,9 @@ pub(super) fn check(
 }
 
 fn misspelt(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
-    if let Some(after) = text.strip_prefix('$') {
-        if matches!(Reference::read(after, &place.scope), Spelled::Reference(_)) {
-            return None;
-        }
+    let whole = text.strip_prefix('$').map(|after| Reference::read(after, &place.scope));
+    if let Some(Spelled::Reference(_)) = whole {
+        return None;
     }
     bare(place, text)
         .or_else(|| dollar_word(place, text))
@@ -156,6 +155,9 @@ fn dollar_word(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
     }
     let loops = matches!(word, "item" | "index" | "element" | "entry");
     (loops && place.scope.item_name.is_none()).then(|| {
+        if place.step.is_none() {
+            return finding(format!("there is no item here; refer to a step, as in `$steps.<id>{path}`"));
+        }
         finding(format!(
             "this step has no foreach; add `\"foreach\": {{\"from\": …, \"itemName\": \"item\"}}`, \
              or refer to a step: `$steps.<id>{path}`"

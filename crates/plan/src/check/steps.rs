@@ -131,7 +131,7 @@ fn fresh(name: &str, step: &DraftStep<'_>) -> String {
 }
 
 /// The words with a meaning of their own in every template.
-const RESERVED: [&str; 2] = ["steps", "vars"];
+pub(super) const RESERVED: [&str; 2] = ["steps", "vars"];
 
 fn loop_names(step: &DraftStep<'_>, notes: &mut Notes<'_>) {
     let Some(foreach) = &step.foreach else {
@@ -180,7 +180,7 @@ fn retry(step: &DraftStep<'_>, draft: &Draft<'_>, notes: &mut Notes<'_>) {
             Finding::warning(
                 FindingCode::RetryWithoutOnerror,
                 at.pointer.clone(),
-                "`retry` has no effect without `onError`",
+                "`retry` has no effect without `\"onError\": \"retry\"`",
             )
             .hint("add `\"onError\": \"retry\"`, or remove `retry`"),
         );

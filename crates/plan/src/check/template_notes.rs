@@ -1,11 +1,13 @@
 //! Puts what the template compiler noticed into words.
 
+use std::collections::HashSet;
+
 use super::place::Place;
 use crate::{Finding, FindingCode, NoteKind, TemplateNote};
 
 /// Turns notes into findings: at most one for each string and kind of note.
 pub(super) fn report(place: &Place<'_, '_>, notes: Vec<TemplateNote>, findings: &mut Vec<Finding>) {
-    let mut last_brace: Option<String> = None;
+    let mut plain_braces = HashSet::new();
     for note in notes {
         let pointer = format!("{}{}", place.pointer, note.pointer);
         let finding = match note.kind {
@@ -30,12 +32,12 @@ pub(super) fn report(place: &Place<'_, '_>, notes: Vec<TemplateNote>, findings: 
                 finding(FindingCode::BadReference, pointer, message).hint(hint)
             }
             NoteKind::UnscopedBrace { text, nearest } => {
-                // A formula or a piece of code has many of them; one finding says it all.
-                if last_brace.as_deref() == Some(note.pointer.as_str()) {
+                let advice = advice(place, &text, nearest);
+                // A formula or a piece of code has many of them; when there is nothing to advise, one says it all.
+                if advice.is_none() && !plain_braces.insert(note.pointer) {
                     continue;
                 }
-                last_brace = Some(note.pointer);
-                unscoped(place, pointer, &text, nearest)
+                unscoped(pointer, &text, advice)
             }
             NoteKind::DoubledBraces { text, becomes } => {
                 let message =
@@ -48,21 +50,26 @@ pub(super) fn report(place: &Place<'_, '_>, notes: Vec<TemplateNote>, findings: 
     }
 }
 
-fn unscoped(place: &Place<'_, '_>, pointer: String, text: &str, nearest: Option<String>) -> Finding {
+/// What a word in braces was probably meant as.
+fn advice(place: &Place<'_, '_>, text: &str, nearest: Option<String>) -> Option<String> {
     let inner = text.trim_matches(['{', '}']);
     let (word, path) = inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()));
-    let keep = format!("double the braces, `{{{text}}}`, to keep it as it is");
-    let hint = if place.world.steps.contains_key(word) && !path.is_empty() {
-        format!("write `{{steps.{inner}}}`, or {keep}")
+    if place.world.steps.contains_key(word) && !path.is_empty() {
+        Some(format!("write `{{steps.{inner}}}`"))
     } else if place.world.vars.contains_key(word) {
-        format!("write `{{vars.{inner}}}`, or {keep}")
+        Some(format!("write `{{vars.{inner}}}`"))
     } else if let Some(nearest) = nearest {
-        format!("did you mean `{nearest}`? Otherwise {keep}")
-    } else if matches!(word, "item" | "index") {
-        format!("this step has no foreach; add one with `\"itemName\": \"{word}\"`, or {keep}")
+        Some(format!("write `{nearest}` if that is meant"))
+    } else if matches!(word, "item" | "index") && place.step.is_some() {
+        Some("this step has no foreach: add one with `\"itemName\": \"item\"`".to_owned())
     } else {
-        keep
-    };
+        None
+    }
+}
+
+fn unscoped(pointer: String, text: &str, advice: Option<String>) -> Finding {
+    let keep = format!("double the braces, `{{{text}}}`, to say that it stays as it is");
+    let hint = advice.map_or_else(|| keep.clone(), |advice| format!("{advice}, or {keep}"));
     let message = format!("`{text}` names nothing here, so it stays as it is");
     Finding::warning(FindingCode::UnscopedBrace, pointer, message).hint(hint)
 }

@@ -7,6 +7,7 @@ use super::draft::{Draft, DraftForeach, DraftStep};
 use super::fields::At;
 use super::place::Place;
 use super::shape::{Kind, Shape};
+use super::steps::RESERVED;
 use super::typing::{self, Target};
 use super::world::World;
 use super::{habits, literals, looping, spelling, strings};
@@ -123,8 +124,9 @@ fn unused_foreach(step: &DraftStep<'_>, compiled: &Compiled, before: usize, find
             FindingCode::BadReference | FindingCode::ForeignTemplate | FindingCode::UnscopedBrace
         )
     });
-    if !used && !meant {
-        let item = scope_of(foreach).item_name.unwrap_or("item");
+    let item = scope_of(foreach).item_name.unwrap_or("item");
+    // The same goes for an item that can never be named.
+    if !used && !meant && !RESERVED.contains(&item) {
         findings.push(
             Finding::warning(
                 FindingCode::UnusedForeach,

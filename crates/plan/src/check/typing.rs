@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::fits::{Fit, fits, words};
-use super::follow::{Found, follow};
+use super::follow::{Found, elements, follow, required};
 use super::path::fitting_fields;
 use super::place::{Place, Source, braced, spell};
 use super::pointer;
-use super::shape::{Kind, Shape};
+use super::shape::{Detail, Kind, Shape};
 use crate::{Finding, FindingCode, Position, Reference, Segment, Template};
 
 /// What a template is for.
@@ -141,11 +141,28 @@ impl Use<'_, '_> {
                  \"itemName\": \"item\"}}` and write `$item` or `{{item}}` here"
             );
         }
-        if to.contains(&Kind::String) && from.iter().all(|kind| kind.is_scalar()) {
+        if to.contains(&Kind::String) && from.iter().all(|kind| kind.is_scalar() && *kind != Kind::String) {
             return format!("write `{}` to put it in as text", braced(bare, Position::InText));
         }
         if to.contains(&Kind::Array) && !from.contains(&Kind::Array) {
             return format!("write `[\"{reference}\"]` for a list with this one element");
+        }
+        self.write_wanted()
+    }
+
+    /// What the place asks for, as an instruction.
+    fn write_wanted(&self) -> String {
+        let cases = self.wanted.cases().unwrap_or_default();
+        if let [case] = cases.as_slice() {
+            if let Detail::Schema { schema, .. } = case.detail {
+                let fields: Vec<String> = required(schema).map(|name| format!("`{name}`")).collect();
+                if case.kind == Kind::Object && !fields.is_empty() {
+                    return format!("write an object with {}, or a reference to one", fields.join(", "));
+                }
+            }
+            if let Some(element) = elements(case) {
+                return format!("write a list, each element of which is {}", words(&element));
+            }
         }
         format!("write {} here, or a reference to one", words(self.wanted))
     }
@@ -156,10 +173,11 @@ impl Use<'_, '_> {
             return None;
         };
         let alone = raw == Some(spell(self.reference, Position::InText).as_str());
-        let hint = if alone {
-            format!("write `{}`, which keeps the type", spell(self.reference, Position::Whole))
-        } else {
-            format!("write {} here, or one reference alone such as `{}`", words(self.wanted), self.reference)
+        let welcome = !matches!(fits(&self.source.shape, self.wanted), Fit::Never(_));
+        let hint = match (alone, welcome) {
+            (true, true) => format!("write `{}`, which keeps the type", self.reference),
+            (false, true) => format!("write the reference alone, `{}`, which keeps its type", self.reference),
+            (_, false) => self.write_wanted(),
         };
         Some(
             Finding::error(

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use envelope::{Catalog, Risk, ToolDecl, nearest};
+use envelope::{Catalog, OnError, Risk, StepId, ToolDecl, nearest};
 use serde_json::Value;
 
 use super::draft::{Draft, DraftStep};
-use super::shape::Shape;
+use super::shape::{Kind, Shape};
 
 /// A name that `$vars` can spell.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,8 @@ const COMPARISONS: usize = 100_000;
 impl<'a> World<'a> {
     pub(super) fn new(draft: &'a Draft<'a>, catalog: &'a dyn Catalog) -> World<'a> {
         let tools: Vec<_> = draft.steps.iter().map(|step| tool_of(step, catalog)).collect();
-        let outputs = draft.steps.iter().zip(&tools).map(|(step, tool)| output_of(step, *tool)).collect();
+        let outputs =
+            draft.steps.iter().zip(&tools).map(|(step, tool)| output_of(step, *tool, draft)).collect();
         let comparisons = Cell::new(COMPARISONS);
         let mut world = World { steps: BTreeMap::new(), vars: BTreeMap::new(), tools, outputs, comparisons };
         for (index, step) in draft.steps.iter().enumerate() {
@@ -59,7 +60,8 @@ impl<'a> World<'a> {
     /// The step that a wrong name most likely stands for.
     pub(super) fn nearest_step(&self, word: &str) -> Option<&'a str> {
         self.spend(self.steps.len())?;
-        nearest(word, self.steps.keys().copied())
+        // An id that no reference can spell is no help.
+        nearest(word, self.steps.keys().copied().filter(|id| StepId::parse(id).is_ok()))
     }
 
     /// The variable that a wrong name most likely stands for.
@@ -101,13 +103,21 @@ pub(super) fn same_letters<'a>(name: &str, catalog: &'a dyn Catalog) -> Option<&
     catalog.names().into_iter().find(|known| letters(known) == wanted)
 }
 
-fn output_of<'a>(step: &DraftStep<'_>, tool: Option<&'a ToolDecl>) -> Shape<'a> {
+fn output_of<'a>(step: &DraftStep<'_>, tool: Option<&'a ToolDecl>, draft: &Draft<'_>) -> Shape<'a> {
     let Some(tool) = tool else {
         return Shape::Unknown;
     };
     let output = Shape::Schema { schema: &tool.output_schema, root: &tool.output_schema };
-    match step.foreach {
-        Some(_) => Shape::Collected(Box::new(output)),
-        None => output,
+    if step.foreach.is_none() {
+        return output;
+    }
+    let on_error = step.on_failure.on_error.as_ref().or(draft.defaults.on_error.as_ref());
+    match on_error.map(|at| at.value) {
+        // A failed item leaves a gap, so that positions stay those of the list it ran over.
+        Some(OnError::Skip) => {
+            Shape::Collected(Box::new(Shape::OneOf(vec![output, Shape::Plain(Kind::Null)])))
+        }
+        // Otherwise a failure ends the run, and nobody sees the gap.
+        Some(OnError::Stop | OnError::Retry) | None => Shape::Collected(Box::new(output)),
     }
 }

@@ -120,7 +120,10 @@ fn vault_tools() -> Vec<ToolDecl> {
             "vault.ensureFolder",
             Risk::Writes,
             object(&json!({ "path": { "type": "string", "minLength": 1 } }), &["path"]),
-            object(&json!({ "path": { "type": "string" }, "created": { "type": "boolean" } }), &["path", "created"]),
+            object(
+                &json!({ "path": { "type": "string" }, "created": { "type": "boolean" } }),
+                &["path", "created"],
+            ),
         ),
         tool(
             "vault.createFile",
@@ -184,7 +187,10 @@ fn other_tools() -> Vec<ToolDecl> {
             "util.parseMarkdownBullets",
             Risk::ReadOnly,
             object(&json!({ "text": { "type": "string" }, "allowNested": { "type": "boolean" } }), &["text"]),
-            object(&json!({ "items": { "type": "array", "items": bullet }, "count": { "type": "integer" } }), &["items", "count"]),
+            object(
+                &json!({ "items": { "type": "array", "items": bullet }, "count": { "type": "integer" } }),
+                &["items", "count"],
+            ),
         ),
         tool(
             "util.slugifyTitle",

@@ -1,6 +1,11 @@
 //! The checker, fed with plans as models write them: good, odd and wrong ones, and with what is no plan at all.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 mod arbitrary;
 mod catalog;

@@ -15,7 +15,13 @@ fn references_and_dependencies_become_an_order_and_decide_what_is_kept() {
         .map(|step| {
             format!(
                 "{} {} after {:?} keep {} {:?} {}x {} ms\n",
-                step.id, step.decl.name, step.after, step.keep_output, step.on_error, step.retry.max_attempts, step.timeout_ms
+                step.id,
+                step.decl.name,
+                step.after,
+                step.keep_output,
+                step.on_error,
+                step.retry.max_attempts,
+                step.timeout_ms
             )
         })
         .collect();
@@ -24,7 +30,8 @@ fn references_and_dependencies_become_an_order_and_decide_what_is_kept() {
         parse util.parseMarkdownBullets after [0] keep true Stop 3x 20000 ms
         dir vault.ensureFolder after [] keep false Stop 3x 20000 ms
         create vault.createFile after [1, 2] keep true Skip 3x 20000 ms
-    "#]].assert_eq(&steps);
+    "#]]
+    .assert_eq(&steps);
 }
 
 #[test]

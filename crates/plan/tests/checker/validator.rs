@@ -17,7 +17,11 @@ fn walk(schema: &Value, value: &Value, pointer: &str, problems: &mut Vec<SchemaP
     if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
         if !allowed.contains(value) {
             let list = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            problems.push(problem(pointer, format!("{value} is not allowed"), Some(format!("write one of {list}"))));
+            problems.push(problem(
+                pointer,
+                format!("{value} is not allowed"),
+                Some(format!("write one of {list}")),
+            ));
         }
         return;
     }
@@ -33,11 +37,18 @@ fn walk(schema: &Value, value: &Value, pointer: &str, problems: &mut Vec<SchemaP
     if let Some(kinds) = schema.get("type") {
         let kinds: Vec<&str> = match kinds {
             Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-            one => one.as_str().into_iter().collect(),
+            Value::String(kind) => vec![kind.as_str()],
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                panic!("not a type: {kinds}")
+            }
         };
         if !kinds.iter().any(|kind| has_kind(value, kind)) {
             let wanted = kinds.join(" or ");
-            problems.push(problem(pointer, format!("{value} is not of type {wanted}"), Some(format!("write a value of type {wanted}"))));
+            problems.push(problem(
+                pointer,
+                format!("{value} is not of type {wanted}"),
+                Some(format!("write a value of type {wanted}")),
+            ));
             return;
         }
     }
@@ -71,20 +82,34 @@ fn bounds(schema: &Value, value: &Value, pointer: &str, problems: &mut Vec<Schem
     let limit = |name: &str| schema.get(name).and_then(Value::as_i64);
     if let Some(number) = value.as_i64() {
         if let Some(min) = limit("minimum").filter(|min| number < *min) {
-            problems.push(problem(pointer, format!("{number} is too small"), Some(format!("write {min} or more"))));
+            problems.push(problem(
+                pointer,
+                format!("{number} is too small"),
+                Some(format!("write {min} or more")),
+            ));
         }
         if let Some(max) = limit("maximum").filter(|max| number > *max) {
-            problems.push(problem(pointer, format!("{number} is too large"), Some(format!("write {max} or less"))));
+            problems.push(problem(
+                pointer,
+                format!("{number} is too large"),
+                Some(format!("write {max} or less")),
+            ));
         }
     }
     if limit("minLength").is_some_and(|min| min > 0) && value.as_str() == Some("") {
-        problems.push(problem(pointer, "the text is empty".to_owned(), Some("write at least one character".to_owned())));
+        problems.push(problem(
+            pointer,
+            "the text is empty".to_owned(),
+            Some("write at least one character".to_owned()),
+        ));
     }
 }
 
 fn walk_object(schema: &Value, map: &Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
     let properties = schema.get("properties").and_then(Value::as_object);
-    for name in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+    for name in
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    {
         if !map.contains_key(name) {
             problems.push(problem(pointer, format!("`{name}` is missing"), Some(format!("add `{name}`"))));
         }
