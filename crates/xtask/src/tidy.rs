@@ -9,6 +9,7 @@ mod test_index;
 mod manifest;
 mod dependencies;
 mod absences;
+mod exclusives;
 mod names;
 mod manifests;
 mod lockfile;
@@ -49,9 +50,10 @@ struct Check {
     run: fn(&Workspace) -> Vec<Problem>,
 }
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 13] = [
     Check { name: "dependencies", run: |workspace| dependencies::check(&workspace.graph) },
     Check { name: "absences", run: |workspace| absences::check(&workspace.tree) },
+    Check { name: "exclusives", run: |workspace| exclusives::check(&workspace.tree) },
     Check { name: "names", run: |workspace| names::check(&workspace.tree) },
     Check { name: "manifests", run: |workspace| manifests::check(&workspace.tree) },
     Check { name: "lockfile", run: |workspace| lockfile::check(&workspace.tree) },

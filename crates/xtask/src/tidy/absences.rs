@@ -2,7 +2,7 @@
 //! library has files, processes, clocks and an environment for everyone.
 
 use super::problem::Problem;
-use super::tree::{Tree, crate_of};
+use super::tree::{Tree, code_lines, crate_of};
 
 struct Absence {
     crates: &'static [&'static str],
@@ -55,15 +55,6 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
         }
     }
     problems
-}
-
-/// Lines of code before the unit tests, without comments: a test may read files, and a comment may speak of
-/// what is absent.
-fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines()
-        .take_while(|line| !line.starts_with("#[cfg(test)]"))
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.split("//").next().unwrap_or(line)))
 }
 
 #[cfg(test)]

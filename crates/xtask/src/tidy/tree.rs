@@ -83,6 +83,15 @@ pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split_once('/').map(|(name, _)| name)
 }
 
+/// Lines of code before the unit tests, without comments: a test may read files, and a comment may speak of
+/// what is absent.
+pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .take_while(|line| !line.starts_with("#[cfg(test)]"))
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.split("//").next().unwrap_or(line)))
+}
+
 fn paths(root: &Path) -> anyhow::Result<Vec<String>> {
     let git = Shown::new(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     if root.join(".git").exists()
