@@ -20,6 +20,4 @@ pub use machine::{
     StepSummary, TimerId,
 };
 pub use reference::{Reference, Root, Scope, Segment};
-pub use template::{
-    Bindings, Dangling, NoteKind, Piece, Position, Template, TemplateNote, Values,
-};
+pub use template::{Bindings, Dangling, NoteKind, Piece, Position, Template, TemplateNote, Values};

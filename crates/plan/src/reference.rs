@@ -223,7 +223,15 @@ mod tests {
                 "note.Größe",
                 "i",
             ],
-            &expect![[r#""#]],
+            &expect![[r#"
+                steps.parse -> $steps.parse []
+                steps.parse.items[0].title -> $steps.parse.items[0].title [Key("items"), Index(0), Key("title")]
+                vars.x -> $vars.x []
+                vars.x[2][007] -> $vars.x[2][7] [Index(2), Index(7)]
+                note -> $note []
+                note.Größe -> $note.Größe [Key("Größe")]
+                i -> $i []
+            "#]],
         );
     }
 
@@ -247,7 +255,23 @@ mod tests {
                 "i.x",
                 "note.",
             ],
-            &expect![[r#""#]],
+            &expect![[r#"
+                steps -> bad: name the step after it, as in `steps.<id>.<field>`
+                vars -> bad: name the variable after it, as in `vars.<name>`
+                steps. -> bad: name the step after it, as in `steps.<id>.<field>`
+                steps[0] -> bad: name the step after it, as in `steps.<id>.<field>`
+                steps.9a.x -> bad: `9a` is not a step id: start with a letter, then use letters, digits, `_` or `-`, at most 64 in all
+                steps.a. -> bad: it ends with a `.`; write a field name after it or leave the `.` out
+                steps.a..b -> bad: a field name is expected after `.`, not `.`
+                steps.a.b c -> bad: ` ` cannot be part of a path, which is made of `.name` and `[0]`
+                steps.a[ -> bad: a `[` is not closed; write `[0]`
+                steps.a[-1] -> bad: between `[` and `]` goes a position counted from 0; a field is written `.name`
+                steps.a['k'] -> bad: between `[` and `]` goes a position counted from 0; a field is written `.name`
+                steps.a[99999999999999999999999] -> bad: the position [99999999999999999999999] is too large
+                vars.a.b, -> bad: `,` cannot be part of a path, which is made of `.name` and `[0]`
+                i.x -> bad: `i` is a number and has no parts; write `i` alone
+                note. -> bad: it ends with a `.`; write a field name after it or leave the `.` out
+            "#]],
         );
     }
 
@@ -265,7 +289,17 @@ mod tests {
                 "\"a\": 1",
                 "name[x]",
             ],
-            &expect![[r#""#]],
+            &expect![[r#"
+                step.parse.items -> not in scope: step .parse.items
+                name -> not in scope: name 
+                name: x -> text
+                steps are good -> text
+                 -> text
+                5.00 -> text
+                note-2 -> not in scope: note-2 
+                "a": 1 -> text
+                name[x] -> text
+            "#]],
         );
     }
 

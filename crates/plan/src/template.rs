@@ -2,19 +2,22 @@
 //!
 //! A string that is wholly `$…` becomes the value it names, with its type. Braces inside a string become
 //! text. `{{` and `}}` stand for one brace, a leading `$$` for one dollar. A brace word that is not in scope
-//! stays as it is. Keys of objects are never templates. See `compile` for how the strings are read.
+//! stays as it is. Keys of objects are never templates. `compile` reads the strings.
 
 mod compile;
 mod note;
 mod resolve;
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 
 use crate::{Reference, Scope};
 
 pub use note::{NoteKind, TemplateNote};
-pub use resolve::{Bindings, Dangling, Values};
 pub(crate) use resolve::kind;
+pub use resolve::{Bindings, Dangling, Values};
 
 /// A compiled value. Parts without references are kept whole, so that resolving them is one clone.
 #[derive(Debug, Clone, PartialEq)]

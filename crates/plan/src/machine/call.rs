@@ -113,9 +113,7 @@ pub(super) fn unstarted(
 ) -> ToolResult {
     let (status, error, user_message): (Status, Option<ToolError>, String) = match why {
         Unstarted::Skipped { reason } => (Status::Skipped, None, reason),
-        Unstarted::Refused(fault) => {
-            (fault.failure.status(), Some(fault.to_tool_error()), fault.message.clone())
-        }
+        Unstarted::Refused(fault) => (fault.failure.status(), Some(fault.to_tool_error()), fault.message),
     };
     ToolResult {
         call_id: CallId::derive(&spec.run_id, &step.id, index, 1),

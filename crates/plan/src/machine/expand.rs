@@ -65,7 +65,7 @@ impl Machine {
         match from {
             Cow::Borrowed(Value::Array(list)) => Ok(Expansion { items: Items::InPlace, total: count(list) }),
             Cow::Owned(Value::Array(list)) => Ok(Expansion { total: count(&list), items: Items::Own(list) }),
-            other => Err(Fault::new(
+            other @ (Cow::Borrowed(_) | Cow::Owned(_)) => Err(Fault::new(
                 Failure::InvalidArguments,
                 format!("`foreach.from` must be a list, but it is {}", kind(&other)),
             )

@@ -131,7 +131,7 @@ impl Machine {
             }
             (Mode::NotBegun { .. }, _) => return Vec::new(),
             (Mode::Running | Mode::Ending(_), Input::Confirmed(confirmation)) => {
-                self.confirmed(&confirmation)
+                self.confirmed(&confirmation);
             }
             (Mode::Running | Mode::Ending(_), Input::Declined { reason }) => self.declined(reason),
             (Mode::Running | Mode::Ending(_), Input::Done(result)) => self.done(result),

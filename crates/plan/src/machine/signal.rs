@@ -11,6 +11,7 @@ use super::RunOutcome;
 pub struct TimerId(pub CallId);
 
 /// Something happened outside.
+#[allow(clippy::large_enum_variant, reason = "handed over once and taken apart at once, never kept")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// A yes to the question that was asked last.

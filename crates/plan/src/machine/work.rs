@@ -86,11 +86,11 @@ impl Work {
 
     /// Retries go before items that were not tried yet: they hold a place already.
     pub(super) fn take_next(&mut self) -> Option<Attempt> {
+        if !self.can_start() {
+            return None;
+        }
         if let Some(due) = self.due.pop_front() {
             return Some(due);
-        }
-        if self.next >= self.total || self.in_flight >= self.limit {
-            return None;
         }
         let attempt = Attempt { position: self.next, attempt: 1 };
         self.next += 1;

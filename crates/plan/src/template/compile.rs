@@ -1,6 +1,9 @@
 //! Reads the strings of a plan into templates.
 //!
 //! One pass from left to right, no backtracking past an opening brace: linear in the length of the text.
+//!
+//! `}}` stands for one brace, except where it closes single braces that were opened before and stay text:
+//! JSON (`{"a":{"b":1}}`) and formulas (`x^{2^{n}}`) inside a note come through whole.
 
 use envelope::nearest;
 use serde_json::{Map, Value};
@@ -67,7 +70,8 @@ fn into_literal(part: Template) -> Option<Value> {
 }
 
 fn string(raw: &str, scope: &Scope<'_>, pointer: &str, notes: &mut Vec<TemplateNote>) -> Template {
-    let mut note = |kind| notes.push(TemplateNote { pointer: pointer.to_owned(), kind });
+    let first = notes.len();
+    let mut note = |kind| add_note(notes, first, TemplateNote { pointer: pointer.to_owned(), kind });
     let Some(after_dollar) = raw.strip_prefix('$') else {
         return text(raw, scope, &mut note);
     };
@@ -78,7 +82,9 @@ fn string(raw: &str, scope: &Scope<'_>, pointer: &str, notes: &mut Vec<TemplateN
         Spelled::Reference(reference) => return Template::Whole(reference),
         Spelled::Bad(why) => note(NoteKind::BadReference { text: raw.to_owned(), why }),
         Spelled::Unscoped { word, path } => {
-            if let Some(near) = nearest(word, scope.words()) {
+            // `$HOME` alone is ordinary text; a path behind the word makes it look meant.
+            let near = nearest(word, scope.words());
+            if let Some(near) = near.filter(|near| !path.is_empty() || near.eq_ignore_ascii_case(word)) {
                 note(NoteKind::UnscopedDollar { text: raw.to_owned(), nearest: format!("${near}{path}") });
             }
         }
@@ -87,23 +93,34 @@ fn string(raw: &str, scope: &Scope<'_>, pointer: &str, notes: &mut Vec<TemplateN
     text(raw, scope, &mut note)
 }
 
+/// Says the same about one string only once, and not more than a reader takes in. A bad reference is never
+/// left out: it decides whether the plan can run.
+fn add_note(notes: &mut Vec<TemplateNote>, first: usize, note: TemplateNote) {
+    const MANY: usize = 20;
+    let of_this_string = &notes[first..];
+    let is_error = matches!(note.kind, NoteKind::BadReference { .. });
+    let is_known = of_this_string.iter().take(MANY).any(|known| *known == note);
+    if !is_known && (is_error || of_this_string.len() < MANY) {
+        notes.push(note);
+    }
+}
+
 /// Reads the braces of a string.
 fn text(raw: &str, scope: &Scope<'_>, note: &mut dyn FnMut(NoteKind)) -> Template {
     let mut pieces = Vec::new();
     let mut plain = String::with_capacity(raw.len());
-    let mut doubled = Doubled::default();
+    let mut braces = Braces::default();
     let mut rest = raw;
     while let Some(at) = rest.find(['{', '}']) {
         plain.push_str(&rest[..at]);
         let here = &rest[at..];
         if let Some(after) = here.strip_prefix("{{") {
             plain.push('{');
-            doubled.opened(after);
+            braces.open_double(after);
             rest = after;
-        } else if let Some(after) = here.strip_prefix("}}") {
+        } else if let Some(after) = here.strip_prefix('}') {
             plain.push('}');
-            doubled.closed += 1;
-            rest = after;
+            rest = braces.close(after);
         } else if let Some((reference, after)) = brace_reference(here, scope, note) {
             if !plain.is_empty() {
                 pieces.push(Piece::Literal(std::mem::take(&mut plain)));
@@ -111,11 +128,12 @@ fn text(raw: &str, scope: &Scope<'_>, note: &mut dyn FnMut(NoteKind)) -> Templat
             pieces.push(Piece::Ref(reference));
             rest = after;
         } else {
-            plain.push_str(&here[..1]);
+            plain.push('{');
+            braces.open_single();
             rest = &here[1..];
         }
     }
-    doubled.report(note);
+    braces.report(note);
     plain.push_str(rest);
     if pieces.is_empty() {
         return Template::Literal(Value::String(plain));
@@ -169,19 +187,29 @@ pub(super) fn in_braces(reference: &Reference) -> String {
     format!("{{{}}}", spelled.trim_start_matches('$'))
 }
 
-/// Watches for doubled braces that were probably not meant as an escape.
-#[derive(Default)]
-struct Doubled {
-    opened: usize,
-    closed: usize,
-    /// The first word that stood between doubled braces.
-    word: Option<String>,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opened {
+    Single,
+    Double,
 }
 
-impl Doubled {
-    fn opened(&mut self, after: &str) {
-        self.opened += 1;
-        if self.word.is_some() {
+/// The braces of one string that are text: which are open, and which doubled ones look meant otherwise.
+#[derive(Default)]
+struct Braces {
+    open: Vec<Opened>,
+    /// The first word that stood between doubled braces.
+    doubled_word: Option<String>,
+    stray_close: bool,
+}
+
+impl Braces {
+    fn open_single(&mut self) {
+        self.open.push(Opened::Single);
+    }
+
+    fn open_double(&mut self, after: &str) {
+        self.open.push(Opened::Double);
+        if self.doubled_word.is_some() {
             return;
         }
         let window = after.as_bytes().get(..256).unwrap_or(after.as_bytes());
@@ -190,16 +218,34 @@ impl Doubled {
             return;
         };
         if !matches!(Reference::read(inner.trim(), &Scope::default()), Spelled::Other) {
-            self.word = Some(inner.to_owned());
+            self.doubled_word = Some(inner.to_owned());
+        }
+    }
+
+    /// Takes what follows a `}`; gives back what is left once a second one that belongs to it is gone.
+    fn close<'t>(&mut self, after: &'t str) -> &'t str {
+        let Some(after_double) = after.strip_prefix('}') else {
+            if self.open.last() == Some(&Opened::Single) {
+                self.open.pop();
+            }
+            return after;
+        };
+        match self.open.pop() {
+            Some(Opened::Single) => after,
+            Some(Opened::Double) => after_double,
+            None => {
+                self.stray_close = true;
+                after_double
+            }
         }
     }
 
     fn report(self, note: &mut dyn FnMut(NoteKind)) {
-        if let Some(word) = self.word {
+        if let Some(word) = self.doubled_word {
             note(NoteKind::DoubledBraces { text: format!("{{{{{word}}}}}"), becomes: format!("{{{word}}}") });
-        } else if self.opened > self.closed {
+        } else if self.open.contains(&Opened::Double) {
             note(NoteKind::DoubledBraces { text: "{{".to_owned(), becomes: "{".to_owned() });
-        } else if self.closed > self.opened {
+        } else if self.stray_close {
             note(NoteKind::DoubledBraces { text: "}}".to_owned(), becomes: "}".to_owned() });
         }
     }

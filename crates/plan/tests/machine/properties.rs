@@ -10,8 +10,12 @@ use crate::simulation::Simulation;
 use crate::sketch::runs;
 
 /// What a step may come out as. Lists longer than the limit ask; a missing list fails what loops over it.
-const DATA: [&str; 4] =
-    ["{}", r#"{"maybe": 1, "items": [1, 2]}"#, r#"{"items": []}"#, r#"{"maybe": 2, "items": [1, 2, 3, 4, 5, 6, 7]}"#];
+const DATA: [&str; 4] = [
+    "{}",
+    r#"{"maybe": 1, "items": [1, 2]}"#,
+    r#"{"items": []}"#,
+    r#"{"maybe": 2, "items": [1, 2, 3, 4, 5, 6, 7]}"#,
+];
 
 /// Does one thing that the world could do now, chosen by a number.
 fn act(simulation: &mut Simulation, choice: u16) {
@@ -82,7 +86,7 @@ fn run_in_some_order(spec: RunSpec, choices: &[u16]) -> (BTreeMap<CallId, Hash>,
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn no_order_of_events_loses_a_step_or_runs_one_twice(

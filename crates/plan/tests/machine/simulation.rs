@@ -175,6 +175,8 @@ impl Simulation {
             }
         }
         assert_eq!(self.machine.finished(), self.outcome.is_some());
+        // Once the end is decided, only open calls are waited for: no timer and no question.
+        assert!(!self.closed || !self.open.is_empty() || self.outcome.is_some(), "the end is late");
         assert_eq!(
             self.machine.open_calls().collect::<Vec<_>>(),
             self.open.keys().collect::<Vec<_>>(),
