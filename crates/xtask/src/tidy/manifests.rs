@@ -5,11 +5,13 @@ use super::problem::Problem;
 use super::tree::{Tree, crate_of};
 
 /// Dependencies whose default features we want, and why. Any other turns them off.
-const DEFAULT_FEATURES_WANTED: [(&str, &str); 8] = [
+const DEFAULT_FEATURES_WANTED: [(&str, &str); 10] = [
     ("expect-test", "has none"),
     ("itoa", "has none"),
+    ("json-canon", "has none"),
     ("rustix", "std, which every user of it links anyway"),
     ("serde", "std"),
+    ("serde_jcs", "has none"),
     ("serde_json", "std"),
     ("strsim", "has none"),
     ("tempfile", "getrandom, so that names cannot be guessed"),
