@@ -249,6 +249,9 @@ impl Simulation {
                 StepStatus::Cancelled => assert!(!results.is_empty() || refused > 0),
             }
         }
+        if !self.closed {
+            self.assert_nothing_was_dropped(&outcome);
+        }
         let all_ok = outcome.steps.iter().all(|step| step.status == StepStatus::Ok);
         if outcome.status == RunStatus::Ok {
             assert!(all_ok && !self.closed);
@@ -256,5 +259,15 @@ impl Simulation {
             assert!(self.closed || !all_ok);
         }
         self.outcome = Some(outcome);
+    }
+
+    /// A run that nobody and nothing ended early has done everything that could be done.
+    fn assert_nothing_was_dropped(&self, outcome: &RunOutcome) {
+        for (step, summary) in self.spec.plan.steps.iter().zip(&outcome.steps) {
+            let has_output = |at: &usize| outcome.steps[*at].status.has_output();
+            let could_run = step.after.iter().all(has_output);
+            assert_eq!(summary.status != StepStatus::Skipped, could_run, "{} was dropped", step.id);
+            assert_ne!(summary.status, StepStatus::Cancelled, "{} was cut short", step.id);
+        }
     }
 }
