@@ -237,6 +237,21 @@ async fn what_cannot_be_read_says_what_to_do_instead() {
     }
 }
 
+#[test]
+fn rules_about_paths_see_through_links() {
+    let bench = Bench::new(&[("Private/diary.md", b"")]);
+    std::os::unix::fs::symlink("Private", bench.folder.path().join("alias")).unwrap();
+    let reaches = |path: &str| {
+        let entry = bench.registry.get("vault.readFile").unwrap();
+        let args = entry.tool.decode(&json!({ "path": path })).unwrap();
+        format!("{:?}", entry.tool.paths(&args).reads)
+    };
+    assert_eq!(reaches("Private/diary.md"), r#"[Path("Private/diary.md")]"#);
+    assert_eq!(reaches("alias/diary.md"), r#"[Path("alias/diary.md"), Path("Private/diary.md")]"#);
+    assert_eq!(reaches("alias/new.md"), r#"[Path("alias/new.md"), Path("Private/new.md")]"#);
+    assert_eq!(reaches("../x"), "[]");
+}
+
 #[tokio::test]
 async fn bytes_come_as_base64() {
     let bench = Bench::new(&[("pic.png", b"\x89PNG\r\n\xff")]);
@@ -366,7 +381,7 @@ async fn a_taken_path_is_handled_as_asked() {
         {"kind":"conflict","message":"`Folder` already exists (a folder)","hint":"choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\""}
     "#]]).await;
     bench.check("vault.createFile", args(json!({"path": "Folder/x/y.md"})), expect![[r#"
-        {"kind":"conflict","message":"`Folder/x` exists and is a file, not a folder","hint":"choose another name for the folder"}
+        {"kind":"precondition_failed","message":"`Folder/x` is a file, so nothing can be below it","hint":"name a folder, or leave out what follows the file"}
     "#]]).await;
     bench
         .check(

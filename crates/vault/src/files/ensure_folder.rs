@@ -57,7 +57,7 @@ impl Tool for EnsureFolder {
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: args.path.reach() }
+        PathKeys { reads: Vec::new(), writes: args.path.reach(&self.vault) }
     }
 
     fn preview(&self, args: &Args) -> String {

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use toolkit::Reach;
 
+use super::maybe_vault::MaybeVault;
 use crate::sandbox::protected;
 
 /// The path of a file or folder.
@@ -34,9 +35,14 @@ impl GivenPath {
         }
     }
 
-    /// For the rules and the order of calls. A bad path reaches nothing.
-    pub(super) fn reach(&self) -> Vec<Reach> {
-        self.0.iter().cloned().map(Reach::Path).collect()
+    /// For the rules and the order of calls: the path as given and, where a link leads elsewhere, the
+    /// path as it is. A bad path reaches nothing.
+    pub(super) fn reach(&self, vault: &MaybeVault) -> Vec<Reach> {
+        let Ok(given) = &self.0 else {
+            return Vec::new();
+        };
+        let real = vault.get().ok().and_then(|vault| vault.real_path(given)).filter(|real| real != given);
+        std::iter::once(given.clone()).chain(real).map(Reach::Path).collect()
     }
 
     pub(super) fn shown(&self) -> String {
@@ -53,8 +59,8 @@ impl GivenFolder {
         self.0.as_ref().map(GivenPath::get).transpose()
     }
 
-    pub(super) fn reach(&self) -> Vec<Reach> {
-        self.0.as_ref().map_or_else(|| vec![Reach::Vault], GivenPath::reach)
+    pub(super) fn reach(&self, vault: &MaybeVault) -> Vec<Reach> {
+        self.0.as_ref().map_or_else(|| vec![Reach::Vault], |path| path.reach(vault))
     }
 
     pub(super) fn shown(&self) -> String {

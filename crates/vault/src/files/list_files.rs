@@ -103,7 +103,7 @@ impl Tool for ListFiles {
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: args.prefix.reach(), writes: Vec::new() }
+        PathKeys { reads: args.prefix.reach(&self.vault), writes: Vec::new() }
     }
 
     fn preview(&self, args: &Args) -> String {

@@ -112,7 +112,7 @@ impl Tool for ReadFile {
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: args.path.reach(), writes: Vec::new() }
+        PathKeys { reads: args.path.reach(&self.vault), writes: Vec::new() }
     }
 
     fn preview(&self, args: &Args) -> String {

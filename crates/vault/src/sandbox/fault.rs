@@ -54,6 +54,16 @@ pub(super) fn from_io(doing: &str, path: &str, error: &std::io::Error) -> Fault 
     }
 }
 
+/// What was done is there, but the disk did not confirm that it would survive a power cut.
+pub(super) fn not_durable(path: &str, error: Errno) -> Fault {
+    Fault::new(
+        Failure::ExecutionFailed,
+        format!("`{path}` was written, but the disk did not confirm it ({error})"),
+    )
+    .detail("outcome", "unknown")
+    .hint("check the disk of the vault, then read the file back before anything else is written")
+}
+
 /// The path, or a link on the way, ends in a folder that no tool may touch.
 pub(crate) fn protected(path: &str, by: &str) -> Fault {
     Fault::new(
@@ -80,9 +90,72 @@ pub(super) fn twin(wanted: &str, existing: &str) -> Fault {
     .hint(format!("write `{existing}` as it is spelled, or choose a name that differs in more than case"))
 }
 
+/// A path goes on after a file.
+pub(super) fn below_a_file(file: &str) -> Fault {
+    Fault::new(Failure::PreconditionFailed, format!("`{file}` is a file, so nothing can be below it"))
+        .hint("name a folder, or leave out what follows the file")
+}
+
 /// Something swaps the path under us faster than we can look.
 pub(super) fn restless(path: &str) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` keeps changing while it is looked up"))
         .hint("try again when the other program has finished")
         .retryable(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use expect_test::expect;
+    use rustix::io::Errno;
+
+    use super::{from_errno, from_io};
+
+    #[test]
+    fn every_refusal_of_the_system_has_words_and_a_failure() {
+        let mut table = String::new();
+        for error in [
+            Errno::NOENT,
+            Errno::EXIST,
+            Errno::NOTDIR,
+            Errno::ISDIR,
+            Errno::LOOP,
+            Errno::XDEV,
+            Errno::ACCESS,
+            Errno::ROFS,
+            Errno::NAMETOOLONG,
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::IO,
+            Errno::MFILE,
+            Errno::BUSY,
+        ] {
+            let fault = from_errno("create", "a.md", error);
+            writeln!(table, "{} | {} | {}", fault.failure, fault.message, fault.recovery_hint()).unwrap();
+        }
+        expect![[r#"
+            not_found | `a.md` does not exist | list what exists and use one of those names
+            conflict | `a.md` already exists | read the current state, then decide again
+            precondition_failed | cannot create `a.md`: a part of it is a file, not a folder | bring about what the message names, then try again
+            precondition_failed | cannot create `a.md`: it is a folder | name a file inside it
+            sandbox_violation | cannot create `a.md`: a link on the way leaves the vault or was swapped in | use a path inside the vault, outside .obsidian, .git, .trash and .tollgate
+            sandbox_violation | cannot create `a.md`: a link on the way leaves the vault or was swapped in | use a path inside the vault, outside .obsidian, .git, .trash and .tollgate
+            precondition_failed | cannot create `a.md`: the system does not permit it (Permission denied (os error 13)) | give this user the right to it, or choose another folder
+            precondition_failed | cannot create `a.md`: the system does not permit it (Read-only file system (os error 30)) | give this user the right to it, or choose another folder
+            invalid_arguments | cannot create `a.md`: the name is too long | use a shorter name
+            execution_failed | cannot create `a.md`: the disk is full; no file was changed | free some space on the disk of the vault, then try again
+            execution_failed | cannot create `a.md`: the disk is full; no file was changed | free some space on the disk of the vault, then try again
+            execution_failed | cannot create `a.md`: the disk reports an error (Input/output error (os error 5)) | check the disk of the vault before anything else is written
+            dependency_unavailable | cannot create `a.md`: the system is out of handles or memory (Too many open files (os error 24)) | try again in a moment
+            execution_failed | cannot create `a.md`: Device or resource busy (os error 16) | read the message; a retry without a change fails again
+        "#]].assert_eq(&table);
+    }
+
+    #[test]
+    fn a_short_write_without_an_error_number_is_still_a_fault() {
+        let error = std::io::Error::from(std::io::ErrorKind::WriteZero);
+        let fault = from_io("write", "a.md", &error);
+        assert_eq!(fault.failure, envelope::Failure::ExecutionFailed);
+    }
 }

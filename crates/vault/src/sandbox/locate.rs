@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::fault;
 use super::folder::{self, Kind};
+use super::make_folder::paths_of;
 use super::vault::Vault;
 use super::walk::walk;
 
@@ -103,6 +104,15 @@ impl Vault {
     /// Refuses what no tool may touch. Links into such places are refused on the way.
     pub(super) fn refuse_protected(path: &VaultPath) -> Result<(), Fault> {
         path.protected_by().map_or(Ok(()), |by| Err(fault::protected(path.as_str(), by)))
+    }
+
+    /// The path as it is on disk, links resolved and missing names added; `None` where it leads nowhere
+    /// that a tool may go. Rules about paths must hold for this one too.
+    pub fn real_path(&self, path: &VaultPath) -> Option<VaultPath> {
+        match self.locate(path, LastLink::Follow).ok()? {
+            Found::Place(place) => Some(place.path),
+            Found::Nothing(gap) => paths_of(&gap).ok()?.pop(),
+        }
     }
 
     /// Finds a path. The quick way asks the system for the whole folder at once and forbids every link;

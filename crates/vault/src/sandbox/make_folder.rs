@@ -24,16 +24,15 @@ pub struct MadeFolder {
 impl Vault {
     /// Makes sure that a folder is there, with the folders above it.
     pub fn ensure_folder(&self, path: &VaultPath, witness: &dyn Witness) -> Result<MadeFolder, Fault> {
-        let (_, made) = self.open_or_make(path, witness)?;
+        let (_, made) = self.open_or_make(path, witness, in_the_way)?;
         Ok(made)
     }
 
     /// What [`Vault::ensure_folder`] would do, without doing it.
     pub fn would_make_folder(&self, path: &VaultPath) -> Result<MadeFolder, Fault> {
         match self.locate(path, LastLink::Follow)? {
-            Found::Place(place) => {
-                is_folder(place.kind(), path).map(|()| MadeFolder { path: place.path, created: Vec::new() })
-            }
+            Found::Place(place) => is_folder(place.kind(), path, in_the_way)
+                .map(|()| MadeFolder { path: place.path, created: Vec::new() }),
             Found::Nothing(gap) => {
                 refuse_twin(&gap)?;
                 let created = paths_of(&gap)?;
@@ -42,15 +41,16 @@ impl Vault {
         }
     }
 
-    /// The folder, held open; made first if it is missing.
+    /// The folder, held open; made first if it is missing. A file in its place is what `occupied` says.
     pub(super) fn open_or_make(
         &self,
         path: &VaultPath,
         witness: &dyn Witness,
+        occupied: fn(&str) -> Fault,
     ) -> Result<(OpenFolder, MadeFolder), Fault> {
         match self.locate(path, LastLink::Follow)? {
             Found::Place(place) => {
-                is_folder(place.kind(), path)?;
+                is_folder(place.kind(), path, occupied)?;
                 let dir = folder::open_folder(&place.dir, &place.name)
                     .map_err(|error| fault::from_errno("open", path.as_str(), error))?;
                 let made = MadeFolder { path: place.path.clone(), created: Vec::new() };
@@ -74,7 +74,7 @@ impl Vault {
             match self.twins.claim(&dir, name, || folder::make_folder(&dir, name)).map_err(failed)? {
                 Claim::Made => {
                     witness.saw(Change::FolderCreated { path: path.clone() });
-                    folder::sync(&dir).map_err(failed)?;
+                    folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                     made.created.push(path.clone());
                 }
                 Claim::Taken => match twin_of(&dir, name).map_err(failed)? {
@@ -118,8 +118,8 @@ pub(super) fn paths_of(gap: &Gap) -> Result<Vec<VaultPath>, Fault> {
     Ok(paths)
 }
 
-fn is_folder(kind: Kind, path: &VaultPath) -> Result<(), Fault> {
-    if kind == Kind::Folder { Ok(()) } else { Err(in_the_way(path.as_str())) }
+fn is_folder(kind: Kind, path: &VaultPath, occupied: fn(&str) -> Fault) -> Result<(), Fault> {
+    if kind == Kind::Folder { Ok(()) } else { Err(occupied(path.as_str())) }
 }
 
 fn in_the_way(path: &str) -> Fault {

@@ -33,7 +33,7 @@ impl<'a> Temp<'a> {
     pub(super) fn write(dir: &'a Dir, bytes: &[u8], mode: Option<Mode>) -> Result<Temp<'a>, Errno> {
         let mut temp = match nameless(dir) {
             Ok(file) => Temp { dir, file, name: None },
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Temp::named(dir)?,
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => Temp::named(dir)?,
             Err(error) => return Err(error),
         };
         temp.file.write_all(bytes).map_err(|error| errno(&error))?;

@@ -80,11 +80,15 @@ impl Twins {
             if hashes.len() <= READ_EACH_TIME {
                 return added(make());
             }
-            if kept.len() >= MAX_KEPT {
-                kept.clear();
+            // Names that changed while they were read are good enough for this look, not for the next one.
+            let stamp = Stamp::of(&stat);
+            if stamp == Stamp::of(&rustix::fs::fstat(dir)?) {
+                if kept.len() >= MAX_KEPT {
+                    kept.clear();
+                }
+                let when_read = hashes.len();
+                kept.insert(key, Kept { stamp, hashes, when_read });
             }
-            let when_read = hashes.len();
-            kept.insert(key, Kept { stamp: Stamp::of(&stat), hashes, when_read });
         } else if kept.get(&key).is_some_and(|folder| folder.hashes.contains(&wanted)) {
             // Two folded names can share a hash; only the folder itself can tell.
             if twin_of(dir, name)?.is_some() {

@@ -80,11 +80,7 @@ impl Walk<'_> {
                 self.found(&next.name).map(Some)
             }
             Kind::Folder => self.descend(next).map(|()| None),
-            Kind::Link | Kind::File | Kind::Other => Err(Fault::new(
-                Failure::PreconditionFailed,
-                format!("`{}` is a file, so nothing can be below it", self.spelled(&next.name)),
-            )
-            .hint("name a folder, or leave out what follows the file")),
+            Kind::Link | Kind::File | Kind::Other => Err(fault::below_a_file(&self.spelled(&next.name))),
         }
     }
 

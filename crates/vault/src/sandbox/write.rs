@@ -140,7 +140,7 @@ impl Vault {
         };
         match self.quick_folder(Some(&parent)) {
             Some(dir) => Ok(OpenFolder { dir, path: Some(parent) }),
-            None => self.open_or_make(&parent, witness).map(|(folder, _)| folder),
+            None => self.open_or_make(&parent, witness, fault::below_a_file).map(|(folder, _)| folder),
         }
     }
 
@@ -171,7 +171,7 @@ impl Vault {
                 Claim::Taken => {}
                 Claim::Made => {
                     witness.saw(Change::FileCreated { path: path.clone() });
-                    folder::sync(&folder.dir).map_err(failed)?;
+                    folder::sync(&folder.dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                     let stat = temp.stat().map_err(failed)?;
                     let mtime_ms = Some(folder::mtime_ms(&stat));
                     return Ok(Some(Written { path, etag: etag_of(bytes), mtime_ms, created: true }));
@@ -222,7 +222,7 @@ fn replace(place: Place, bytes: &[u8], witness: &dyn Witness) -> Result<Option<W
     temp.replace(&name).map_err(failed)?;
     let etag = etag_of(bytes);
     witness.saw(Change::FileReplaced { path: path.clone(), before_etag, after_etag: etag.clone() });
-    folder::sync(&dir).map_err(failed)?;
+    folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
     let mtime_ms = Some(folder::mtime_ms(&temp.stat().map_err(failed)?));
     Ok(Some(Written { path, etag, mtime_ms, created: false }))
 }
