@@ -1,0 +1,144 @@
+//! The person at the terminal, as the engine sees them.
+//!
+//! Questions go to standard error, so that an answer on standard output stays clean. Nobody is there
+//! unless standard error is a terminal: a question that cannot be seen must not be waited for.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
+use envelope::Channel;
+use tokio::sync::{Mutex, oneshot};
+use toolkit::BoxFuture;
+
+use crate::progress::Progress;
+use crate::screen::{self, Paint};
+use crate::visible::{one_line, short, visible};
+
+/// How much of an input a question shows.
+const SHOWN_CHARS: usize = 2000;
+
+/// Answers with `--yes`, or asks the person.
+pub(crate) struct Asker {
+    yes: bool,
+    progress: Arc<Progress>,
+    /// One question at a time; holds what the person wants to be asked no more.
+    always: Mutex<HashSet<(String, String)>>,
+}
+
+impl Asker {
+    pub(crate) fn new(yes: bool, progress: Arc<Progress>) -> Asker {
+        Asker { yes, progress, always: Mutex::default() }
+    }
+
+    /// Shows the text and returns the line that was typed; `None` when nobody is there.
+    async fn ask(&self, text: &str) -> Option<String> {
+        let terminal = terminal()?;
+        self.progress.suspend(|| {
+            screen::note(text);
+        });
+        let (tell, told) = oneshot::channel();
+        // A thread of its own: a read from a terminal cannot be cancelled, and must not hold up the end.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = BufReader::new(terminal).read_line(&mut line);
+            let _nobody_waits = tell.send(read.ok().filter(|bytes| *bytes > 0).map(|_| line));
+        });
+        told.await.ok().flatten().map(|line| line.trim().to_lowercase())
+    }
+
+    async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
+        if self.yes {
+            return Answer::Yes { channel: Channel::YesFlag };
+        }
+        let _one_at_a_time = self.always.lock().await;
+        // Exactly the text whose hash goes into the record; the engine has made it safe to show.
+        let question = format!("{}\n{}", request.text, Paint::stderr().bold("May this run? [y/N]"));
+        match self.ask(&question).await.as_deref() {
+            Some("y" | "yes") => Answer::Yes { channel: Channel::Terminal },
+            Some(_) => Answer::No { reason: "the person said no".to_owned() },
+            None => Answer::Nobody { why: NOBODY.to_owned() },
+        }
+    }
+
+    async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
+        if self.yes {
+            return Verdict::Once { channel: Channel::YesFlag };
+        }
+        let mut always = self.always.lock().await;
+        let reason = (request.tool.to_string(), request.why.clone());
+        if always.contains(&reason) {
+            return Verdict::Once { channel: Channel::Terminal };
+        }
+        let question = format!(
+            "{} ({})\n  {}\n  input: {}\n{}",
+            Paint::stderr().bold(one_line(&request.preview)),
+            one_line(&request.why),
+            request.tool,
+            short(&request.input.to_string(), SHOWN_CHARS),
+            Paint::stderr().bold("May this call run? [y]es once, [a]lways for this reason, [N]o"),
+        );
+        match self.ask(&question).await.as_deref() {
+            Some("y" | "yes") => Verdict::Once { channel: Channel::Terminal },
+            Some("a" | "always") => {
+                always.insert(reason);
+                Verdict::Remember { channel: Channel::Terminal }
+            }
+            Some(_) => Verdict::Reject { reason: "asked at the terminal".to_owned() },
+            None => Verdict::Nobody { why: NOBODY.to_owned() },
+        }
+    }
+
+    /// `--yes` was said before anyone knew of this question, so it does not answer it.
+    async fn settle_uncertain(&self, call: &UncertainCall) -> UncertainVerdict {
+        if self.yes {
+            return UncertainVerdict::Leave;
+        }
+        let _one_at_a_time = self.always.lock().await;
+        let question = format!(
+            "{} {} of step {} was under way when the run was interrupted: {}\n  input: {}\n{}",
+            Paint::stderr().odd("Uncertain:"),
+            call.tool,
+            call.step_id,
+            visible(&call.why),
+            short(&call.input.to_string(), SHOWN_CHARS),
+            Paint::stderr().bold("Run it again? Only if it did not happen, or twice does no harm. [y/N]"),
+        );
+        match self.ask(&question).await.as_deref() {
+            Some("y" | "yes") => UncertainVerdict::Run,
+            Some(_) | None => UncertainVerdict::Leave,
+        }
+    }
+}
+
+const NOBODY: &str = "no terminal is there to ask at; run again with --yes";
+
+/// Where answers are typed: the terminal itself, since standard input may carry the plan.
+fn terminal() -> Option<File> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let stdin = || {
+        let stdin = io::stdin();
+        let typed = stdin.is_terminal().then(|| stdin.as_fd().try_clone_to_owned().ok()).flatten();
+        typed.map(File::from)
+    };
+    File::open("/dev/tty").ok().or_else(stdin)
+}
+
+impl Approver for Asker {
+    fn confirm<'a>(&'a self, request: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
+        Box::pin(self.confirm_plan(request))
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        Box::pin(self.approve_call(request))
+    }
+
+    fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
+        Box::pin(self.settle_uncertain(uncertain))
+    }
+}

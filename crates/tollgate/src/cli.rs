@@ -1,0 +1,109 @@
+//! The commands and their common options.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, replay::Replay, resume::Resume, run::Run,
+    runs::Runs, show::Show, tools::Tools, verify::Verify,
+};
+use crate::exit::Exit;
+use crate::stop::{Outcome, Stop};
+
+/// A gate for an agent's tool calls: checks, asks, runs, records and reports.
+///
+/// Exit codes: 0 done, 1 finished with failures, 2 bad input, 3 denied or declined, 4 journal damaged,
+/// 130 cancelled. With `--json` standard output carries one JSON value and nothing else; an error is then
+/// `{"error": {"code", "message", "hint"}}`.
+#[derive(Debug, Parser)]
+#[command(name = "tollgate", version, after_help = "Example:\n  tollgate demo", arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// The folder of notes [default: the nearest folder upwards with .tollgate or .obsidian]
+    #[arg(long, global = true, value_name = "DIR")]
+    vault: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    Init(Init),
+    Tools(Tools),
+    Check(Check),
+    Run(Run),
+    Call(Call),
+    Runs(Runs),
+    Show(Show),
+    Verify(Verify),
+    Replay(Replay),
+    Resume(Resume),
+    Doctor(Doctor),
+}
+
+impl Cli {
+    pub(crate) fn run(self) -> Outcome {
+        let vault = self.vault.as_deref();
+        match self.command {
+            Command::Demo(demo) => demo.run(),
+            Command::Init(init) => init.run(vault),
+            Command::Tools(tools) => tools.run(),
+            Command::Check(check) => check.run(vault),
+            Command::Run(run) => run.run(vault),
+            Command::Call(call) => call.run(vault),
+            Command::Runs(runs) => runs.run(vault),
+            Command::Show(show) => show.run(vault),
+            Command::Verify(verify) => verify.run(vault),
+            Command::Replay(replay) => replay.run(vault),
+            Command::Resume(resume) => resume.run(vault),
+            Command::Doctor(doctor) => doctor.run(vault),
+        }
+    }
+}
+
+impl Command {
+    /// Whether the answer, and any error, is to be JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Command::Demo(_) => false,
+            Command::Init(init) => init.json,
+            Command::Tools(tools) => tools.json,
+            Command::Check(check) => check.json,
+            Command::Run(run) => run.json,
+            Command::Call(call) => call.json,
+            Command::Runs(runs) => runs.json,
+            Command::Show(show) => show.json,
+            Command::Verify(verify) => verify.json,
+            Command::Replay(replay) => replay.json,
+            Command::Resume(resume) => resume.json,
+            Command::Doctor(doctor) => doctor.json,
+        }
+    }
+}
+
+/// Reads the command line. Help is printed and ends well; a wrong one is told and ends with bad input.
+pub(crate) fn parse() -> Result<Cli, Exit> {
+    Cli::try_parse().map_err(|error| {
+        let asked = !error.use_stderr();
+        let json = std::env::args_os().any(|arg| arg == "--json");
+        if json && !asked {
+            Stop::bad_input("usage", error.to_string().trim_end()).show(true);
+        } else {
+            let _gone = error.print();
+        }
+        if asked { Exit::Done } else { Exit::BadInput }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

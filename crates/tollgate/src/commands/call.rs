@@ -1,0 +1,146 @@
+//! `tollgate call`: one call through the gate, recorded like a plan of one step.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use engine::RunReport;
+use envelope::{Catalog, PLAN_VERSION, ToolDecl, ToolResult, nearest};
+use journal::RunKind;
+use plan::{CheckedPlan, Finding};
+use serde_json::{Value, json};
+use toolkit::Surface;
+
+use crate::ask::Asker;
+use crate::exit::Exit;
+use crate::findings;
+use crate::place::Place;
+use crate::plan_text;
+use crate::progress::Progress;
+use crate::screen;
+use crate::stop::{Outcome, Stop};
+use crate::visible::visible;
+use crate::watch::Watcher;
+use crate::wiring;
+
+/// Calls one tool through the gate and prints its receipt
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --vault ~/Notes\n  tollgate call vault.createFile @note.json --yes --json")]
+pub(crate) struct Call {
+    /// The tool, as `tollgate tools` lists it
+    tool: String,
+    /// Its arguments as JSON text, `@FILE`, or `-` for standard input
+    args: String,
+    /// Say yes in advance
+    #[arg(long)]
+    yes: bool,
+    /// Answer in JSON: the result with its canonical form, receipt and phases
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The one step of the plan that a call becomes.
+const STEP: &str = "call";
+
+impl Call {
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        let place = Place::find(vault)?;
+        let surface = wiring::surface(Some(&place.vault))?;
+        let decl = known_tool(&surface, &self.tool)?;
+        let args = read_args(&self.args)?;
+        let plan = one_step(&surface, decl, &args, &place)?;
+        let progress = Arc::new(Progress::new(true));
+        let watcher = Watcher::of_call(progress.clone());
+        let asker = Arc::new(Asker::new(self.yes, progress));
+        let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
+        let report = super::run::carry(&engine, plan, RunKind::Call, &place)?;
+        match watcher.take_last() {
+            Some(result) if result.error.is_some() || result.ok => Ok(self.show(&result)),
+            Some(_) | None => Err(declined(&report)),
+        }
+    }
+
+    fn show(&self, result: &ToolResult) -> Exit {
+        if self.json {
+            screen::json(result);
+        } else {
+            let said = result.receipt.as_deref().or(result.user_message.as_deref()).unwrap_or_default();
+            screen::say(visible(said));
+        }
+        let failure = result.error.as_ref().map(|error| error.kind);
+        match failure {
+            Some(Some(kind)) => Exit::of_failure(kind),
+            Some(None) => Exit::Failures,
+            None => Exit::Done,
+        }
+    }
+}
+
+/// A call that never started: nobody said yes, or it was cancelled first.
+fn declined(report: &RunReport) -> Stop {
+    let exit = Exit::of_report(report);
+    let reason = report.reason.clone().unwrap_or_else(|| format!("the call ended as {}", report.status));
+    let stop = Stop::new(exit, "declined", reason);
+    match exit {
+        Exit::Denied => stop.hint("say yes at a terminal, or in advance with --yes"),
+        Exit::Done | Exit::Failures | Exit::BadInput | Exit::Damaged | Exit::Cancelled => stop,
+    }
+}
+
+pub(super) fn known_tool<'a>(surface: &'a Surface, name: &str) -> Result<&'a ToolDecl, Stop> {
+    surface.tool(name).ok_or_else(|| {
+        let hint = match nearest(name, surface.names()) {
+            Some(meant) => format!("did you mean `{meant}`? `tollgate tools` lists them all"),
+            None => "`tollgate tools` lists them all".to_owned(),
+        };
+        Stop::bad_input("unknown_tool", format!("no tool is named `{name}`")).hint(hint)
+    })
+}
+
+fn read_args(given: &str) -> Result<Value, Stop> {
+    let text = match given.strip_prefix('@') {
+        Some(file) => plan_text::read(file)?,
+        None if given == "-" => plan_text::read(given)?,
+        None => given.to_owned(),
+    };
+    let args: Value = serde_json::from_str(&text).map_err(|error| {
+        Stop::bad_input("not_json", format!("the arguments are not JSON: {error}"))
+            .hint("quote them for the shell: '{\"path\": \"Inbox.md\"}', or put them in a file and give @FILE")
+    })?;
+    if args.is_object() {
+        Ok(args)
+    } else {
+        Err(Stop::bad_input("not_an_object", "the arguments are not a JSON object")
+            .hint("write them as {\"name\": value}"))
+    }
+}
+
+/// The call as a plan, so that it is recorded, verified and replayed like any other.
+fn one_step(surface: &Surface, decl: &ToolDecl, args: &Value, place: &Place) -> Result<CheckedPlan, Stop> {
+    let text = json!({
+        "version": PLAN_VERSION,
+        "goal": format!("Call {}", decl.name),
+        "riskLevel": decl.risk_level,
+        "steps": [{ "id": STEP, "tool": decl.name, "args": plan::literal(args) }],
+    })
+    .to_string();
+    let report = plan::check(&text, surface, &wiring::check_limits(&place.settings));
+    report.plan.ok_or_else(|| rejected(decl, report.findings))
+}
+
+fn rejected(decl: &ToolDecl, found: Vec<Finding>) -> Stop {
+    // The person wrote arguments, not a plan: pointers are given as seen from there.
+    let mut found = findings::sorted(found);
+    for finding in &mut found {
+        finding.step = None;
+        if let Some(inside) = finding.pointer.strip_prefix("/steps/0/args") {
+            finding.pointer = inside.to_owned();
+        }
+    }
+    let listed: Vec<String> = found.iter().map(|finding| format!("\n  {finding}")).collect();
+    let mut stop =
+        Stop::bad_input("invalid_arguments", format!("{} cannot be called like this:{}", decl.name, listed.concat()))
+            .hint(format!("`tollgate tools {}` shows what it takes", decl.name));
+    stop.details = Some(json!({ "findings": found }));
+    stop
+}

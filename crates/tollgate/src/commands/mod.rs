@@ -1,0 +1,14 @@
+//! One file a command.
+
+pub(crate) mod call;
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod replay;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod show;
+pub(crate) mod tools;
+pub(crate) mod verify;

@@ -1,0 +1,79 @@
+//! `tollgate resume`: goes on where an interrupted run stopped, repeating nothing that finished.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use engine::{ResumeError, ResumeRequest, RunCancel};
+
+use crate::ask::Asker;
+use crate::drive;
+use crate::exit::Exit;
+use crate::findings;
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::screen;
+use crate::stop::{Outcome, Stop};
+use crate::summary;
+use crate::watch::Watcher;
+use crate::wiring;
+
+/// Continues an interrupted run without repeating a finished call
+///
+/// A call that was under way when the run was interrupted is looked at: if it can be shown that it happened,
+/// or that it did not, nobody is asked. Otherwise the person decides; with --yes it is left as it is and
+/// reported as unknown, never run blindly.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tollgate resume last")]
+pub(crate) struct Resume {
+    /// The run: an id, the beginning of one, or `last`
+    run: String,
+    /// Say yes in advance to what is still to be confirmed; uncertain calls are left and reported
+    #[arg(long)]
+    yes: bool,
+    /// Answer in JSON: the report of the run
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Resume {
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        let place = Place::find(vault)?;
+        let run_dir = place.run_dir(&self.run)?;
+        let surface = wiring::surface(Some(&place.vault))?;
+        let progress = Arc::new(Progress::new(self.json));
+        let watcher = Watcher::of_run(progress.clone());
+        let asker = Arc::new(Asker::new(self.yes, progress.clone()));
+        let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
+        let cancel = RunCancel::new();
+        let request = ResumeRequest { run_dir, cancel: cancel.clone() };
+        let report = drive::to_end(cancel, engine.resume(request))?.map_err(why_not)?;
+        progress.end();
+        if self.json {
+            screen::json(&report);
+        } else {
+            summary::show(&report, &watcher, &place);
+        }
+        Ok(Exit::of_report(&report))
+    }
+}
+
+fn why_not(error: ResumeError) -> Stop {
+    let message = error.to_string();
+    match error {
+        ResumeError::Journal(error) => Stop::from(error),
+        ResumeError::Finished => {
+            Stop::bad_input("finished", message).hint("`tollgate show` tells how it ended; run the plan again for more")
+        }
+        ResumeError::Changed { .. } => Stop::new(Exit::Denied, "changed", message)
+            .hint("the plan is in run.json under `plan`; a new run asks for a new yes"),
+        ResumeError::PlanRejected(found) => {
+            let listed: Vec<String> = found.iter().map(|finding| format!("\n  {finding}")).collect();
+            let mut stop = Stop::bad_input("plan_rejected", format!("{message}:{}", listed.concat()));
+            stop.details = Some(findings::answer(&found, None));
+            stop
+        }
+        ResumeError::Diverged { .. } => Stop::new(Exit::Damaged, "diverged", message)
+            .hint("`tollgate verify` and `tollgate replay` say where"),
+    }
+}

@@ -1,0 +1,133 @@
+//! `tollgate runs`: the history of a vault, newest first.
+
+use std::path::Path;
+
+use clap::Args;
+use envelope::{RunId, Timestamp};
+use journal::{Record, RunFolder, RunKind, RunState, RunSummary};
+use serde::Serialize;
+
+use crate::effects;
+use crate::exit::Exit;
+use crate::place::Place;
+use crate::screen::{self, Paint};
+use crate::show::time;
+use crate::stop::{Outcome, Stop};
+use crate::visible::{count, short};
+
+/// Lists the runs of a vault, newest first; with a word, those that mention it
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tollgate runs\n  tollgate runs inbox --limit 5")]
+pub(crate) struct Runs {
+    /// Only runs whose goal, tools or id contain this
+    query: Option<String>,
+    /// How many to list
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    limit: usize,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    run_id: RunId,
+    created_at: Timestamp,
+    kind: RunKind,
+    status: String,
+    goal: String,
+    calls: u64,
+    effects: usize,
+    run_dir: std::path::PathBuf,
+}
+
+impl Runs {
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        let place = Place::find(vault)?;
+        let mut runs = journal::list_runs(&place.runs())?;
+        let all = runs.len();
+        if let Some(query) = &self.query {
+            let wanted = query.to_lowercase();
+            runs.retain(|run| mentions(run, &wanted));
+        }
+        let found = runs.len();
+        let rows: Vec<Row> = runs.into_iter().take(self.limit).map(row).collect();
+        if self.json {
+            screen::json(&rows);
+        } else if all == 0 {
+            screen::say(format_args!("No runs yet in {}", place.runs().display()));
+            screen::say(format_args!("Start one: tollgate run PLAN {}", place.vault_words()));
+        } else {
+            show(&rows);
+            if found > rows.len() {
+                screen::say(format_args!("and {} more; --limit {found} lists them", found - rows.len()));
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn mentions(run: &RunSummary, wanted: &str) -> bool {
+    let holds = |text: &str| text.to_lowercase().contains(wanted);
+    run.goal.as_deref().is_some_and(holds)
+        || holds(run.run_id.as_str())
+        || RunFolder::open(&run.dir)
+            .is_ok_and(|folder| folder.header().tools.iter().any(|tool| holds(tool.name.as_str())))
+}
+
+/// Counts are read for the rows that are shown only.
+fn row(run: RunSummary) -> Row {
+    let (calls, effects) = counts(&run.dir).unwrap_or_default();
+    Row {
+        run_id: run.run_id,
+        created_at: run.created_at,
+        kind: run.kind,
+        status: match run.state {
+            RunState::Running => "running".to_owned(),
+            RunState::Interrupted => "interrupted".to_owned(),
+            RunState::Finished(status) => status.unwrap_or_else(|| "finished".to_owned()),
+        },
+        goal: run.goal.unwrap_or_default(),
+        calls,
+        effects,
+        run_dir: run.dir,
+    }
+}
+
+/// A run that is damaged is counted as far as it can be read; `verify` is there to say more.
+fn counts(dir: &Path) -> Result<(u64, usize), Stop> {
+    let folder = RunFolder::open(dir)?;
+    let (mut calls, mut changes) = (0, 0);
+    for entry in folder.records()? {
+        match entry {
+            Ok(entry) => match entry.record {
+                Record::Call(_) => calls += 1,
+                Record::Result(result) => changes += result.effects.as_ref().map_or(0, effects::number),
+                Record::Event(_) => {}
+            },
+            Err(_damaged) => break,
+        }
+    }
+    Ok((calls, changes))
+}
+
+fn show(rows: &[Row]) {
+    let paint = Paint::stdout();
+    for row in rows {
+        let status = format!("{:<11}", row.status);
+        let status = match row.status.as_str() {
+            "ok" => paint.good(status),
+            "failed" => paint.bad(status),
+            _ => paint.odd(status),
+        };
+        let numbers = format!("{}, {}", count(row.calls, "call"), count(row.effects as u64, "change"));
+        screen::say(format_args!(
+            "{}  {}  {status}  {}  {}",
+            paint.bold(&row.run_id),
+            time(row.created_at),
+            short(&row.goal, 60),
+            paint.dim(numbers)
+        ));
+    }
+}

@@ -1,0 +1,40 @@
+//! `tollgate show`: explains a run.
+
+use std::path::Path;
+
+use clap::Args;
+use journal::RunFolder;
+
+use crate::exit::Exit;
+use crate::place::Place;
+use crate::screen::{self, Paint};
+use crate::show::{Story, tell};
+use crate::stop::Outcome;
+
+/// Explains a run: who allowed it, what each step did, what was denied and why
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tollgate show last\n  tollgate show 0199 --all")]
+pub(crate) struct Show {
+    /// The run: an id, the beginning of one, or `last`
+    run: String,
+    /// Every call with every phase and its whole receipt
+    #[arg(long)]
+    all: bool,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Show {
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        let dir = Place::find(vault)?.run_dir(&self.run)?;
+        let verification = journal::verify(&dir, None)?;
+        let story = Story::read(&RunFolder::open(&dir)?, &verification, self.all)?;
+        if self.json {
+            screen::json(&story);
+        } else {
+            screen::say(tell(&story, Paint::stdout(), self.all).trim_end());
+        }
+        Ok(if story.is_damaged() { Exit::Damaged } else { Exit::Done })
+    }
+}

@@ -1,0 +1,88 @@
+//! `tollgate tools`: what can be called, and how.
+
+use clap::Args;
+use envelope::{Concurrency, Idempotency, ToolDecl};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::screen::{self, Paint};
+use crate::stop::Outcome;
+use crate::wiring;
+
+/// Lists the tools; with a name, shows one with its schemas
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tollgate tools\n  tollgate tools vault.createFile")]
+pub(crate) struct Tools {
+    /// A tool, by its name or alias
+    name: Option<String>,
+    /// Answer in JSON: the declarations
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Tools {
+    pub(crate) fn run(self) -> Outcome {
+        let surface = wiring::surface(None)?;
+        match &self.name {
+            Some(name) => {
+                let decl = super::call::known_tool(&surface, name)?;
+                if self.json { screen::json(decl) } else { show_one(decl) }
+            }
+            None => {
+                let all: Vec<&ToolDecl> = surface.iter().map(|(entry, _)| &*entry.decl).collect();
+                if self.json { screen::json(&all) } else { show_table(&all) }
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn show_table(tools: &[&ToolDecl]) {
+    let paint = Paint::stdout();
+    let widest = tools.iter().map(|tool| tool.name.as_str().len()).max().unwrap_or_default();
+    for tool in tools {
+        let name = format!("{:<widest$}", tool.name.as_str());
+        screen::say(format_args!("{}  {:<9}  {}", paint.bold(name), tool.risk_level.name(), tool.summary));
+    }
+    screen::say(paint.dim("tollgate tools NAME shows one with its schemas"));
+}
+
+fn show_one(tool: &ToolDecl) {
+    let paint = Paint::stdout();
+    screen::say(format_args!("{} {}", paint.bold(&tool.name), paint.dim(&tool.version)));
+    screen::say(&tool.summary);
+    screen::say(format_args!("Risk:         {}", tool.risk_level));
+    screen::say(format_args!("Effects:      {}", or_none(&words(&tool.side_effects))));
+    screen::say(format_args!("Needs:        {}", or_none(&words(&tool.availability))));
+    screen::say(format_args!("Alias:        {}", tool.alias()));
+    screen::say(format_args!("Time limit:   {} ms", tool.timeout_ms));
+    screen::say(format_args!(
+        "Runs:         {}, {}",
+        match tool.concurrency {
+            Concurrency::Parallel => "beside other calls",
+            Concurrency::Serial => "alone",
+        },
+        match tool.idempotency {
+            Idempotency::Idempotent => "twice does no more than once",
+            Idempotency::NotIdempotent => "twice may do more than once",
+        }
+    ));
+    show_schema("Input", &tool.input_schema);
+    show_schema("Output", &tool.output_schema);
+}
+
+fn show_schema(title: &str, schema: &Value) {
+    screen::say(Paint::stdout().bold(title));
+    screen::say(serde_json::to_string_pretty(schema).unwrap_or_default());
+}
+
+/// The words of a closed list, as JSON spells them.
+fn words<T: Serialize>(list: &[T]) -> Vec<String> {
+    let spelled = list.iter().filter_map(|word| serde_json::to_value(word).ok());
+    spelled.filter_map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+fn or_none(words: &[String]) -> String {
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}

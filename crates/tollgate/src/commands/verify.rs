@@ -1,0 +1,80 @@
+//! `tollgate verify`: proves that a run is what was recorded, or names what is not.
+
+use std::path::Path;
+
+use clap::Args;
+use envelope::Hash;
+use journal::Verification;
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::place::Place;
+use crate::screen::{self, Paint};
+use crate::stop::{Outcome, Stop};
+use crate::visible::one_line;
+
+/// Checks every record of a run against its chain and names the first that was changed
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tollgate verify last\n  tollgate verify 0199 --head b3:…")]
+pub(crate) struct Verify {
+    /// The run: an id, the beginning of one, or `last`
+    run: String,
+    /// The chain head that was printed when the run ended and kept elsewhere
+    #[arg(long, value_name = "HASH")]
+    head: Option<String>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Verify {
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        let head = self.head.as_deref().map(Hash::parse).transpose().map_err(|error| {
+            Stop::bad_input("bad_hash", error.to_string()).hint("copy it from the end of the run: `Chain head: b3:…`")
+        })?;
+        let dir = Place::find(vault)?.run_dir(&self.run)?;
+        let verification = journal::verify(&dir, head.as_ref())?;
+        if self.json {
+            screen::json(&json!({ "intact": verification.intact(), "runDir": dir, "verification": verification }));
+        } else {
+            show(&verification);
+        }
+        Ok(if verification.intact() { Exit::Done } else { Exit::Damaged })
+    }
+}
+
+/// Says what is known, and plainly what is not.
+pub(super) fn show(verification: &Verification) {
+    let paint = Paint::stdout();
+    for problem in &verification.problems {
+        screen::say(format_args!("{} {}", paint.bad("damaged"), one_line(&problem.to_string())));
+    }
+    if let Some(torn) = &verification.torn_tail {
+        screen::say(format_args!(
+            "{} {} line {} was cut by a crash; it was never acknowledged",
+            paint.odd("torn"),
+            torn.file,
+            torn.line
+        ));
+    }
+    if !verification.intact() {
+        screen::say(format_args!("{} records could be followed", verification.head.seq));
+        return;
+    }
+    screen::say(format_args!(
+        "{} {} records, each as it was written and in its place",
+        paint.good("intact"),
+        verification.records
+    ));
+    if !verification.finished {
+        screen::say(format_args!("{} the run has not finished; `tollgate resume` continues it", paint.odd("open")));
+    }
+    screen::say(format_args!("Chain head: {}", verification.head.hash));
+    if verification.proven {
+        screen::say("The chain ends in the head you gave: nothing was cut off or rewritten since.");
+    } else {
+        screen::say(
+            "Without a head kept elsewhere (--head) a cut tail or a complete rewrite of all files cannot be excluded.",
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! Where things are: the vault, its settings, and the folder that keeps its runs.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::settings::Settings;
+use crate::stop::Stop;
+
+/// A folder that has one of these is a vault.
+const MARKS: [&str; 2] = [".tollgate", ".obsidian"];
+
+/// A vault with its settings.
+pub(crate) struct Place {
+    pub(crate) vault: PathBuf,
+    pub(crate) settings: Settings,
+}
+
+impl Place {
+    /// The vault that was named, or the nearest one around the current folder.
+    pub(crate) fn find(given: Option<&Path>) -> Result<Place, Stop> {
+        let vault = find_vault(given)?;
+        let settings = Settings::load(&vault)?;
+        Ok(Place { vault, settings })
+    }
+
+    /// The folder for everything we keep about this vault.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.settings.state.clone().unwrap_or_else(|| self.vault.join(".tollgate"))
+    }
+
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.state().join("runs")
+    }
+
+    /// Makes the runs folder if it is not there. Runs hold what notes hold: for the owner only.
+    pub(crate) fn prepare_runs(&self) -> Result<PathBuf, Stop> {
+        let runs = self.runs();
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(|error| {
+            Stop::io(format_args!("make the folder {}", runs.display()), error)
+                .hint("make it writable, or set `state` in .tollgate/config.toml to another folder")
+        })?;
+        Ok(runs)
+    }
+
+    /// The folder of a run by its id, a unique prefix of it, or `last`.
+    pub(crate) fn run_dir(&self, run: &str) -> Result<PathBuf, Stop> {
+        Ok(journal::find_run(&self.runs(), run)?)
+    }
+
+    /// The words to put behind a command we propose, so that it can be pasted as it is.
+    pub(crate) fn vault_words(&self) -> String {
+        format!("--vault {}", quoted(&self.vault))
+    }
+}
+
+/// The vault that was named, or the nearest folder upwards that looks like one.
+pub(crate) fn find_vault(given: Option<&Path>) -> Result<PathBuf, Stop> {
+    match given {
+        Some(dir) => dir.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
+            Stop::bad_input("no_vault", format!("`{}` is not a folder", dir.display()))
+                .hint("give the folder that holds your notes: --vault DIR")
+        }),
+        None => {
+            let here = std::env::current_dir().map_err(|error| Stop::io("find the current folder", error))?;
+            let is_vault = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).is_dir());
+            here.ancestors().find(is_vault).map(Path::to_path_buf).ok_or_else(|| {
+                Stop::bad_input(
+                    "no_vault",
+                    format!("no vault here: neither `{}` nor a folder above it has .tollgate or .obsidian", here.display()),
+                )
+                .hint("name one with --vault DIR, or make this folder one with `tollgate init`")
+            })
+        }
+    }
+}
+
+/// A path as a shell reads it back.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@');
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{find_vault, quoted};
+
+    #[test]
+    fn a_path_survives_the_shell() {
+        assert_eq!(quoted(Path::new("/home/a/Notes")), "/home/a/Notes");
+        assert_eq!(quoted(Path::new("/home/a/My Notes; rm")), "'/home/a/My Notes; rm'");
+        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_no_vault() {
+        let stop = find_vault(Some(Path::new("/nowhere/at/all"))).unwrap_err();
+        assert_eq!(stop.message, "`/nowhere/at/all` is not a folder");
+    }
+}

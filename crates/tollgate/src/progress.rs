@@ -1,0 +1,221 @@
+//! How far a run has come: bars on a terminal, plain lines in a pipe, nothing beside JSON.
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use envelope::{EventType, ExecutionEvent, Level, StepId};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::screen;
+use crate::visible::one_line;
+
+pub(crate) enum Progress {
+    /// Nobody wants to see it.
+    Silent,
+    /// One line when something is worth one.
+    Lines(Mutex<HashMap<StepId, Steps>>),
+    /// A bar for each step that is under way.
+    Bars { all: MultiProgress, bars: Mutex<HashMap<StepId, ProgressBar>> },
+}
+
+/// How many tenths of a step have been told.
+#[derive(Default)]
+pub(crate) struct Steps {
+    tenths: u64,
+}
+
+impl Progress {
+    pub(crate) fn new(silent: bool) -> Progress {
+        if silent {
+            Progress::Silent
+        } else if io::stderr().is_terminal() {
+            let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+            Progress::Bars { all, bars: Mutex::default() }
+        } else {
+            Progress::Lines(Mutex::default())
+        }
+    }
+
+    /// Prints something without the bars in its way.
+    pub(crate) fn suspend(&self, print: impl FnOnce()) {
+        match self {
+            Progress::Silent | Progress::Lines(_) => print(),
+            Progress::Bars { all, .. } => all.suspend(print),
+        }
+    }
+
+    /// Takes the bars away: the summary says it all.
+    pub(crate) fn end(&self) {
+        if let Progress::Bars { all, bars } = self {
+            for (_, bar) in locked(bars).drain() {
+                bar.finish_and_clear();
+            }
+            let _gone = all.clear();
+        }
+    }
+
+    pub(crate) fn event(&self, event: &ExecutionEvent) {
+        match self {
+            Progress::Silent => {}
+            Progress::Lines(told) => {
+                if let Some(line) = line(&mut locked(told), event) {
+                    screen::note(line);
+                }
+            }
+            Progress::Bars { all, bars } => draw(all, &mut locked(bars), event),
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn number(event: &ExecutionEvent, name: &str) -> Option<u64> {
+    event.payload.as_ref()?.get(name)?.as_u64()
+}
+
+/// Counts of items belong to the step; a call's own progress and retries carry the call's id.
+fn is_item_count(event: &ExecutionEvent) -> bool {
+    event.event_type == EventType::StepProgress && event.call_id.is_none()
+}
+
+/// The line an event is worth in a pipe: failures and warnings always, a loop at every tenth.
+fn line(told: &mut HashMap<StepId, Steps>, event: &ExecutionEvent) -> Option<String> {
+    let step = event.step_id.as_ref();
+    let name = step.map_or("run", StepId::as_str);
+    let said = |message: &str| Some(format!("{name}: {}", one_line(message)));
+    match event.event_type {
+        EventType::StepProgress if is_item_count(event) => {
+            let (done, total) = (number(event, "done")?, number(event, "total")?.max(1));
+            let steps = told.entry(step?.clone()).or_default();
+            let tenths = done.saturating_mul(10) / total;
+            let worth = tenths > steps.tenths;
+            steps.tenths = tenths.max(steps.tenths);
+            worth.then(|| format!("{name}: {done} of {total}"))
+        }
+        EventType::StepScheduled => match event.tool.as_ref() {
+            Some(tool) => Some(format!("{name}: {tool}, {}", one_line(&event.message))),
+            None => said(&event.message),
+        },
+        EventType::StepFailed | EventType::RunCancelled => said(&event.message),
+        EventType::StepProgress if event.level >= Level::Warn => said(&event.message),
+        EventType::RunStarted | EventType::StepFinished if event.level >= Level::Warn => said(&event.message),
+        EventType::RunStarted
+        | EventType::RunConfirmationRequested
+        | EventType::RunConfirmed
+        | EventType::StepStarted
+        | EventType::StepProgress
+        | EventType::StepFinished
+        | EventType::RunFinished => None,
+    }
+}
+
+fn draw(all: &MultiProgress, bars: &mut HashMap<StepId, ProgressBar>, event: &ExecutionEvent) {
+    let Some(step) = &event.step_id else { return };
+    match event.event_type {
+        EventType::StepScheduled => {
+            let bar = all.add(bar(number(event, "calls").unwrap_or(1)));
+            bar.set_prefix(step.to_string());
+            bar.set_message(event.tool.as_ref().map(ToString::to_string).unwrap_or_default());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bars.insert(step.clone(), bar);
+        }
+        EventType::StepProgress if is_item_count(event) => {
+            if let Some(bar) = bars.get(step) {
+                bar.set_position(number(event, "done").unwrap_or_default());
+                settle(bar);
+            }
+        }
+        EventType::StepProgress => {
+            if let Some(bar) = bars.get(step) {
+                bar.set_message(one_line(&event.message));
+            }
+        }
+        EventType::StepFinished | EventType::StepFailed => {
+            if event.event_type == EventType::StepFailed {
+                let _gone = all.println(format!("{step}: {}", one_line(&event.message)));
+            }
+            if let Some(bar) = bars.get(step)
+                && bar.length() == Some(1)
+            {
+                bar.set_position(1);
+                settle(bar);
+            }
+        }
+        EventType::RunStarted
+        | EventType::RunConfirmationRequested
+        | EventType::RunConfirmed
+        | EventType::RunCancelled
+        | EventType::StepStarted
+        | EventType::RunFinished => {}
+    }
+}
+
+/// A bar that is full stands still.
+fn settle(bar: &ProgressBar) {
+    if bar.length().is_some_and(|length| bar.position() >= length) {
+        bar.disable_steady_tick();
+        bar.abandon();
+    }
+}
+
+fn bar(calls: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("  {spinner} {prefix:<16} {pos:>6}/{len:<6} {wide_bar} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸ ")
+        .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✓");
+    ProgressBar::new(calls.max(1)).with_style(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use envelope::{EventType, ExecutionEvent, Level, RunId, StepId, Timestamp, ToolName};
+    use expect_test::expect;
+    use serde_json::{Value, json};
+
+    use super::line;
+
+    fn event(event_type: EventType, message: &str, payload: Value) -> ExecutionEvent {
+        ExecutionEvent {
+            event_type,
+            run_id: RunId::parse("r1").unwrap(),
+            timestamp: Timestamp::UNIX_EPOCH,
+            level: Level::Info,
+            message: message.to_owned(),
+            call_id: None,
+            step_id: Some(StepId::parse("notes").unwrap()),
+            tool: Some(ToolName::parse("vault.createFile").unwrap()),
+            payload: Some(payload),
+        }
+    }
+
+    #[test]
+    fn a_long_loop_is_told_in_tenths() {
+        let mut told = HashMap::new();
+        let mut events = vec![event(EventType::StepScheduled, "1000 items", json!({"calls": 1000}))];
+        events.extend((1..=1000).map(|done| {
+            event(EventType::StepProgress, "", json!({"done": done, "total": 1000, "failed": 0}))
+        }));
+        events.push(event(EventType::StepFailed, "no\nroom", json!({})));
+        let lines: Vec<String> = events.iter().filter_map(|event| line(&mut told, event)).collect();
+        expect![[r"
+            notes: vault.createFile, 1000 items
+            notes: 100 of 1000
+            notes: 200 of 1000
+            notes: 300 of 1000
+            notes: 400 of 1000
+            notes: 500 of 1000
+            notes: 600 of 1000
+            notes: 700 of 1000
+            notes: 800 of 1000
+            notes: 900 of 1000
+            notes: 1000 of 1000
+            notes: no\nroom"]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

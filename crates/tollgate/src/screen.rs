@@ -1,0 +1,72 @@
+//! The two streams a person sees. Answers go to standard output, everything else to standard error.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+/// One line of the answer. A reader that went away (`| head`) is no error of ours.
+pub(crate) fn say(line: impl Display) {
+    let _gone = writeln!(io::stdout().lock(), "{line}");
+}
+
+/// One line about the answer: progress, questions, errors.
+pub(crate) fn note(line: impl Display) {
+    let _gone = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// The answer as one JSON value: indented for a person, on one line for a program.
+pub(crate) fn json(value: &impl Serialize) {
+    let stdout = io::stdout();
+    let text = if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    match text {
+        Ok(text) => say(text),
+        Err(error) => note(format_args!("error: the answer has no JSON form: {error}")),
+    }
+}
+
+/// Colours, or none where nobody would see them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    pub(crate) fn stdout() -> Paint {
+        Paint { on: io::stdout().is_terminal() && wanted() }
+    }
+
+    pub(crate) fn stderr() -> Paint {
+        Paint { on: io::stderr().is_terminal() && wanted() }
+    }
+
+    pub(crate) fn good(self, text: impl Display) -> String {
+        self.wrap("32", text)
+    }
+
+    pub(crate) fn bad(self, text: impl Display) -> String {
+        self.wrap("31;1", text)
+    }
+
+    pub(crate) fn odd(self, text: impl Display) -> String {
+        self.wrap("33", text)
+    }
+
+    pub(crate) fn dim(self, text: impl Display) -> String {
+        self.wrap("2", text)
+    }
+
+    pub(crate) fn bold(self, text: impl Display) -> String {
+        self.wrap("1", text)
+    }
+
+    fn wrap(self, code: &str, text: impl Display) -> String {
+        if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
+    }
+}
+
+/// <https://no-color.org>: any value but the empty one turns colours off.
+fn wanted() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

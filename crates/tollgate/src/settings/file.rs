@@ -1,0 +1,90 @@
+//! The settings file as it is written.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
+use engine::{HookWhen, Limits, Mode, Rule};
+use plan::SiblingPolicy;
+use serde::Deserialize;
+use toml::de::DeTable;
+
+use super::keys::unknown_key;
+use super::place_in_text::line_of;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) mode: Option<Mode>,
+    pub(super) state: Option<PathBuf>,
+    pub(super) sibling_failure: Option<SiblingPolicy>,
+    pub(super) limits: LimitsTable,
+    pub(super) rules: Vec<Rule>,
+    pub(super) hooks: Vec<HookEntry>,
+}
+
+/// Only what is written changes; the rest stays cautious.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LimitsTable {
+    max_concurrency: Option<NonZeroU32>,
+    max_attempts: Option<NonZeroU32>,
+    call_timeout_ms: Option<NonZeroU64>,
+    max_foreach_items: Option<u64>,
+    max_backoff_ms: Option<u64>,
+    max_result_bytes: Option<u64>,
+    cancel_grace_ms: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HookEntry {
+    pub(super) name: String,
+    pub(super) command: Vec<String>,
+    #[serde(default = "before")]
+    pub(super) when: HookWhen,
+    #[serde(default = "five_seconds")]
+    pub(super) timeout_ms: NonZeroU64,
+    #[serde(default)]
+    pub(super) tools: Vec<String>,
+}
+
+fn before() -> HookWhen {
+    HookWhen::Before
+}
+
+fn five_seconds() -> NonZeroU64 {
+    NonZeroU64::MIN.saturating_add(5000 - 1)
+}
+
+impl LimitsTable {
+    pub(super) fn apply(&self, limits: &mut Limits) {
+        fn set<T: Copy>(place: &mut T, given: Option<T>) {
+            if let Some(given) = given {
+                *place = given;
+            }
+        }
+        set(&mut limits.max_concurrency, self.max_concurrency);
+        set(&mut limits.max_attempts, self.max_attempts);
+        set(&mut limits.call_timeout_ms, self.call_timeout_ms);
+        set(&mut limits.max_foreach_items, self.max_foreach_items);
+        set(&mut limits.max_backoff_ms, self.max_backoff_ms);
+        set(&mut limits.max_result_bytes, self.max_result_bytes);
+        set(&mut limits.cancel_grace_ms, self.cancel_grace_ms);
+    }
+}
+
+/// Reads the file, or says what is wrong with it and in which line.
+pub(super) fn read(text: &str) -> Result<File, String> {
+    let explain = |error: &toml::de::Error| {
+        let line = line_of(text, error.span().map_or(0, |span| span.start));
+        // The parser's own words may go over several lines; the first says what it is.
+        let what = error.message().lines().next().unwrap_or("cannot be read");
+        format!("line {line}: {what}")
+    };
+    let table = DeTable::parse(text).map_err(|error| explain(&error))?;
+    // Keys come first: a misspelt one is likelier than anything serde would say about it.
+    if let Some((at, what)) = unknown_key(table.get_ref()) {
+        return Err(format!("line {}: {what}", line_of(text, at)));
+    }
+    toml::from_str(text).map_err(|error| explain(&error))
+}

@@ -1,0 +1,222 @@
+//! Every key of the settings file, with what it is unless set and what it means.
+//!
+//! The one list: `init` writes the file from it, a misspelt key is found by it, and a golden file holds it,
+//! so that a new key shows in review. A key needs a user who asked for it.
+
+use std::fmt::Write as _;
+
+use envelope::nearest;
+use toml::de::{DeTable, DeValue};
+
+/// One key. `section` is empty for keys at the top.
+pub(super) struct Key {
+    pub(super) section: &'static str,
+    pub(super) name: &'static str,
+    /// As it would be written; for `rules` and `hooks`, an example.
+    pub(super) value: &'static str,
+    pub(super) doc: &'static str,
+}
+
+const fn key(section: &'static str, name: &'static str, value: &'static str, doc: &'static str) -> Key {
+    Key { section, name, value, doc }
+}
+
+pub(super) const KEYS: [Key; 20] = [
+    key(
+        "",
+        "mode",
+        "\"ask\"",
+        "What happens to a call that no rule speaks about: \"ask\" (reads run, a plan with writes or commands needs one yes), \"read-only\" (nothing else than reads runs) or \"trusted\" (everything that no rule denies runs).",
+    ),
+    key(
+        "",
+        "state",
+        "\".tollgate\"",
+        "The folder that keeps runs and large results, seen from the vault. Set it to move them out of a synced vault.",
+    ),
+    key(
+        "",
+        "sibling_failure",
+        "\"ignore\"",
+        "What the failure of a call means for those beside it: \"ignore\", \"cancel-siblings\" (of the same foreach) or \"cancel-dependents\" (which wait for its paths).",
+    ),
+    key("limits", "max_concurrency", "8", "Calls that run at the same time."),
+    key("limits", "max_attempts", "5", "Attempts at one call, the first included, whatever a plan asks for."),
+    key("limits", "call_timeout_ms", "600000", "The longest time that one call may be given."),
+    key("limits", "max_foreach_items", "1000", "A foreach over more items than this asks again before it starts."),
+    key("limits", "max_backoff_ms", "60000", "The longest wait between two attempts."),
+    key("limits", "max_result_bytes", "16777216", "The largest output of one call that is kept."),
+    key("limits", "cancel_grace_ms", "1000", "How long a call may take to stop after it was cancelled."),
+    key("rules", "effect", "\"deny\"", "\"deny\", \"ask\" or \"allow\". Deny wins over ask, ask over allow, any rule over the mode."),
+    key("rules", "tools", "[\"vault.*\"]", "Globs over tool names. Left out: every tool."),
+    key(
+        "rules",
+        "paths",
+        "[\"Private/**\"]",
+        "Globs over vault paths. Left out: every path. An allow rule needs all paths of a call to match, the others one.",
+    ),
+    key(
+        "rules",
+        "risk",
+        "\"writes\"",
+        "\"read-only\", \"writes\" or \"commands\": an allow rule reaches up to it, the others start at it.",
+    ),
+    key("rules", "reason", "\"private notes\"", "Shown to whoever meets the rule."),
+    key("hooks", "name", "\"guard\"", "How messages name the hook."),
+    key(
+        "hooks",
+        "command",
+        "[\".tollgate/guard.sh\"]",
+        "The program and its arguments, run without a shell: JSON on its standard input, JSON on its standard output. A path is seen from the vault.",
+    ),
+    key("hooks", "when", "\"before\"", "\"before\", \"after\" or \"both\"."),
+    key("hooks", "timeout_ms", "5000", "A hook that has not answered by then has failed, and the call is not let through."),
+    key("hooks", "tools", "[\"vault.*\"]", "Globs over tool names. Left out: every tool."),
+];
+
+/// Sections that may stand several times, each time as one more entry.
+const LISTS: [&str; 2] = ["rules", "hooks"];
+
+/// The first key that is none: where it stands, and what was probably meant.
+pub(super) fn unknown_key(table: &DeTable<'_>) -> Option<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for (name, value) in table {
+        if let Some(what) = verdict("", name.get_ref()) {
+            found.push((name.span().start, what));
+            continue;
+        }
+        for entry in entries(value.get_ref()) {
+            for key in entry.keys() {
+                if let Some(what) = verdict(name.get_ref(), key.get_ref()) {
+                    found.push((key.span().start, what));
+                }
+            }
+        }
+    }
+    found.into_iter().min()
+}
+
+/// The tables of a section, whether it is written once or as a list.
+fn entries<'a, 'i>(value: &'a DeValue<'i>) -> Vec<&'a DeTable<'i>> {
+    match (value.as_table(), value.as_array()) {
+        (Some(table), _) => vec![table],
+        (None, Some(list)) => list.iter().filter_map(|item| item.get_ref().as_table()).collect(),
+        (None, None) => Vec::new(),
+    }
+}
+
+fn verdict(section: &str, name: &str) -> Option<String> {
+    let known = known_in(section);
+    if known.contains(&name) {
+        return None;
+    }
+    let full = |name: &str| if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+    let way_out = match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{}`?", full(meant)),
+        None => format!("the keys are {}", listed(&known)),
+    };
+    Some(format!("`{}` is not a key; {way_out}", full(name)))
+}
+
+/// The names that may stand in a section; at the top, those of the sections too.
+fn known_in(section: &str) -> Vec<&'static str> {
+    let mut known: Vec<&str> = KEYS.iter().filter(|key| key.section == section).map(|key| key.name).collect();
+    if section.is_empty() {
+        for key in &KEYS {
+            if !key.section.is_empty() && !known.contains(&key.section) {
+                known.push(key.section);
+            }
+        }
+    }
+    known
+}
+
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((only, _)) => only.clone(),
+        None => String::new(),
+    }
+}
+
+/// The settings file that `init` writes: every key explained, every value the one that holds anyway.
+pub(crate) fn template() -> String {
+    let mut text = String::from(
+        "# Settings of Tollgate for this vault. Every key is here with the value that holds unless you change it.\n\
+         # `tollgate doctor` checks this file.\n",
+    );
+    let mut section = "";
+    for key in &KEYS {
+        if key.section != section {
+            section = key.section;
+            let head = if LISTS.contains(&section) { format!("# [[{section}]]") } else { format!("[{section}]") };
+            let _infallible = write!(text, "\n{}{head}\n", about(section));
+        }
+        let off = if LISTS.contains(&section) || key.name == "state" { "# " } else { "" };
+        let gap = if section.is_empty() { "\n" } else { "" };
+        let _infallible = write!(text, "{gap}{}{off}{} = {}\n", comment(key.doc), key.name, key.value);
+    }
+    text
+}
+
+fn about(section: &str) -> &'static str {
+    match section {
+        "rules" => "# Rules: as many as you like, each under its own [[rules]].\n",
+        "hooks" => "# Hooks: programs that see calls and may add, change, tighten or stop, never loosen.\n",
+        _ => "",
+    }
+}
+
+/// Comment lines that fit a screen.
+fn comment(doc: &str) -> String {
+    let mut text = String::new();
+    let mut line = String::from("#");
+    for word in doc.split(' ') {
+        if line.len() + 1 + word.len() > 100 {
+            text.push_str(&line);
+            text.push('\n');
+            "#".clone_into(&mut line);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    text.push_str(&line);
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect_file;
+
+    use super::{KEYS, template};
+    use crate::settings::file;
+
+    #[test]
+    fn every_key_stands_in_the_golden_file() {
+        let lines = KEYS.iter().map(|key| {
+            let section = if key.section.is_empty() { String::new() } else { format!("{}.", key.section) };
+            format!("{section}{} = {}\n    {}\n", key.name, key.value, key.doc)
+        });
+        expect_file!["../../tests/data/settings.txt"].assert_eq(&lines.collect::<String>());
+    }
+
+    #[test]
+    fn the_file_that_init_writes_is_the_cautious_policy() {
+        let settings = super::super::Settings::parse(&template(), std::path::Path::new("/vault")).unwrap();
+        assert_eq!(settings.policy, engine::Policy::cautious());
+        assert!(settings.state.is_none() && settings.hooks.is_empty());
+    }
+
+    #[test]
+    fn every_key_can_be_set_to_what_the_file_shows() {
+        let all: String = template()
+            .lines()
+            .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = ") || rest.starts_with("[[")).unwrap_or(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let file = file::read(&all).unwrap_or_else(|why| panic!("{why}\n{all}"));
+        assert_eq!((file.rules.len(), file.hooks.len(), file.state.is_some()), (1, 1, true));
+    }
+}

@@ -1,0 +1,78 @@
+//! The end of a run as a person reads it: each step, what changed, what to keep, what to do next.
+
+use engine::RunReport;
+use plan::{RunStatus, StepStatus, StepSummary};
+
+use crate::effects;
+use crate::place::Place;
+use crate::screen::{self, Paint};
+use crate::visible::{count, one_line, visible};
+use crate::watch::Watcher;
+
+/// Prints the summary of a run to standard output.
+pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
+    let paint = Paint::stdout();
+    for step in &report.steps {
+        show_step(step, &watcher.receipts(&step.id), paint);
+    }
+    let changes = effects::lines(&report.effects, false);
+    if changes.is_empty() {
+        screen::say("Nothing was changed.");
+    } else {
+        screen::say(paint.bold(count(effects::number(&report.effects) as u64, "change")));
+        for line in changes {
+            screen::say(format_args!("  {line}"));
+        }
+    }
+    let verdict = run_word(report.status, paint);
+    match report.reason.as_deref() {
+        Some(reason) => screen::say(format_args!("{verdict}: {}", visible(reason))),
+        None => screen::say(verdict),
+    }
+    if let Some(error) = &report.journal_error {
+        screen::say(format_args!("{} {}", paint.bad("The record is incomplete:"), visible(error)));
+    }
+    let head = &report.chain_head;
+    screen::say(format_args!("Chain head: {} {}", head.hash, paint.dim(format_args!("({} records)", head.seq))));
+    if let Some(dir) = &report.run_dir {
+        screen::say(format_args!("Run folder: {}", dir.display()));
+    }
+    let vault = place.vault_words();
+    screen::say(format_args!("Next: tollgate show last {vault}"));
+    screen::say(format_args!("      tollgate verify last --head {} {vault}", head.hash));
+}
+
+fn show_step(step: &StepSummary, receipts: &[String], paint: Paint) {
+    let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
+    let calls = count(step.calls, "call");
+    screen::say(format_args!("{} {:<16} {calls}{failed}", step_word(step.status, paint), step.id));
+    for receipt in receipts {
+        screen::say(format_args!("            {}", paint.dim(receipt)));
+    }
+    let shown = receipts.len() as u64;
+    if step.calls > shown && shown > 0 {
+        screen::say(format_args!("            {}", paint.dim(format_args!("and {} more", step.calls - shown))));
+    }
+    if let Some(hint) = step.error.as_ref().and_then(|error| error.recovery_hint.as_ref()) {
+        screen::say(format_args!("            {} {}", paint.dim("hint:"), one_line(hint)));
+    }
+}
+
+/// A status in its colour, padded so that columns stand under each other.
+pub(crate) fn step_word(status: StepStatus, paint: Paint) -> String {
+    let word = format!("{:<10}", status.name());
+    match status {
+        StepStatus::Ok => paint.good(word),
+        StepStatus::Partial | StepStatus::Skipped | StepStatus::Cancelled => paint.odd(word),
+        StepStatus::Failed => paint.bad(word),
+    }
+}
+
+fn run_word(status: RunStatus, paint: Paint) -> String {
+    match status {
+        RunStatus::Ok => paint.good("Done"),
+        RunStatus::Failed => paint.bad("Finished with failures"),
+        RunStatus::Cancelled => paint.odd("Cancelled"),
+        RunStatus::Declined => paint.odd("Not run"),
+    }
+}

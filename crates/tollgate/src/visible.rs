@@ -1,0 +1,67 @@
+//! Text from notes, models and hooks, made safe to print: nothing in it can act on a terminal.
+
+/// Keeps line breaks and tabs; spells out every other character that a terminal would act on.
+pub(crate) fn visible(text: &str) -> String {
+    spelled(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// The same on one line: a line break becomes `\n`, so that no text can forge a line of ours.
+pub(crate) fn one_line(text: &str) -> String {
+    spelled(text, |_| false)
+}
+
+/// One line of at most `limit` characters; what is cut is marked.
+pub(crate) fn short(text: &str, limit: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(limit) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
+/// A count with its noun: `1 call`, `2 calls`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+fn spelled(text: &str, keep: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if keep(c) || !acts_on_a_screen(c) {
+            out.push(c);
+        } else if matches!(c, '\n' | '\t' | '\r') {
+            out.extend(c.escape_default());
+        } else {
+            out.extend(c.escape_unicode());
+        }
+    }
+    out
+}
+
+/// Control characters, and the ones that reorder or break a line without being seen.
+fn acts_on_a_screen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+
+    use super::{acts_on_a_screen, one_line, short, visible};
+
+    #[test]
+    fn a_note_cannot_clear_the_screen_or_forge_a_line() {
+        assert_eq!(one_line("a\u{1b}[2J\nok  fake\u{202e}"), "a\\u{1b}[2J\\nok  fake\\u{202e}");
+        assert_eq!(visible("two\nlines\r"), "two\nlines\\r");
+        assert_eq!(short("Übersicht", 4), "Über…");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_acts_on_a_screen_is_left(text in any::<String>()) {
+            assert!(!one_line(&text).chars().any(acts_on_a_screen));
+            assert!(!visible(&text).chars().any(|c| acts_on_a_screen(c) && c != '\n' && c != '\t'));
+        }
+    }
+}
