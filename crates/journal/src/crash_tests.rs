@@ -70,7 +70,7 @@ fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
             journal.event(&event(EventType::StepProgress, None)).unwrap();
             journal.close().unwrap();
             let folder = RunFolder::open(path).unwrap();
-            let count = folder.records().unwrap().map(|record| record.unwrap()).count() as u64;
+            let count = folder.records().unwrap().collect::<Result<Vec<_>, _>>().unwrap().len() as u64;
             let verified = verify(path, None).unwrap();
             assert_eq!(verified.problems, [], "{what}");
             assert_eq!((verified.records, count), (recovery.head.seq + 1, recovery.head.seq + 1), "{what}");

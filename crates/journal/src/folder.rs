@@ -12,7 +12,7 @@ use crate::kind::{Kind, Seq};
 use crate::objects::Objects;
 use crate::problem::{Problem, ProblemKind};
 use crate::recover::read_run;
-use crate::run_log::io_error;
+use crate::run_log::{io_error, open_run};
 use crate::scan::{Current, Found, Scan};
 
 /// A run folder, open for reading. Takes no lock and changes nothing, so the run may still be going.
@@ -40,10 +40,7 @@ pub struct Entry {
 
 impl RunFolder {
     pub fn open(run_dir: &Path) -> Result<RunFolder, JournalError> {
-        let dir = Dir::open(run_dir).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => JournalError::NotARun { path: run_dir.to_owned() },
-            _ => io_error("open", run_dir, source),
-        })?;
+        let dir = open_run(run_dir)?;
         let run = read_run(&dir)?;
         Ok(RunFolder { objects: Objects::beside(run_dir), dir, run })
     }

@@ -23,6 +23,10 @@ mod folder;
 mod find;
 mod facts;
 mod verify;
+mod catalog;
+mod divergence;
+mod pass;
+mod replay;
 
 #[cfg(test)]
 mod sim;
@@ -34,7 +38,10 @@ mod crash_tests;
 mod damage_tests;
 #[cfg(test)]
 mod journal_tests;
+#[cfg(test)]
+mod replay_tests;
 
+pub use divergence::{Divergence, DivergenceKind, Replay};
 pub use error::JournalError;
 pub use find::{FindError, RunState, RunSummary, find_run, list_runs};
 pub use folder::{Entry, Record, Records, RunFolder};
@@ -42,5 +49,6 @@ pub use header::{RunHeader, RunKind};
 pub use kind::{ChainHead, Kind, Seq};
 pub use problem::{Problem, ProblemKind, TornTail};
 pub use recover::{Dropped, Recovery};
+pub use replay::replay;
 pub use run_log::Journal;
 pub use verify::{Verification, verify};

@@ -28,7 +28,7 @@ pub struct Journal {
 }
 
 enum Place {
-    Disk(OnDisk),
+    Disk(Box<OnDisk>),
     Memory(Box<InMemory>),
 }
 
@@ -50,9 +50,11 @@ struct InMemory {
 impl Journal {
     /// Starts the record of a run in a folder that must not exist yet, and locks it.
     pub fn create(run_dir: &Path, header: &RunHeader) -> Result<Journal, JournalError> {
-        let folder = Dir::create(run_dir).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => JournalError::Exists { path: run_dir.to_owned() },
-            _ => io_error("create", run_dir, source),
+        let folder = Dir::create(run_dir).map_err(|source| {
+            if source.kind() == io::ErrorKind::AlreadyExists {
+                return JournalError::Exists { path: run_dir.to_owned() };
+            }
+            io_error("create", run_dir, source)
         })?;
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
         Journal::create_in(folder, Box::new(disk), header)
@@ -82,10 +84,7 @@ impl Journal {
     /// Continues the record of a run that a crash interrupted, or that was closed. Says what was lost at
     /// the end (never a record that was acknowledged) and what the write-ahead log gave back.
     pub fn reopen(run_dir: &Path) -> Result<(Journal, Recovery), JournalError> {
-        let folder = Dir::open(run_dir).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => JournalError::NotARun { path: run_dir.to_owned() },
-            _ => io_error("open", run_dir, source),
-        })?;
+        let folder = open_run(run_dir)?;
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
         Journal::reopen_in(folder, Box::new(disk))
     }
@@ -123,7 +122,7 @@ impl Journal {
             committer: Mutex::new(Some(committer)),
             objects,
         };
-        Ok(Journal { place: Arc::new(Place::Disk(on_disk)) })
+        Ok(Journal { place: Arc::new(Place::Disk(Box::new(on_disk))) })
     }
 
     /// A journal with the same chain that lives and dies with the process.
@@ -301,6 +300,16 @@ fn lock(folder: &Dir) -> Result<(), JournalError> {
         }
     }
     Err(JournalError::Locked { path: folder.path().to_owned() })
+}
+
+/// Opens the folder of a run; one that is not there is not a run.
+pub(crate) fn open_run(run_dir: &Path) -> Result<Dir, JournalError> {
+    Dir::open(run_dir).map_err(|source| {
+        if source.kind() == io::ErrorKind::NotFound {
+            return JournalError::NotARun { path: run_dir.to_owned() };
+        }
+        io_error("open", run_dir, source)
+    })
 }
 
 pub(crate) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> JournalError {

@@ -45,7 +45,10 @@ pub(crate) fn header(run: &str) -> RunHeader {
 }
 
 pub(crate) fn confirmation() -> Confirmation {
-    let header = header("run-1");
+    confirmation_of(&header("run-1"))
+}
+
+pub(crate) fn confirmation_of(header: &RunHeader) -> Confirmation {
     Confirmation {
         confirmation_id: ConfirmationId::parse("yes-1").unwrap(),
         binding: Confirmation::binding(&header.plan_hash, &header.policy_hash, &header.registry_version),

@@ -1,0 +1,460 @@
+//! What was recorded follows from the plan, or the difference is named.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use envelope::{
+    Concurrency, Confirmation, EventType, Failure, Fault, Idempotency, Risk, RunId, Status, ToolCall,
+    ToolDecl, ToolName, ToolResult, canonical_hash,
+};
+use expect_test::{Expect, expect};
+use plan::{Input, Machine, Output, SiblingPolicy, TimerId};
+use serde_json::{Value, json};
+
+use crate::samples::{confirmation, confirmation_of, event, header, result};
+use crate::{Entry, Journal, Record, RunFolder, RunHeader, replay, verify};
+
+fn tool(name: &str, risk: Risk, input: Value, output: Value) -> ToolDecl {
+    ToolDecl {
+        name: ToolName::parse(name).unwrap(),
+        version: "1.0.0".to_owned(),
+        summary: "Does it.".to_owned(),
+        category: "vault".to_owned(),
+        risk_level: risk,
+        side_effects: Vec::new(),
+        availability: Vec::new(),
+        concurrency: Concurrency::Parallel,
+        idempotency: Idempotency::Idempotent,
+        cancellable: true,
+        timeout_ms: 1000,
+        input_schema: input,
+        output_schema: output,
+    }
+}
+
+fn list_tool() -> ToolDecl {
+    let item =
+        json!({ "type": "object", "properties": { "title": { "type": "string" } }, "required": ["title"] });
+    tool(
+        "vault.list",
+        Risk::ReadOnly,
+        json!({ "type": "object", "properties": { "folder": { "type": "string" } } }),
+        json!({ "type": "object", "required": ["items"], "properties": { "items": { "type": "array", "items": item } } }),
+    )
+}
+
+fn make_tool() -> ToolDecl {
+    tool(
+        "vault.make",
+        Risk::Writes,
+        json!({ "type": "object", "properties": { "path": { "type": "string" }, "from": {} } }),
+        json!({ "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } } }),
+    )
+}
+
+/// Lists, makes a note for each item two at a time, and makes one more beside that and one after it.
+fn plan(on_error: &str) -> Value {
+    json!({
+        "version": "1.0", "goal": "Make notes", "riskLevel": "writes",
+        "steps": [
+            { "id": "list", "tool": "vault.list", "args": { "folder": "Inbox" } },
+            { "id": "each", "tool": "vault.make", "args": { "path": "Notes/{item.title}.md" }, "onError": on_error,
+              "retry": { "maxAttempts": 2, "backoffMs": 10 },
+              "foreach": { "from": "$steps.list.items", "itemName": "item", "concurrency": 2 } },
+            { "id": "beside", "tool": "vault.make", "args": { "path": "Beside.md" } },
+            { "id": "after", "tool": "vault.make", "args": { "path": "After.md", "from": "$steps.beside.path" } }
+        ]
+    })
+}
+
+fn plan_header(plan: Value) -> RunHeader {
+    RunHeader {
+        plan_hash: canonical_hash(&plan),
+        plan,
+        tools: vec![list_tool(), make_tool()],
+        ..header("run-1")
+    }
+}
+
+fn ended(call: &ToolCall, outcome: Result<Value, Failure>) -> ToolResult {
+    let mut ended = result(0);
+    ended.call_id = call.call_id.clone();
+    ended.step_id = call.step_id.clone();
+    ended.tool = call.tool.clone();
+    ended.attempt = call.attempt;
+    match outcome {
+        Ok(data) => ended.data = Some(data),
+        Err(failure) => {
+            (ended.status, ended.ok, ended.data) = (failure.status(), false, None);
+            ended.error = Some(Fault::new(failure, "it did not work").to_tool_error());
+        }
+    }
+    ended
+}
+
+/// Everything a driver is told from outside.
+struct World {
+    /// What a call gives.
+    answer: fn(&ToolCall) -> Result<Value, Failure>,
+    /// Cancels after so many results.
+    cancel_after: Option<usize>,
+    /// Takes note of two results in the other order than they were recorded.
+    swap: bool,
+    yes: bool,
+}
+
+const GOOD: World = World { answer: works, cancel_after: None, swap: false, yes: true };
+
+fn works(call: &ToolCall) -> Result<Value, Failure> {
+    if call.tool.as_str() == "vault.list" {
+        let titles: Vec<Value> = ["a", "b", "c", "d"].iter().map(|title| json!({ "title": title })).collect();
+        return Ok(json!({ "items": titles }));
+    }
+    Ok(json!({ "path": call.args["path"] }))
+}
+
+/// Drives a run as the engine does, with tools that are only made up.
+struct Driver<'a> {
+    journal: &'a Journal,
+    machine: Machine,
+    world: World,
+    yes: Confirmation,
+    calls: VecDeque<ToolCall>,
+    timers: VecDeque<TimerId>,
+    results: usize,
+    finished: bool,
+}
+
+impl Driver<'_> {
+    fn go(&mut self, outputs: Vec<Output>) {
+        let mut inputs = Vec::new();
+        for output in outputs {
+            match output {
+                Output::Event(event) => {
+                    self.journal.event(&event).unwrap();
+                }
+                Output::Start(call) => {
+                    self.journal.call(&call).unwrap();
+                    self.calls.push_back(*call);
+                }
+                Output::Settled(result) => {
+                    self.journal.result(&result).unwrap();
+                }
+                Output::SetTimer { id, .. } => self.timers.push_back(id),
+                Output::AskConfirm(_) if self.world.yes => {
+                    self.journal.confirm(&self.yes).unwrap();
+                    inputs.push(Input::Confirmed(self.yes.clone()));
+                }
+                Output::AskConfirm(_) => inputs.push(Input::Declined { reason: "no".to_owned() }),
+                Output::CancelOpenCalls { .. } => {}
+                Output::Finish(_) => self.finished = true,
+            }
+        }
+        for input in inputs {
+            self.handle(input);
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let outputs = self.machine.handle(confirmation().confirmed_at, input);
+        self.go(outputs);
+    }
+
+    fn end_one(&mut self) -> Option<ToolResult> {
+        let call = self.calls.pop_front()?;
+        let mut ended = ended(&call, (self.world.answer)(&call));
+        let data = ended.data.take();
+        // Large data is kept elsewhere in the record, never for the machine.
+        ended.data_ref =
+            data.as_ref().map(|data| self.journal.put_object(data.to_string().as_bytes()).unwrap());
+        self.journal.result(&ended).unwrap();
+        (ended.data, ended.data_ref) = (data, None);
+        self.results += 1;
+        Some(ended)
+    }
+
+    fn run(&mut self) {
+        let first = self.machine.begin(confirmation().confirmed_at);
+        self.go(first);
+        while !self.finished {
+            if self.world.cancel_after == Some(self.results) {
+                self.world.cancel_after = None;
+                self.handle(Input::CancelRequested { reason: "enough".to_owned() });
+                continue;
+            }
+            let first = self.end_one();
+            let second = if self.world.swap { self.end_one() } else { None };
+            let ended: Vec<ToolResult> = second.into_iter().chain(first).collect();
+            if ended.is_empty() {
+                let timer = self.timers.pop_front().expect("the run hangs");
+                self.handle(Input::TimerFired(timer));
+            }
+            for result in ended {
+                self.handle(Input::Done(result));
+            }
+        }
+    }
+}
+
+fn record(state: &Path, header: &RunHeader, world: World) -> PathBuf {
+    let folder = state.join("runs").join("run-1");
+    let journal = Journal::create(&folder, header).unwrap();
+    let machine = Machine::new(crate::replay::spec(header).unwrap());
+    let (calls, timers) = (VecDeque::new(), VecDeque::new());
+    let yes = confirmation_of(header);
+    let mut driver =
+        Driver { journal: &journal, machine, world, yes, calls, timers, results: 0, finished: false };
+    driver.run();
+    journal.close().unwrap();
+    assert_eq!(verify(&folder, None).unwrap().problems, []);
+    folder
+}
+
+/// Writes the records of a run again, each as `change` leaves it.
+fn rewrite(folder: &Path, state: &Path, change: impl Fn(Entry) -> Vec<Record>) -> PathBuf {
+    let from = RunFolder::open(folder).unwrap();
+    let to = state.join("runs").join("run-1");
+    let journal = Journal::create(&to, from.header()).unwrap();
+    for entry in from.records().unwrap() {
+        for record in change(entry.unwrap()) {
+            match record {
+                Record::Call(call) => journal.call(&call),
+                Record::Result(result) => {
+                    if let Some(data) = &result.data_ref {
+                        journal.put_object(&from.object(data).unwrap()).unwrap();
+                    }
+                    journal.result(&result)
+                }
+                Record::Event(event) => journal.event(&event),
+            }
+            .unwrap();
+        }
+    }
+    journal.close().unwrap();
+    to
+}
+
+fn told(folder: &Path) -> String {
+    let replay = replay(folder).unwrap();
+    let mut told = vec![format!("{} calls, complete {}, {:?}", replay.calls, replay.complete, replay.status)];
+    told.extend(replay.divergences.iter().map(|divergence| format!("{:?}: {divergence}", divergence.what)));
+    told.join("\n")
+}
+
+/// Records a run, checks what its replay says, and that every part of it from the start replays as well.
+fn check(on_error: &str, change: impl Fn(&mut RunHeader), world: World, expected: Expect) {
+    let temp = tempfile::tempdir().unwrap();
+    let mut header = plan_header(plan(on_error));
+    change(&mut header);
+    let swap = world.swap;
+    let folder = record(temp.path(), &header, world);
+    expected.assert_eq(&told(&folder));
+    let records = verify(&folder, None).unwrap().records;
+    for kept in (0..records).filter(|_| !swap) {
+        let part = tempfile::tempdir().unwrap();
+        let keep = |entry: Entry| if entry.seq <= kept { vec![entry.record] } else { Vec::new() };
+        let replay = replay(&rewrite(&folder, part.path(), keep)).unwrap();
+        assert_eq!((replay.divergences.as_slice(), replay.complete), (&[][..], false), "{kept} of {records}");
+    }
+}
+
+fn fails_once_for_b(call: &ToolCall) -> Result<Value, Failure> {
+    match (call.args.get("path").and_then(Value::as_str), call.attempt) {
+        (Some("Notes/b.md"), 1) => Err(Failure::DependencyUnavailable),
+        _ => works(call),
+    }
+}
+
+fn fails_for_b(call: &ToolCall) -> Result<Value, Failure> {
+    match call.args.get("path").and_then(Value::as_str) {
+        Some("Notes/b.md") => Err(Failure::Conflict),
+        _ => works(call),
+    }
+}
+
+#[test]
+fn a_run_that_worked_is_derived_again() {
+    check("stop", |_| {}, GOOD, expect!["7 calls, complete true, Some(Ok)"]);
+}
+
+#[test]
+fn a_retried_call_is_derived_again() {
+    check(
+        "retry",
+        |_| {},
+        World { answer: fails_once_for_b, ..GOOD },
+        expect!["8 calls, complete true, Some(Ok)"],
+    );
+}
+
+#[test]
+fn a_failed_run_is_derived_again() {
+    check(
+        "stop",
+        |_| {},
+        World { answer: fails_for_b, ..GOOD },
+        expect!["6 calls, complete true, Some(Failed)"],
+    );
+}
+
+#[test]
+fn a_run_with_a_skipped_failure_is_derived_again() {
+    check(
+        "skip",
+        |_| {},
+        World { answer: fails_for_b, ..GOOD },
+        expect!["7 calls, complete true, Some(Failed)"],
+    );
+}
+
+#[test]
+fn a_run_whose_siblings_were_cancelled_is_derived_again() {
+    let siblings = |header: &mut RunHeader| header.sibling = SiblingPolicy::CancelSiblings;
+    check(
+        "stop",
+        siblings,
+        World { answer: fails_for_b, ..GOOD },
+        expect!["6 calls, complete true, Some(Failed)"],
+    );
+}
+
+#[test]
+fn a_cancelled_run_is_derived_again() {
+    check(
+        "stop",
+        |_| {},
+        World { cancel_after: Some(3), ..GOOD },
+        expect!["6 calls, complete true, Some(Cancelled)"],
+    );
+}
+
+#[test]
+fn a_declined_run_is_derived_again() {
+    check("stop", |_| {}, World { yes: false, ..GOOD }, expect!["0 calls, complete true, Some(Declined)"]);
+}
+
+#[test]
+fn a_run_that_asked_about_its_size_is_derived_again() {
+    let asks = |header: &mut RunHeader| header.limits.max_foreach_items = 3;
+    check("stop", asks, GOOD, expect!["7 calls, complete true, Some(Ok)"]);
+}
+
+#[test]
+fn results_of_a_race_may_be_recorded_in_another_order_than_they_counted() {
+    check(
+        "stop",
+        |_| {},
+        World { swap: true, answer: fails_for_b, ..GOOD },
+        expect!["7 calls, complete true, Some(Failed)"],
+    );
+}
+
+#[test]
+fn a_cancel_in_a_race_is_derived_again() {
+    check(
+        "stop",
+        |_| {},
+        World { swap: true, cancel_after: Some(4), ..GOOD },
+        expect!["6 calls, complete true, Some(Cancelled)"],
+    );
+}
+
+#[test]
+fn every_difference_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = record(temp.path(), &plan_header(plan("stop")), GOOD);
+    let mut all = Vec::new();
+    let mut spoil = |name: &str, change: &dyn Fn(&mut ToolCall) -> usize| {
+        let changed = tempfile::tempdir().unwrap();
+        let to = rewrite(&folder, changed.path(), |entry| match entry.record {
+            Record::Call(mut call) if call.args.get("path") == Some(&json!("Notes/c.md")) => {
+                let copies = change(&mut call);
+                (0..copies).map(|_| Record::Call(call.clone())).collect()
+            }
+            other => vec![other],
+        });
+        all.push(format!("== {name}\n{}", told(&to)));
+    };
+    spoil("other arguments, with their hash", &|call| {
+        call.args.insert("path".to_owned(), json!("Elsewhere.md"));
+        call.args_hash = Some(canonical_hash(&Value::Object(call.args.clone())));
+        1
+    });
+    spoil("other arguments, old hash", &|call| {
+        call.args.insert("path".to_owned(), json!("Elsewhere.md"));
+        1
+    });
+    spoil("another tool", &|call| {
+        call.tool = ToolName::parse("vault.list").unwrap();
+        1
+    });
+    spoil("another attempt", &|call| {
+        call.attempt = 2;
+        1
+    });
+    spoil("no confirmation", &|call| {
+        call.confirmation_id = None;
+        1
+    });
+    spoil("never recorded", &|_| 0);
+    spoil("recorded again while open", &|_| 2);
+    spoil("another call", &|call| {
+        call.call_id = envelope::CallId::derive(&RunId::parse("run-1").unwrap(), &call.step_id, Some(99), 1);
+        1
+    });
+    expect![[r#"
+        == other arguments, with their hash
+        7 calls, complete true, Some(Ok)
+        Args: record 17, step `each`: other arguments follow from the plan and the recorded results
+        == other arguments, old hash
+        7 calls, complete true, Some(Ok)
+        ArgsHash: record 17, step `each`: the recorded arguments have the hash b3:fb2bb243cf94f15d8e64757bf87ba1ce726087f28c53d55b47ceb806b927aff2, not the recorded one
+        Args: record 17, step `each`: other arguments follow from the plan and the recorded results
+        == another tool
+        7 calls, complete true, Some(Ok)
+        Tool: record 17, step `each`: the plan calls vault.make, not vault.list
+        == another attempt
+        7 calls, complete true, Some(Ok)
+        Attempt: record 17, step `each`: this is attempt 1, not 2
+        == no confirmation
+        7 calls, complete true, Some(Ok)
+        Confirmation: record 17, step `each`: the call does not bear the confirmation that was given for it
+        == never recorded
+        6 calls, complete true, Some(Ok)
+        MissingCall: record 21, step `each`: the call has a result but was never recorded
+        == recorded again while open
+        7 calls, complete true, Some(Ok)
+        == another call
+        6 calls, complete true, Some(Ok)
+        UnexpectedCall: record 17, step `each`: the plan does not ask for this call of vault.make here
+        MissingCall: record 22, step `each`: the call has a result but was never recorded"#]].assert_eq(&all.join("\n"));
+}
+
+#[test]
+fn left_out_and_invented_records_are_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let world = World { answer: fails_for_b, ..GOOD };
+    let folder = record(temp.path(), &plan_header(plan("stop")), world);
+    let changed = tempfile::tempdir().unwrap();
+    let to = rewrite(&folder, changed.path(), |entry| match entry.record {
+        Record::Result(result) if result.status == Status::Skipped => Vec::new(),
+        Record::Event(finished) if finished.event_type == EventType::RunFinished => {
+            vec![Record::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" })))))]
+        }
+        other => vec![other],
+    });
+    expect![[r#"
+        6 calls, complete true, Some(Failed)
+        Status: record 24, the run ends as failed, but ok was recorded"#]]
+    .assert_eq(&told(&to));
+}
+
+#[test]
+fn a_plan_that_its_tools_do_not_fit_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut header = plan_header(plan("stop"));
+    header.tools.pop();
+    let folder = temp.path().join("runs").join("run-1");
+    Journal::create(&folder, &header).unwrap().close().unwrap();
+    expect!["the recorded plan no longer passes its check: error each /steps/1/tool: no tool is named `vault.make` (did you mean `vault.list`?)"].assert_eq(&replay(&folder).unwrap_err().to_string());
+}
