@@ -3,7 +3,7 @@
 //! It decides order, expansion, retries and skips. A driver feeds it and does what it says; any driver that
 //! feeds the same inputs gets the same outputs, which is what makes a recorded run derivable again.
 //!
-//! What always holds, checked by the property tests in `tests`:
+//! What always holds, whatever comes in and in whatever order; `tests/machine` tries to break each of these:
 //!
 //! 1. Every step is settled exactly once, and is in the outcome exactly once.
 //! 2. A call id is started at most once; a started call is open until its first `Done`, and later ones are
@@ -22,6 +22,7 @@ mod ending;
 mod events;
 mod expand;
 mod outcome;
+mod question;
 mod retry;
 mod settle;
 mod signal;
@@ -35,15 +36,16 @@ mod scale_tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use envelope::{CallId, Confirmation, ConfirmationId, Status, Timestamp, ToolResult};
+use envelope::{CallId, ConfirmationId, Status, Timestamp, ToolResult};
 
 pub use outcome::{RunOutcome, RunStatus, StepStatus, StepSummary};
 pub use signal::{Input, Output, Question, TimerId};
 pub use spec::{RunLimits, RunSpec, SiblingPolicy};
 
 use call::{Draft, Unstarted};
-use ending::{Ending, Mode};
+use ending::Mode;
 use events::Telling;
+use question::Asked;
 use step::{Stage, StepState};
 use store::Store;
 use work::Attempt;
@@ -72,12 +74,6 @@ pub struct Machine {
 struct Slot {
     step: usize,
     attempt: Attempt,
-}
-
-/// A question and the step that it is about; `None` for the whole plan.
-struct Asked {
-    question: Question,
-    step: Option<usize>,
 }
 
 impl Machine {
@@ -170,48 +166,6 @@ impl Machine {
 
     fn unblock_roots(&mut self) {
         self.ready.extend((0..self.steps.len()).filter(|step| self.steps[*step].is_unblocked()));
-    }
-
-    fn ask(&mut self, asked: Asked) {
-        self.questions.push_back(asked);
-        if self.questions.len() == 1 {
-            self.put_question();
-        }
-    }
-
-    /// Puts the first question to the person.
-    fn put_question(&mut self) {
-        if let Some(Asked { question, step }) = self.questions.front() {
-            let step = step.map(|step| &self.spec.plan.steps[step]);
-            let (telling, question) = (events::asked(question, step), question.clone());
-            self.tell(telling);
-            self.out.push(Output::AskConfirm(question));
-        }
-    }
-
-    fn confirmed(&mut self, confirmation: &Confirmation) {
-        let Some(Asked { step, .. }) = self.questions.pop_front() else {
-            return;
-        };
-        let about = step.map(|step| &self.spec.plan.steps[step]);
-        self.tell(events::confirmed(confirmation, about));
-        let id = confirmation.confirmation_id.clone();
-        if let Some(step) = step {
-            self.steps[step].confirmation = Some(id);
-            self.expansion_confirmed(step);
-        } else {
-            self.confirmation = Some(id);
-            self.unblock_roots();
-        }
-        self.put_question();
-    }
-
-    fn declined(&mut self, reason: String) {
-        if self.questions.is_empty() {
-            return;
-        }
-        self.tell(events::declined(&reason, self.open.len()));
-        self.end(Ending { status: RunStatus::Declined, reason, culprit: None });
     }
 
     /// Starts the next call of a step, or settles it as failed when its arguments cannot be filled in.

@@ -4,6 +4,7 @@
 //! text. `{{` and `}}` stand for one brace, a leading `$$` for one dollar. A brace word that is not in scope
 //! stays as it is. Keys of objects are never templates. `compile` reads the strings.
 
+mod braces;
 mod compile;
 mod note;
 mod resolve;
