@@ -142,7 +142,7 @@ fn plan_object<'a>(root: &'a Value, notes: &mut Notes<'_>) -> Option<(&'a Map<St
 
 /// The fields that are only looked at here: the rest of the checker has no use for them.
 fn read_head(fields: &Fields<'_>, notes: &mut Notes<'_>) {
-    fields.require("version", &format!("add `\"version\": \"{PLAN_VERSION}\"`"), notes);
+    fields.require_value("version", &format!("add `\"version\": \"{PLAN_VERSION}\"`"), notes);
     match fields.get("version") {
         Some(at) if at.value.is_number() => {
             notes.push(wrong_type(at, "version", "a string", &format!("write `\"{PLAN_VERSION}\"`")));
@@ -158,7 +158,7 @@ fn read_head(fields: &Fields<'_>, notes: &mut Notes<'_>) {
                 .hint("say in a sentence what the person wants"),
         );
     }
-    fields.require(
+    fields.require_value(
         "riskLevel",
         "add `\"riskLevel\"`: `read-only`, `writes` or `commands`, the highest of the steps' tools",
         notes,

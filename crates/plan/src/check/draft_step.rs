@@ -100,8 +100,12 @@ fn read_retry(fields: &Fields<'_>, notes: &mut Notes<'_>) -> Option<At<Retry>> {
     let hint = "write `{\"maxAttempts\": 3, \"backoffMs\": 500}`";
     let at = fields.optional_object("retry", hint, notes)?;
     let retry = Fields::read(at.value, &at.pointer, RETRY_FIELDS, notes);
-    retry.require("maxAttempts", "add `\"maxAttempts\"`: attempts in all, from 1 to 10", notes);
-    retry.require("backoffMs", "add `\"backoffMs\"`: the wait before the second attempt, such as 500", notes);
+    retry.require_value("maxAttempts", "add `\"maxAttempts\"`: attempts in all, from 1 to 10", notes);
+    retry.require_value(
+        "backoffMs",
+        "add `\"backoffMs\"`: the wait before the second attempt, such as 500",
+        notes,
+    );
     let max_attempts = retry.whole("maxAttempts", (1, 10), notes);
     let backoff = retry.whole("backoffMs", (0, 600_000), notes);
     let max_attempts = u32::try_from(max_attempts?.value).ok()?;

@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
                 found.insert(field.name, at);
                 continue;
             }
-            let meant = meant(key, known);
+            let meant = meant(key, known).filter(|_| absent(key).is_none());
             let free = meant.filter(|name| !map.contains_key(*name) && !found.contains_key(name));
             notes.push(unknown_field(key, &at.pointer, meant, free.is_some(), known));
             if let Some(name) = free {
@@ -88,6 +88,17 @@ impl<'a> Fields<'a> {
                 format!("the field `{name}` is missing"),
             );
             notes.push(finding.hint(hint));
+        }
+    }
+
+    /// As `require`, for a field whose reader takes `null` for absent.
+    pub(super) fn require_value(&self, name: &'static str, hint: &str, notes: &mut Notes<'_>) {
+        match self.get(name) {
+            Some(at) if at.value.is_null() => {
+                let message = format!("the field `{name}` is null, but it has no default");
+                notes.push(Finding::error(FindingCode::WrongType, at.pointer.clone(), message).hint(hint));
+            }
+            Some(_) | None => self.require(name, hint, notes),
         }
     }
 
@@ -240,6 +251,22 @@ fn meant(key: &str, known: &'static [Known]) -> Option<&'static str> {
         .or_else(|| nearest(key, known.iter().map(|field| field.name)))
 }
 
+/// What plans do not have, and what to do without it.
+fn absent(key: &str) -> Option<&'static str> {
+    match key {
+        "if" | "when" | "condition" | "unless" => {
+            Some("remove it: a plan has no conditions; plan for what you know, or read first and plan then")
+        }
+        "steps" | "do" | "body" => Some(
+            "remove it: a foreach repeats the `tool` and `args` of its own step; use one step for each tool",
+        ),
+        "policy" | "confirmationId" | "riskLevel" | "approved" | "sandbox" | "permissions" => {
+            Some("remove it: a plan cannot grant itself anything")
+        }
+        _ => None,
+    }
+}
+
 fn unknown_field(
     key: &str,
     pointer: &str,
@@ -247,10 +274,11 @@ fn unknown_field(
     rename: bool,
     known: &'static [Known],
 ) -> Finding {
-    let hint = match meant {
-        Some(name) if rename => format!("rename it to `{name}`"),
-        Some(name) => format!("remove it; `{name}` is already there"),
-        None => {
+    let hint = match (absent(key), meant) {
+        (Some(hint), _) => hint.to_owned(),
+        (None, Some(name)) if rename => format!("rename it to `{name}`"),
+        (None, Some(name)) => format!("remove it; `{name}` is already there"),
+        (None, None) => {
             let names = known.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
             format!("remove it; the known fields are {names}")
         }

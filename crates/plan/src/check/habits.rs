@@ -33,7 +33,7 @@ fn placeholder(field: &str, text: &str, pointer: &str) -> Option<Finding> {
     }
     let lower = trimmed.to_lowercase();
     let doubt = match lower.as_str() {
-        "..." | "…" | "todo" | "tbd" | "fixme" | "xxx" | "placeholder" | "n/a" => Some(quoted(trimmed)),
+        "..." | "…" | "todo" | "tbd" | "fixme" | "placeholder" => Some(quoted(trimmed)),
         "filename.md" | "file.ext" | "filename.ext" | "filename" => Some(quoted(trimmed)),
         _ if lower.starts_with("todo:") && !trimmed.contains('\n') => Some(quoted(trimmed)),
         _ if is_your(&lower) => Some(quoted(trimmed)),

@@ -1,12 +1,11 @@
 //! Arguments that are already known, checked against the tool's input schema before anything runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use envelope::{Catalog, SchemaProblem};
 use serde_json::Value;
 
 use super::place::Place;
-use super::pointer::is_within;
 use crate::{Finding, FindingCode, Template};
 
 /// Reports what the schema says about the parts that no reference will replace.
@@ -18,15 +17,13 @@ pub(super) fn check(
     catalog: &dyn Catalog,
     findings: &mut Vec<Finding>,
 ) {
-    let mut open = Vec::new();
+    let mut open = BTreeSet::new();
     template.references(&mut |at, _, _| {
-        if open.last().map(String::as_str) != Some(at) {
-            open.push(at.to_owned());
-        }
+        open.insert(at.to_owned());
     });
     let args = as_written(template, raw);
     for problem in catalog.check_input(tool, &args) {
-        if open.iter().any(|at| vanishes(&problem, at)) {
+        if vanishes(&problem, &open) {
             continue;
         }
         let mut finding = Finding::error(
@@ -40,8 +37,16 @@ pub(super) fn check(
 }
 
 /// Whether a problem is about a reference, and so may be gone once that has its value.
-fn vanishes(problem: &SchemaProblem, reference: &str) -> bool {
-    is_within(&problem.pointer, reference) || (problem.from_choice && is_within(reference, &problem.pointer))
+fn vanishes(problem: &SchemaProblem, references: &BTreeSet<String>) -> bool {
+    let at = problem.pointer.as_str();
+    let ends = at.match_indices('/').map(|(end, _)| end).chain([at.len()]);
+    if ends.filter_map(|end| at.get(..end)).any(|ancestor| references.contains(ancestor)) {
+        return true;
+    }
+    // A choice (`anyOf`) fails as a whole, even when a reference somewhere below is all that is in the way.
+    let below = format!("{at}/");
+    let first = references.range(below.clone()..).next();
+    problem.from_choice && first.is_some_and(|reference| reference.starts_with(&below))
 }
 
 /// The arguments with escapes undone and references as they stand.

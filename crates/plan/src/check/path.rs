@@ -34,6 +34,20 @@ pub(super) fn walk<'a>(
     (shape, doubt)
 }
 
+/// How many segments of the path lead somewhere, before the first that is asked of a scalar.
+pub(super) fn known_length(root: Shape<'_>, reference: &Reference) -> usize {
+    let mut shape = root;
+    for (depth, segment) in reference.path.iter().enumerate() {
+        let scalar = |cases: Vec<Case<'_>>| cases.iter().all(|case| case.kind.is_scalar());
+        shape = match follow(&shape, segment) {
+            Found::Always(next) | Found::Sometimes(next) => next,
+            Found::Never if shape.cases().is_some_and(scalar) => return depth,
+            Found::Never => break,
+        };
+    }
+    reference.path.len()
+}
+
 /// One segment of a reference, with what stands before it.
 struct Trail<'r> {
     reference: &'r Reference,
@@ -76,7 +90,11 @@ impl Trail<'_> {
             (format!("`{before}` is a list and has {what}"), self.list_hint(&cases))
         } else {
             let message = format!("`{before}` is {}, so it has {what}", type_words(&cases));
-            (message, format!("end the reference there: `{before}`"))
+            let rest = spell(self.reference, self.position);
+            let rest =
+                rest.trim_end_matches('}').get(before.trim_end_matches('}').len()..).unwrap_or_default();
+            let joined = format!("{}{rest}", spell(&self.before(), Position::InText));
+            (message, format!("end the reference there: `{before}`; to put text after it, write `{joined}`"))
         };
         Finding::error(FindingCode::UnknownPath, "", message).hint(hint)
     }
@@ -89,22 +107,20 @@ impl Trail<'_> {
                 return format!("there is no `{key}` level: write `{}`", self.with(&[]));
             }
         }
-        if let Some(near) = nearest(key, fields(cases)) {
-            return format!("did you mean `{}`?", self.with(&[Segment::Key(near.to_owned())]));
-        }
         let collected = cases.iter().find_map(|case| match &case.detail {
             Detail::Collected(item) => Some(item),
             Detail::Nothing | Detail::Schema { .. } | Detail::Exactly(_) | Detail::ListOf(_) => None,
         });
-        if let Some(item) = collected {
-            let known = !matches!(follow(item, self.segment), Found::Never);
-            let one = if known {
-                let first = [Segment::Key("items".to_owned()), Segment::Index(0), self.segment.clone()];
-                format!("; one item's is `{}`", self.with(&first))
-            } else {
-                String::new()
-            };
-            return format!("a foreach step gives `items` (one output per item), `count` and `failed`{one}");
+        let of_item = collected.filter(|item| !matches!(follow(item, self.segment), Found::Never));
+        if of_item.is_some() {
+            let first = [Segment::Key("items".to_owned()), Segment::Index(0), self.segment.clone()];
+            return format!(
+                "a foreach step gives `items` (one output per item), `count` and `failed`; one item's is `{}`",
+                self.with(&first)
+            );
+        }
+        if let Some(near) = nearest(key, fields(cases)) {
+            return format!("did you mean `{}`?", self.with(&[Segment::Key(near.to_owned())]));
         }
         listed("its fields are", fields(cases), "it has no fields at all")
     }

@@ -49,6 +49,19 @@ impl<'a> Place<'a, '_> {
         Source { shape, reads }
     }
 
+    /// The reference without the end of its path that can only be text, as `.md` after a string is, and that
+    /// text.
+    pub(super) fn without_text(&self, reference: &Reference) -> (Reference, String) {
+        let known = match self.root(reference, Position::Whole) {
+            Ok((shape, _)) => path::known_length(shape, reference),
+            Err(_) => reference.path.len(),
+        };
+        let path = reference.path.iter().take(known).cloned().collect();
+        let kept = Reference { root: reference.root.clone(), path };
+        let text = reference.to_string().get(kept.to_string().len()..).unwrap_or_default().to_owned();
+        (kept, text)
+    }
+
     fn root(&self, reference: &Reference, position: Position) -> Result<(Shape<'a>, Option<usize>), Finding> {
         match &reference.root {
             Root::Item(_) => Ok((self.item.clone(), None)),
@@ -78,7 +91,7 @@ impl<'a> Place<'a, '_> {
                 "`{id}` is the item of this foreach: write `{}`",
                 braced(&format!("{id}{tail}"), position)
             )
-        } else if let Some(near) = self.world.nearest_step(id) {
+        } else if let Some(near) = self.world.nearest_step(id).filter(|near| Some(*near) != self.label) {
             format!("did you mean `{}`?", braced(&format!("steps.{near}{tail}"), position))
         } else {
             let others = self.world.steps.iter().filter(|(_, step)| Some(**step) != self.step);
@@ -151,10 +164,12 @@ pub(super) fn tail(reference: &Reference) -> String {
     whole.get(root.len()..).unwrap_or_default().to_owned()
 }
 
-/// A short list of names, sorted so that the message does not depend on a map's order.
+/// A short list of names, sorted so that the message does not depend on the order of fields.
 pub(super) fn listed<'n>(lead: &str, names: impl Iterator<Item = &'n str>, otherwise: &str) -> String {
     const SHOWN: usize = 8;
-    let mut names: Vec<&str> = names.collect();
+    // A plan of thousands of steps is not sorted anew for every finding.
+    const LOOKED_AT: usize = 32;
+    let mut names: Vec<&str> = names.take(LOOKED_AT).collect();
     names.sort_unstable();
     if names.is_empty() {
         return otherwise.to_owned();
@@ -162,6 +177,7 @@ pub(super) fn listed<'n>(lead: &str, names: impl Iterator<Item = &'n str>, other
     let list = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => format!("{lead} {list}"),
+        Some(_) if names.len() == LOOKED_AT => format!("{lead} {list} and many more"),
         Some(more) => format!("{lead} {list} and {more} more"),
     }
 }

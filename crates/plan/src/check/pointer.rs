@@ -24,8 +24,3 @@ pub(super) fn join(base: &str, token: &str) -> String {
 pub(super) fn tokens(pointer: &str) -> impl Iterator<Item = String> + '_ {
     pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
 }
-
-/// Whether `inner` is `outer` or lies below it.
-pub(super) fn is_within(inner: &str, outer: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}

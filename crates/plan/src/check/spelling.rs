@@ -43,6 +43,7 @@ fn misspelt(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
         .or_else(|| dollar_word(place, text))
         .or_else(|| doubled_braces(place, text))
         .or_else(|| dollar_brace(place, text))
+        .or_else(|| spaced_brace(place, text))
         .or_else(|| dollar_in_text(place, text))
 }
 
@@ -217,6 +218,18 @@ fn dollar_brace(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
     None
 }
 
+/// `{ item.path }`, which stays as it is.
+fn spaced_brace(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
+    for (at, _) in text.match_indices('{') {
+        let inner =
+            text.get(at + 1..).and_then(|rest| until(rest, "}")).filter(|inner| inner.trim() != *inner);
+        if let Some((inner, reference)) = inner.and_then(|inner| Some((inner, meaning(place, inner)?))) {
+            return Some(foreign(&format!("{{{inner}}}"), text, &reference, "braces take no spaces"));
+        }
+    }
+    None
+}
+
 fn foreign(written: &str, text: &str, reference: &Reference, why: &str) -> Finding {
     let (whole, in_text) = (spell(reference, Position::Whole), spell(reference, Position::InText));
     let hint = if text.trim() == written {
@@ -245,10 +258,9 @@ fn dollar_in_text(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
             let message = format!(
                 "`${path}` inside a text is not replaced; only a whole string can be a `$` reference"
             );
-            return Some(
-                Finding::error(FindingCode::BadReference, "", message)
-                    .hint(format!("inside a text, write `{}`", spell(&reference, Position::InText))),
-            );
+            let (reference, text) = place.without_text(&reference);
+            let hint = format!("inside a text, write `{}{text}`", spell(&reference, Position::InText));
+            return Some(Finding::error(FindingCode::BadReference, "", message).hint(hint));
         }
     }
     None

@@ -37,7 +37,9 @@ pub(super) fn report(place: &Place<'_, '_>, notes: Vec<TemplateNote>, findings: 
                 if advice.is_none() && !plain_braces.insert(note.pointer) {
                     continue;
                 }
-                unscoped(pointer, &text, advice)
+                let message = format!("`{text}` names nothing here, so it stays as it is");
+                let keep = format!("double the braces, `{{{text}}}`, to say that it stays as it is");
+                Finding::warning(FindingCode::UnscopedBrace, pointer, message).hint(advice.unwrap_or(keep))
             }
             NoteKind::DoubledBraces { text, becomes } => {
                 let message =
@@ -59,19 +61,12 @@ fn advice(place: &Place<'_, '_>, text: &str, nearest: Option<String>) -> Option<
     } else if place.world.vars.contains_key(word) {
         Some(format!("write `{{vars.{inner}}}`"))
     } else if let Some(nearest) = nearest {
-        Some(format!("write `{nearest}` if that is meant"))
+        Some(format!("did you mean `{nearest}`?"))
     } else if matches!(word, "item" | "index") && place.step.is_some() {
-        Some("this step has no foreach: add one with `\"itemName\": \"item\"`".to_owned())
+        Some("this step has no foreach: add one with `\"itemName\": \"item\"`, or refer to a step".to_owned())
     } else {
         None
     }
-}
-
-fn unscoped(pointer: String, text: &str, advice: Option<String>) -> Finding {
-    let keep = format!("double the braces, `{{{text}}}`, to say that it stays as it is");
-    let hint = advice.map_or_else(|| keep.clone(), |advice| format!("{advice}, or {keep}"));
-    let message = format!("`{text}` names nothing here, so it stays as it is");
-    Finding::warning(FindingCode::UnscopedBrace, pointer, message).hint(hint)
 }
 
 fn doubled(text: &str) -> String {

@@ -60,8 +60,7 @@ pub(super) fn check_step<'a>(
     if let Some(preview) = &step.preview {
         place.pointer.clone_from(&preview.pointer);
         let template = compile(&place, preview, findings);
-        let printable = [Kind::String, Kind::Integer, Kind::Number, Kind::Boolean].map(Shape::Plain).to_vec();
-        let target = Target { name: None, shape: Shape::OneOf(printable) };
+        let target = Target { name: None, shape: Shape::Plain(Kind::String) };
         compiled.reads.extend(typing::check(&place, &template, preview.value, &target, findings));
         compiled.preview = Some(template);
     }

@@ -67,10 +67,10 @@ fn a_captured_variable_orders_its_reader_after_the_step_that_captures() {
 
 #[test]
 fn a_long_plan_that_is_wrong_everywhere_is_still_checked_whole() {
-    let steps: Vec<_> = (0..3_000)
-        .map(|n| json!({ "id": format!("s{n}"), "tool": "util.slugifyTitle", "args": { "title": "$steps.nowhere.x" }, "dependsOn": [format!("s{}", (n + 1) % 3_000)] }))
+    let steps: Vec<_> = (0..1_000)
+        .map(|n| json!({ "id": format!("s{n}"), "tool": "util.slugifyTitle", "args": { "title": "$steps.nowhere.x" }, "dependsOn": [format!("s{}", (n + 1) % 1_000)] }))
         .collect();
     let plan = json!({ "version": "1.0", "goal": "g", "riskLevel": "read-only", "steps": steps });
     // One unknown step for each, and one circle through them all.
-    assert_eq!(check(&plan.to_string()).findings.len(), 3_001);
+    assert_eq!(check(&plan.to_string()).findings.len(), 1_001);
 }
