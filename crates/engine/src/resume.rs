@@ -121,9 +121,8 @@ impl Engine {
         for moment in &past.moments {
             let input = match moment {
                 Moment::Confirmed(confirmation) => Input::Confirmed((**confirmation).clone()),
-                Moment::Cancelled => {
-                    Input::CancelRequested { reason: "cancelled before the interruption".to_owned() }
-                }
+                Moment::Cancelled { reason } => Input::CancelRequested { reason: reason.clone() },
+                Moment::Declined { reason } => Input::Declined { reason: reason.clone() },
                 Moment::Ended(result) => {
                     stage.fire_timer_for(machine, now, &result.call_id);
                     if !stage.started.contains_key(&result.call_id) {
@@ -184,8 +183,19 @@ struct Past {
 
 enum Moment {
     Confirmed(Box<Confirmation>),
-    Cancelled,
+    Cancelled { reason: String },
+    Declined { reason: String },
     Ended(Box<ToolResult>),
+}
+
+/// A no to a question is recorded as the end that it brought about.
+fn ended_early(payload: Option<&Value>) -> Moment {
+    let field = |name: &str| payload.and_then(|payload| payload.get(name));
+    let reason = field("reason").and_then(Value::as_str).unwrap_or("no reason recorded").to_owned();
+    match field("declined").and_then(Value::as_bool) {
+        Some(true) => Moment::Declined { reason },
+        Some(false) | None => Moment::Cancelled { reason },
+    }
 }
 
 impl Past {
@@ -227,7 +237,7 @@ impl Past {
                         self.moments.push(Moment::Confirmed(Box::new(given)));
                     }
                 }
-                EventType::RunCancelled => self.moments.push(Moment::Cancelled),
+                EventType::RunCancelled => self.moments.push(ended_early(event.payload.as_ref())),
                 EventType::RunFinished => self.finished = true,
                 EventType::RunStarted
                 | EventType::RunConfirmationRequested

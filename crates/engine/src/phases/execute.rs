@@ -30,7 +30,7 @@ pub(crate) async fn execute(
     let cause = tokio::select! {
         biased;
         // Finished work is the truth, even if the time ran out in the same moment.
-        settled = &mut work => return settle(entry, settled),
+        settled = &mut work => return end_by_itself(engine, entry, flight, limit, settled),
         cause = flight.cancel.cancelled() => cause,
         () = tokio::time::sleep(Duration::from_millis(limit)) => CancelCause::Deadline,
     };
@@ -49,6 +49,25 @@ pub(crate) async fn execute(
         // It was done before it heard of the request. What happened, happened.
         Some(Ok(Ok(output))) => Ok(output),
         Some(_) | None => Err(ended_early(entry, cause, limit, stopped.is_some())),
+    }
+}
+
+/// A tool that listens may come to its end in the very moment it is told to stop.
+fn end_by_itself(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &mut Flight,
+    limit: u64,
+    settled: Result<Result<RawOutput, Fault>, String>,
+) -> Result<RawOutput, Fault> {
+    match (flight.cancel.cause(), &settled) {
+        (Some(cause), Ok(Err(_)) | Err(_)) => {
+            let now = engine.parts.clock.now();
+            flight.cancellation =
+                Some(Cancellation { requested_at: now, acknowledged_at: Some(now), done: true });
+            Err(ended_early(entry, cause, limit, true))
+        }
+        (Some(_) | None, _) => settle(entry, settled),
     }
 }
 

@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
+#![allow(unused_imports, reason = "each test file uses its own part of the support")]
 #![allow(unreachable_pub, reason = "a support module is not a library")]
 
 mod people;

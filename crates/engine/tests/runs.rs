@@ -1,0 +1,422 @@
+//! Whole plans through the real engine: order of events, one yes, retries, cancellation, resume.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::{Policy, ResumeError, ResumeRequest, RunCancel, RunPlace, RunReport};
+use envelope::{CallId, Confirmation, EventType, Status, ToolCall, ToolResult};
+use expect_test::expect;
+use journal::{Record, RunFolder};
+use plan::RunStatus;
+use serde_json::{Value, json};
+use support::{Build, Gate, People, gate, plan};
+
+fn asking(people: People) -> Gate {
+    Build { policy: Policy::cautious(), people, ..Build::default() }.gate()
+}
+
+fn disk(folder: &Path) -> RunPlace {
+    RunPlace::Disk(folder.join("runs"))
+}
+
+/// Everything in a run folder, in the order in which it was written.
+fn records(report: &RunReport) -> Vec<Record> {
+    let folder = RunFolder::open(report.run_dir.as_ref().unwrap()).unwrap();
+    folder.records().unwrap().map(|entry| entry.unwrap().record).collect()
+}
+
+fn calls(report: &RunReport) -> Vec<ToolCall> {
+    let call = |record| if let Record::Call(call) = record { Some(*call) } else { None };
+    records(report).into_iter().filter_map(call).collect()
+}
+
+fn results(report: &RunReport) -> Vec<ToolResult> {
+    let result = |record| if let Record::Result(result) = record { Some(*result) } else { None };
+    records(report).into_iter().filter_map(result).collect()
+}
+
+fn proves_itself(report: &RunReport) {
+    let run_dir = report.run_dir.as_ref().unwrap();
+    let verified = journal::verify(run_dir, Some(&report.chain_head.hash)).unwrap();
+    assert_eq!(verified.problems, []);
+    assert!(verified.finished && verified.proven);
+    let replayed = journal::replay(run_dir).unwrap();
+    assert_eq!(replayed.divergences, []);
+}
+
+/// Works, is refused, times out, fails and is tried again: something of everything.
+fn mixed_plan() -> Value {
+    plan(json!([
+        { "id": "look", "tool": "test.look", "args": { "text": "a" } },
+        { "id": "write", "tool": "test.write", "args": { "text": "$steps.look.text", "path": "a.md" } },
+        { "id": "half", "tool": "test.write", "args": { "act": "halfDone", "path": "b.md" }, "onError": "skip" },
+        { "id": "after", "tool": "test.look", "args": { "text": "{steps.half.text}" } },
+        { "id": "slow", "tool": "test.look", "args": { "act": "wait" }, "timeoutMs": 50, "onError": "skip" },
+        { "id": "outage", "tool": "test.look", "args": { "act": "unavailable", "text": "x" },
+          "onError": "retry", "retry": { "maxAttempts": 4, "backoffMs": 100 } }
+    ]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_call_has_one_terminal_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = asking(People::yes());
+    *gate.work.outages.lock().unwrap() = 2;
+    let report = gate.run(&mixed_plan(), disk(folder.path())).await;
+    assert_eq!(report.status, RunStatus::Failed);
+    let mut ends: BTreeMap<CallId, u32> = BTreeMap::new();
+    for result in results(&report).iter().filter(|result| result.status != Status::Skipped) {
+        *ends.entry(result.call_id.clone()).or_default() += 1;
+    }
+    let begun: BTreeMap<CallId, u32> = calls(&report).into_iter().map(|call| (call.call_id, 1)).collect();
+    assert_eq!(ends, begun);
+    proves_itself(&report);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_call_starts_before_dispatch_and_finishes_or_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = asking(People::yes());
+    let report = gate.run(&mixed_plan(), disk(folder.path())).await;
+    let mut started: BTreeMap<CallId, bool> = BTreeMap::new();
+    for record in records(&report) {
+        match record {
+            Record::Event(event) => match (event.event_type, event.call_id) {
+                (EventType::StepStarted, Some(id)) => assert_eq!(started.insert(id, false), None),
+                (EventType::StepFinished | EventType::StepFailed, Some(id)) if started.contains_key(&id) => {
+                    assert_eq!(started.insert(id, true), Some(false));
+                }
+                (_, _) => {}
+            },
+            Record::Call(call) => {
+                assert_eq!(started.get(&call.call_id), Some(&false), "started before it is made");
+            }
+            Record::Result(_) => {}
+        }
+    }
+    assert!(started.len() >= 5 && started.values().all(|ended| *ended), "{started:?}");
+}
+
+#[tokio::test]
+async fn a_run_tells_its_events_from_start_to_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = asking(People::yes());
+    let steps = json!([
+        { "id": "look", "tool": "test.look", "args": { "text": "a" } },
+        { "id": "each", "tool": "test.write", "args": { "text": "{n}" }, "foreach": { "from": ["x", "y"], "itemName": "n", "concurrency": 1 },
+          "dependsOn": ["look"] }
+    ]);
+    let report = gate.run(&plan(steps), disk(folder.path())).await;
+    let mut told = String::new();
+    for event in gate.events() {
+        let kind = serde_json::to_value(event.event_type).unwrap();
+        let step = event.step_id.map(|id| id.to_string()).unwrap_or_default();
+        writeln!(
+            told,
+            "{} {step} | {}",
+            kind.as_str().unwrap(),
+            event.message.lines().next().unwrap_or_default()
+        )
+        .unwrap();
+    }
+    expect![[r#"
+        run.started  | test the gate
+        run.confirmationRequested  | may this plan run?
+        run.confirmed  | confirmed
+        step.scheduled look | next
+        step.started look | Do a
+        step.finished look | Did a
+        step.scheduled each | 2 items
+        step.started each | Do x
+        step.finished each | Did x
+        step.progress each | 1 of 2
+        step.started each | Do y
+        step.finished each | Did y
+        step.progress each | 2 of 2
+        run.finished  | ok
+    "#]]
+    .assert_eq(&told);
+    proves_itself(&report);
+}
+
+#[tokio::test]
+async fn one_yes_is_carried_by_every_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = asking(People::yes());
+    let steps = json!([
+        { "id": "a", "tool": "test.write", "args": { "text": "{n}" }, "foreach": { "from": [1, 2, 3], "itemName": "n" } },
+        { "id": "b", "tool": "test.command", "args": {} }
+    ]);
+    let mut whole = plan(steps);
+    whole["riskLevel"] = "commands".into();
+    let report = gate.run(&whole, disk(folder.path())).await;
+    assert_eq!(gate.people.asked().len(), 1, "one question for the whole plan");
+    let given = report.confirmation_id.clone().unwrap();
+    assert!(calls(&report).iter().all(|call| call.confirmation_id.as_ref() == Some(&given)));
+    let kept = RunFolder::open(report.run_dir.as_ref().unwrap()).unwrap().confirmation().cloned().unwrap();
+    assert_eq!(kept.confirmation_id, given);
+    assert_eq!(kept.shown, envelope::Hash::of(gate.people.asked()[0].as_bytes()));
+    let event = gate.events().into_iter().find(|event| event.event_type == EventType::RunConfirmed).unwrap();
+    assert_eq!(serde_json::from_value::<Confirmation>(event.payload.unwrap()).unwrap(), kept);
+}
+
+#[tokio::test]
+async fn a_call_carries_the_policy_it_ran_under() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = asking(People::yes());
+    let report =
+        gate.run(&plan(json!([{ "id": "a", "tool": "test.write", "args": {} }])), disk(folder.path())).await;
+    let call = &calls(&report)[0];
+    assert_eq!(
+        serde_json::to_value(&*call.policy).unwrap(),
+        json!({
+            "confirmationsRequired": true,
+            "sandbox": { "enabled": true, "allowedRoots": ["/"], "denyPatterns": ["..", "://"] },
+            "limits": { "maxConcurrency": 8, "maxAttempts": 5, "callTimeoutMs": 600_000, "maxForeachItems": 1000 }
+        })
+    );
+    assert_eq!(call.risk_level, envelope::Risk::Writes);
+}
+
+#[tokio::test]
+async fn a_changed_plan_voids_the_yes() {
+    let bindings = |gate: &Gate, plan: &Value| {
+        let checked = gate.check(plan);
+        Confirmation::binding(&checked.hash, &gate.engine.policy().hash(), gate.engine.surface().version())
+    };
+    let first = plan(json!([{ "id": "a", "tool": "test.write", "args": { "text": "a" } }]));
+    let changed = plan(json!([{ "id": "a", "tool": "test.write", "args": { "text": "b" } }]));
+    let gate = asking(People::yes());
+    assert_ne!(bindings(&gate, &first), bindings(&gate, &changed));
+    let mut policy = Policy::cautious();
+    policy.limits.max_foreach_items = 5;
+    let other = Build { policy, ..Build::default() }.gate();
+    assert_ne!(bindings(&gate, &first), bindings(&other, &first));
+    assert_eq!(bindings(&gate, &first), bindings(&asking(People::no()), &first));
+}
+
+#[tokio::test]
+async fn nothing_runs_before_the_yes() {
+    for people in [People::no(), People::nobody()] {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = asking(people);
+        let steps = json!([
+            { "id": "look", "tool": "test.look", "args": {} },
+            { "id": "write", "tool": "test.write", "args": {} }
+        ]);
+        let report = gate.run(&plan(steps), disk(folder.path())).await;
+        assert_eq!(report.status, RunStatus::Declined);
+        assert_eq!(report.exit_code(), 3);
+        assert_eq!(calls(&report), []);
+        assert_eq!(gate.work.begun(), Vec::<String>::new());
+        proves_itself(&report);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_is_its_own_call_and_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = gate();
+    *gate.work.outages.lock().unwrap() = 2;
+    let steps = json!([{ "id": "a", "tool": "test.look", "args": { "act": "unavailable", "text": "x" }, "onError": "retry",
+        "retry": { "maxAttempts": 5, "backoffMs": 200 } }]);
+    let report = gate.run(&plan_reading(steps), disk(folder.path())).await;
+    assert_eq!(report.status, RunStatus::Ok);
+    let attempts: Vec<_> = calls(&report).into_iter().map(|call| (call.attempt, call.args_hash)).collect();
+    assert_eq!(attempts.iter().map(|(attempt, _)| *attempt).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(attempts.iter().all(|(_, hash)| *hash == attempts[0].1));
+    let ids: std::collections::BTreeSet<_> = calls(&report).into_iter().map(|call| call.call_id).collect();
+    assert_eq!(ids.len(), 3);
+    assert_eq!(results(&report).iter().map(|result| result.ok).collect::<Vec<_>>(), [false, false, true]);
+    proves_itself(&report);
+}
+
+fn plan_reading(steps: Value) -> Value {
+    let mut whole = plan(steps);
+    whole["riskLevel"] = "read-only".into();
+    whole
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_stop_at_the_policy_limit() {
+    let mut policy = Build::default().policy;
+    policy.limits.max_attempts = std::num::NonZeroU32::new(2).unwrap();
+    let gate = Build { policy, ..Build::default() }.gate();
+    *gate.work.outages.lock().unwrap() = 9;
+    let steps = json!([{ "id": "a", "tool": "test.look", "args": { "act": "unavailable", "text": "x" }, "onError": "retry",
+        "retry": { "maxAttempts": 9, "backoffMs": 200 } }]);
+    let report = gate.run(&plan_reading(steps), RunPlace::Memory).await;
+    assert_eq!(report.status, RunStatus::Failed);
+    assert_eq!(gate.work.begun().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_a_foreach_ends_every_started_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = Arc::new(gate());
+    let steps = json!([
+        { "id": "slow", "tool": "test.write", "args": { "act": "wait", "text": "{n}" },
+          "foreach": { "from": (0..50).collect::<Vec<_>>(), "itemName": "n" } },
+        { "id": "deaf", "tool": "test.look", "args": { "act": "ignore" } }
+    ]);
+    let cancel = RunCancel::new();
+    let run = {
+        let (gate, cancel, place) = (gate.clone(), cancel.clone(), disk(folder.path()));
+        let whole = plan(steps);
+        tokio::spawn(async move { gate.run_until(&whole, place, cancel).await })
+    };
+    gate.work.waiting.notified().await;
+    let before = tokio::time::Instant::now();
+    cancel.cancel();
+    let report = run.await.unwrap();
+    assert!(before.elapsed() < std::time::Duration::from_secs(2), "{:?}", before.elapsed());
+    assert_eq!((report.status, report.exit_code()), (RunStatus::Cancelled, 130));
+    let begun = calls(&report).len();
+    let ended = results(&report).iter().filter(|result| result.status == Status::Cancelled).count();
+    assert!(begun > 0 && begun < 51);
+    assert_eq!(begun, ended);
+    assert!(gate.events().iter().any(|event| event.event_type == EventType::RunCancelled));
+    proves_itself(&report);
+}
+
+#[tokio::test]
+async fn effects_are_what_was_seen_not_what_was_meant() {
+    let gate = gate();
+    let steps = json!([
+        { "id": "half", "tool": "test.write", "args": { "act": "halfDone", "path": "seen.md" }, "onError": "skip" },
+        { "id": "none", "tool": "test.write", "args": { "act": "fail", "path": "meant.md" }, "onError": "skip" }
+    ]);
+    let report = gate.run(&plan(steps), RunPlace::Memory).await;
+    let seen: Vec<_> = report.effects.created.iter().map(|created| created.path.as_str()).collect();
+    assert_eq!(seen, ["seen.md"]);
+}
+
+#[tokio::test]
+async fn the_run_folder_alone_rebuilds_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = asking(People::yes());
+    let steps = json!([
+        { "id": "look", "tool": "test.look", "args": { "act": "big", "text": "a" }, "captureAs": "found" },
+        { "id": "each", "tool": "test.write", "args": { "text": "{index}: {line}", "path": "n{index}.md" },
+          "foreach": { "from": "$vars.found.items", "itemName": "line", "concurrency": 4 } }
+    ]);
+    let report = gate.run(&plan(steps), disk(folder.path())).await;
+    assert_eq!(report.status, RunStatus::Ok);
+    assert_eq!(calls(&report).len(), 101);
+    // Nothing but the state folder is left, not even the tools.
+    drop(gate);
+    proves_itself(&report);
+    let kept = RunFolder::open(report.run_dir.as_ref().unwrap()).unwrap();
+    assert_eq!(kept.header().plan_hash, report.plan_hash);
+    assert_eq!(kept.confirmation().map(|given| given.confirmation_id.clone()), report.confirmation_id);
+}
+
+#[tokio::test]
+async fn the_same_plan_gives_the_same_journal_bytes() {
+    let mut journals = Vec::new();
+    for _ in 0..2 {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = asking(People::yes());
+        let steps = json!([
+            { "id": "look", "tool": "test.look", "args": { "text": "a" } },
+            { "id": "each", "tool": "test.write", "args": { "text": "{n}", "path": "{n}.md" },
+              "foreach": { "from": ["x", "y", "z"], "itemName": "n", "concurrency": 1 }, "dependsOn": ["look"] }
+        ]);
+        let report = gate.run(&plan(steps), disk(folder.path())).await;
+        let run_dir = report.run_dir.unwrap();
+        let files = ["run.json", "calls.jsonl", "results.jsonl", "events.jsonl"];
+        journals.push(files.map(|name| std::fs::read_to_string(run_dir.join(name)).unwrap()));
+    }
+    assert_eq!(journals[0], journals[1]);
+}
+
+/// Runs a plan whose fifth write never returns, and leaves the folder as a killed process would.
+async fn interrupted(folder: &Path, act: &str) -> (std::path::PathBuf, Vec<String>) {
+    let gate = asking(People::yes());
+    let steps = interruptible(act);
+    let request = engine::RunRequest {
+        plan: gate.check(&steps),
+        place: disk(folder),
+        kind: journal::RunKind::Plan,
+        planner_version: None,
+        cancel: RunCancel::new(),
+    };
+    let engine = gate.engine.clone();
+    let run = tokio::spawn(async move { engine.run_plan(request).await });
+    gate.work.waiting.notified().await;
+    // Dropped in mid-air: no result for the open call, no end of the run.
+    run.abort();
+    assert!(run.await.is_err());
+    let runs = std::fs::read_dir(folder.join("runs")).unwrap();
+    let run_dir = runs.map(|entry| entry.unwrap().path()).next().unwrap();
+    (run_dir, gate.work.ended())
+}
+
+fn interruptible(act: &str) -> Value {
+    let tool = if act == "door" { "test.write" } else { "test.command" };
+    let mut whole = plan(json!([
+        { "id": "first", "tool": "test.write", "args": { "text": "w{n}" },
+          "foreach": { "from": [0, 1, 2], "itemName": "n", "concurrency": 1 } },
+        { "id": "stuck", "tool": tool, "args": { "act": act, "text": "stuck" }, "dependsOn": ["first"], "onError": "skip" },
+        { "id": "last", "tool": "test.write", "args": { "text": "last" }, "dependsOn": ["first"] }
+    ]));
+    if tool == "test.command" {
+        whole["riskLevel"] = "commands".into();
+    }
+    whole
+}
+
+#[tokio::test]
+async fn an_interrupted_run_goes_on_without_repeating_a_finished_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run_dir, ended) = interrupted(folder.path(), "door").await;
+    assert!(["w0", "w1", "w2"].iter().all(|text| ended.contains(&(*text).to_owned())), "{ended:?}");
+    let gate = asking(People::nobody());
+    // The tool is idempotent, so the call that nobody can vouch for is made again; the door stands open now.
+    gate.work.open.notify_one();
+    let report = gate
+        .engine
+        .resume(ResumeRequest { run_dir: run_dir.clone(), cancel: RunCancel::new() })
+        .await
+        .unwrap();
+    assert_eq!(report.status, RunStatus::Ok, "{report:#?}");
+    assert!(!gate.work.begun().iter().any(|text| text.starts_with('w')), "{:?}", gate.work.begun());
+    assert_eq!(gate.work.begun().iter().filter(|text| *text == "stuck").count(), 1);
+    proves_itself(&report);
+    let again = gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new() }).await;
+    assert!(matches!(again, Err(ResumeError::Finished)));
+}
+
+#[tokio::test]
+async fn a_call_nobody_can_vouch_for_is_left_unless_a_person_says_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run_dir, _) = interrupted(folder.path(), "ignore").await;
+    let gate = asking(People::nobody());
+    let report = gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new() }).await.unwrap();
+    assert_eq!(gate.people.asked(), ["test.command: uncertain because the tool cannot tell afterwards"]);
+    assert!(!gate.work.begun().contains(&"stuck".to_owned()), "never run twice blindly");
+    let left = results(&report).into_iter().find(|result| result.step_id.as_str() == "stuck").unwrap();
+    assert!(left.reconciled);
+    assert_eq!(left.error.unwrap().details.unwrap()["outcome"], "unknown");
+    proves_itself(&report);
+}
+
+#[tokio::test]
+async fn a_resumed_run_needs_the_policy_it_was_confirmed_under() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run_dir, _) = interrupted(folder.path(), "ignore").await;
+    let gate = Build { people: People::yes(), ..Build::default() }.gate();
+    let refused = gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new() }).await;
+    assert!(matches!(refused, Err(ResumeError::Changed { what: "the policy" })));
+    assert_eq!(gate.work.begun(), Vec::<String>::new());
+}
