@@ -90,7 +90,11 @@ pub enum FindingCode {
 
 impl Finding {
     /// A finding that keeps the plan from running.
-    pub(crate) fn error(code: FindingCode, pointer: impl Into<String>, message: impl Into<String>) -> Finding {
+    pub(crate) fn error(
+        code: FindingCode,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Finding {
         Finding::new(Severity::Error, code, pointer.into(), message.into())
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use envelope::nearest;
 use serde_json::{Map, Value};
 
-use super::pointer;
+use super::{pointer, unknown_field};
 use crate::{Finding, FindingCode};
 
 /// A value and where it stands in the plan.
@@ -60,9 +60,9 @@ impl<'a> Fields<'a> {
                 found.insert(field.name, at);
                 continue;
             }
-            let meant = meant(key, known).filter(|_| absent(key).is_none());
+            let meant = unknown_field::meant(key, known);
             let free = meant.filter(|name| !map.contains_key(*name) && !found.contains_key(name));
-            notes.push(unknown_field(key, &at.pointer, meant, free.is_some(), known));
+            notes.push(unknown_field::finding(key, &at.pointer, meant, free.is_some(), known));
             if let Some(name) = free {
                 found.insert(name, at);
             }
@@ -239,52 +239,6 @@ impl<'a> Fields<'a> {
         notes.push(Finding::error(FindingCode::BadValue, at.pointer, message).hint(hint));
         None
     }
-}
-
-/// The field that a wrong name most likely stands for.
-fn meant(key: &str, known: &'static [Known]) -> Option<&'static str> {
-    let same = |word: &&str| word.eq_ignore_ascii_case(key);
-    known
-        .iter()
-        .find(|field| same(&field.name) || field.synonyms.iter().any(same))
-        .map(|field| field.name)
-        .or_else(|| nearest(key, known.iter().map(|field| field.name)))
-}
-
-/// What plans do not have, and what to do without it.
-fn absent(key: &str) -> Option<&'static str> {
-    match key {
-        "if" | "when" | "condition" | "unless" => {
-            Some("remove it: a plan has no conditions; plan for what you know, or read first and plan then")
-        }
-        "steps" | "do" | "body" => Some(
-            "remove it: a foreach repeats the `tool` and `args` of its own step; use one step for each tool",
-        ),
-        "policy" | "confirmationId" | "riskLevel" | "approved" | "sandbox" | "permissions" => {
-            Some("remove it: a plan cannot grant itself anything")
-        }
-        _ => None,
-    }
-}
-
-fn unknown_field(
-    key: &str,
-    pointer: &str,
-    meant: Option<&str>,
-    rename: bool,
-    known: &'static [Known],
-) -> Finding {
-    let hint = match (absent(key), meant) {
-        (Some(hint), _) => hint.to_owned(),
-        (None, Some(name)) if rename => format!("rename it to `{name}`"),
-        (None, Some(name)) => format!("remove it; `{name}` is already there"),
-        (None, None) => {
-            let names = known.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
-            format!("remove it; the known fields are {names}")
-        }
-    };
-    Finding::error(FindingCode::UnknownField, pointer, format!("`{key}` is not a field of the plan format"))
-        .hint(hint)
 }
 
 pub(super) fn wrong_type(at: &At<&Value>, name: &str, wanted: &str, hint: &str) -> Finding {

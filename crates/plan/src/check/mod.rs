@@ -9,6 +9,7 @@ mod draft_step;
 mod fields;
 mod fits;
 mod follow;
+mod foreign_braces;
 mod habits;
 mod json;
 mod literals;
@@ -25,7 +26,11 @@ mod strings;
 mod template_notes;
 mod templates;
 mod typing;
+mod unknown_field;
 mod world;
+
+#[cfg(test)]
+mod shape_tests;
 
 use std::collections::HashSet;
 

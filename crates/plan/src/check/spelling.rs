@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::follow::{Found, follow};
 use super::place::{Place, spell};
-use super::{strings, template_notes};
+use super::{foreign_braces, strings, template_notes};
 use crate::reference::Spelled;
 use crate::{Finding, FindingCode, Position, Reference, Root, TemplateNote};
 
@@ -41,14 +41,14 @@ fn misspelt(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
     }
     bare(place, text)
         .or_else(|| dollar_word(place, text))
-        .or_else(|| doubled_braces(place, text))
-        .or_else(|| dollar_brace(place, text))
-        .or_else(|| spaced_brace(place, text))
+        .or_else(|| foreign_braces::doubled(place, text))
+        .or_else(|| foreign_braces::with_dollar(place, text))
+        .or_else(|| foreign_braces::with_spaces(place, text))
         .or_else(|| dollar_in_text(place, text))
 }
 
 /// The reference that a piece of text was meant as, if what it names exists.
-fn meaning(place: &Place<'_, '_>, inner: &str) -> Option<Reference> {
+pub(super) fn meaning(place: &Place<'_, '_>, inner: &str) -> Option<Reference> {
     let inner = inner.trim().trim_start_matches('$').trim_start_matches('.');
     let reference = match Reference::read(inner, &place.scope) {
         Spelled::Reference(reference) => reference,
@@ -176,71 +176,6 @@ fn quoted_key(place: &Place<'_, '_>, after: &str) -> Option<Reference> {
     meaning(place, &dotted)
 }
 
-/// `{{item.path}}`, which comes out as `{item.path}`.
-fn doubled_braces(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
-    for (at, _) in text.match_indices("{{") {
-        let escaped = text.get(..at).is_some_and(|before| before.ends_with('{'));
-        let Some(inner) = text.get(at + 2..).and_then(|rest| until(rest, "}}")).filter(|_| !escaped) else {
-            continue;
-        };
-        if let Some(reference) = meaning(place, inner) {
-            let written = format!("{{{{{inner}}}}}");
-            return Some(foreign(&written, text, &reference, "doubled braces stand for single ones"));
-        }
-    }
-    None
-}
-
-/// `${item.path}`, which keeps its dollar, and `{$item.path}`, which stays as it is.
-fn dollar_brace(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
-    for (at, _) in text.match_indices("${") {
-        let Some(inner) = text.get(at + 2..).and_then(|rest| until(rest, "}")) else {
-            continue;
-        };
-        // `$${` at the start is an escaped dollar before a reference, as it should be.
-        if at == 1 && text.starts_with("$$") {
-            continue;
-        }
-        if let Some(reference) = meaning(place, inner) {
-            let written = format!("${{{inner}}}");
-            let finding = foreign(&written, text, &reference, "the dollar would be printed as well");
-            // Inside a text it can be a price; at the start that would be written `$${…}`.
-            let severity = if at == 0 { finding.severity } else { crate::Severity::Warning };
-            return Some(Finding { severity, ..finding });
-        }
-    }
-    for (at, _) in text.match_indices("{$") {
-        let inner = text.get(at + 2..).and_then(|rest| until(rest, "}"));
-        if let Some((inner, reference)) = inner.and_then(|inner| Some((inner, meaning(place, inner)?))) {
-            return Some(foreign(&format!("{{${inner}}}"), text, &reference, "braces take no dollar"));
-        }
-    }
-    None
-}
-
-/// `{ item.path }`, which stays as it is.
-fn spaced_brace(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
-    for (at, _) in text.match_indices('{') {
-        let inner =
-            text.get(at + 1..).and_then(|rest| until(rest, "}")).filter(|inner| inner.trim() != *inner);
-        if let Some((inner, reference)) = inner.and_then(|inner| Some((inner, meaning(place, inner)?))) {
-            return Some(foreign(&format!("{{{inner}}}"), text, &reference, "braces take no spaces"));
-        }
-    }
-    None
-}
-
-fn foreign(written: &str, text: &str, reference: &Reference, why: &str) -> Finding {
-    let (whole, in_text) = (spell(reference, Position::Whole), spell(reference, Position::InText));
-    let hint = if text.trim() == written {
-        format!("write `{whole}` for the value itself, or `{in_text}` for text")
-    } else {
-        format!("write `{in_text}`")
-    };
-    let message = format!("`{written}` is not how a reference is written here: {why}");
-    Finding::error(FindingCode::ForeignTemplate, "", message).hint(hint)
-}
-
 /// `Summary: $steps.read.content`: only a whole string can be a `$` reference.
 fn dollar_in_text(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
     let start = if text.starts_with("$$") { 2 } else { 0 };
@@ -264,13 +199,4 @@ fn dollar_in_text(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
         }
     }
     None
-}
-
-/// What stands before the next `end`, on one line and without braces.
-fn until<'t>(rest: &'t str, end: &str) -> Option<&'t str> {
-    /// Longer than any reference; keeps the search linear.
-    const LONGEST: usize = 256;
-    let stop = rest.bytes().take(LONGEST).position(|b| matches!(b, b'{' | b'}' | b'\n'))?;
-    let (inner, after) = rest.split_at_checked(stop)?;
-    after.starts_with(end).then_some(inner)
 }
