@@ -13,7 +13,9 @@ pub(super) fn doubled(place: &Place<'_, '_>, text: &str) -> Option<Finding> {
         };
         if let Some(reference) = meaning(place, inner) {
             let written = format!("{{{{{inner}}}}}");
-            return Some(foreign(&written, text, &reference, "doubled braces stand for single ones"));
+            let finding = foreign(&written, text, &reference, "doubled braces stand for single ones");
+            let hint = finding.hint.clone().unwrap_or_default();
+            return Some(finding.hint(format!("{hint}; `{{{{{written}}}}}` keeps both braces")));
         }
     }
     None

@@ -30,7 +30,10 @@ pub(super) fn check(
             explained.insert(at.to_owned());
         }
     });
-    let rest = notes.into_iter().filter(|note| !explained.contains(&note.pointer)).collect();
+    let rest = notes
+        .into_iter()
+        .filter(|note| !explained.contains(&note.pointer) && !template_notes::is_escaped(note, raw))
+        .collect();
     template_notes::report(place, rest, findings);
 }
 

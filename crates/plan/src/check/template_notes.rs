@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use super::place::Place;
 use crate::{Finding, FindingCode, NoteKind, TemplateNote};
 
@@ -49,6 +51,19 @@ pub(super) fn report(place: &Place<'_, '_>, notes: Vec<TemplateNote>, findings: 
             }
         };
         findings.push(finding.in_step(place.label));
+    }
+}
+
+/// Whether doubled braces were doubled once more, as they are to be when both are to stay.
+pub(super) fn is_escaped(note: &TemplateNote, raw: &Value) -> bool {
+    match &note.kind {
+        NoteKind::DoubledBraces { text, .. } => {
+            let written = raw.pointer(&note.pointer).and_then(Value::as_str).unwrap_or_default();
+            written.contains(&doubled(text))
+        }
+        NoteKind::BadReference { .. } | NoteKind::UnscopedBrace { .. } | NoteKind::UnscopedDollar { .. } => {
+            false
+        }
     }
 }
 
