@@ -21,6 +21,14 @@ use vault::{ListQuery, Vault};
 
 const TRIES: u32 = 4_000;
 
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Swaps `flip` and `other` until told to stop; gives how often.
 fn flipping<T>(world: &World, flip: &str, other: &str, work: impl FnOnce() -> T) -> (T, u64) {
     let stop = AtomicBool::new(false);
@@ -34,8 +42,11 @@ fn flipping<T>(world: &World, flip: &str, other: &str, work: impl FnOnce() -> T)
             }
             flips
         });
-        let done = work();
-        stop.store(true, Ordering::Relaxed);
+        let done = {
+            // Also when `work` fails: the scope waits for the flipper before it reports anything.
+            let _stop = StopOnDrop(&stop);
+            work()
+        };
         (done, flipper.join().unwrap())
     })
 }
