@@ -114,6 +114,7 @@ fn compare_case(case: &Case<'_>, wanted: &Case<'_>, depth: usize) -> Option<Fit>
     match (case.kind, wanted.kind) {
         (Kind::Array, Kind::Array) => {
             let (from, to) = (elements(case)?, elements(wanted)?);
+            // An empty list would fit anything, but nobody plans for a list that is always empty.
             Some(match compare(&from, &to, depth + 1) {
                 Fit::Yes => Fit::Yes,
                 Fit::Maybe(why) => Fit::Maybe(format!("a list with {why}")),

@@ -3,31 +3,40 @@
 //! It never stops at the first problem, and never guesses in the author's place: a plan with an error does not
 //! run, and each finding says what to write instead.
 
-mod build;
+// From text to a draft.
+mod json;
 mod draft;
 mod draft_step;
 mod fields;
-mod fits;
-mod follow;
-mod foreign_braces;
-mod habits;
-mod json;
-mod literals;
-mod looping;
-mod order;
-mod path;
-mod place;
-mod pointer;
-mod risk;
-mod shape;
-mod spelling;
-mod steps;
-mod strings;
-mod template_notes;
-mod templates;
-mod typing;
 mod unknown_field;
+mod pointer;
+
+// What is known about values before anything runs.
+mod shape;
+mod follow;
+mod fits;
+
+// The plan as a whole.
 mod world;
+mod steps;
+mod order;
+mod risk;
+
+// What is written in a template.
+mod templates;
+mod place;
+mod path;
+mod typing;
+mod looping;
+mod literals;
+mod spelling;
+mod foreign_braces;
+mod template_notes;
+mod habits;
+mod strings;
+
+// A plan that can run.
+mod build;
 
 #[cfg(test)]
 mod shape_tests;
