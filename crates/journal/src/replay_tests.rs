@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use envelope::{
-    Concurrency, Confirmation, EventType, Failure, Fault, Idempotency, Risk, RunId, Status, ToolCall,
+    Concurrency, Confirmation, EventType, Failure, Fault, Idempotency, Risk, RunId, Status, StepId, ToolCall,
     ToolDecl, ToolName, ToolResult, canonical_hash,
 };
 use expect_test::{Expect, expect};
@@ -430,23 +430,40 @@ fn every_difference_is_named() {
         MissingCall: record 22, step `each`: the call has a result but was never recorded"#]].assert_eq(&all.join("\n"));
 }
 
+fn cannot_list(call: &ToolCall) -> Result<Value, Failure> {
+    if call.tool.as_str() == "vault.list" { Err(Failure::NotFound) } else { works(call) }
+}
+
 #[test]
-fn left_out_and_invented_records_are_named() {
+fn left_out_records_and_another_end_are_named() {
     let temp = tempfile::tempdir().unwrap();
-    let world = World { answer: fails_for_b, ..GOOD };
-    let folder = record(temp.path(), &plan_header(plan("stop")), world);
+    let folder = record(temp.path(), &plan_header(plan("stop")), World { answer: cannot_list, ..GOOD });
     let changed = tempfile::tempdir().unwrap();
+    let beside = |step: &StepId| step.as_str() == "beside";
     let to = rewrite(&folder, changed.path(), |entry| match entry.record {
         Record::Result(result) if result.status == Status::Skipped => Vec::new(),
+        Record::Result(result) if beside(&result.step_id) => Vec::new(),
+        Record::Call(call) if beside(&call.step_id) => Vec::new(),
         Record::Event(finished) if finished.event_type == EventType::RunFinished => {
             vec![Record::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" })))))]
         }
         other => vec![other],
     });
     expect![[r#"
-        6 calls, complete true, Some(Failed)
-        Status: record 24, the run ends as failed, but ok was recorded"#]]
+        1 calls, complete false, None
+        MissingCall: step `beside`: the plan asks for this call of vault.make, but it was never recorded
+        Status: record 10, the run ends as open, but ok was recorded"#]]
     .assert_eq(&told(&to));
+}
+
+#[test]
+fn a_step_that_never_ran_is_derived_again() {
+    check(
+        "stop",
+        |_| {},
+        World { answer: cannot_list, ..GOOD },
+        expect!["2 calls, complete true, Some(Failed)"],
+    );
 }
 
 #[test]
