@@ -98,7 +98,7 @@ fn chances(seed: u64) -> impl FnMut() -> bool {
     }
 }
 
-fn fail_each_operation(filler: usize, fault: Fault) {
+fn fail_each_operation(filler: usize, fault: Fault, cuts: u64) {
     let mut completed = false;
     for operation in 1..400 {
         let temp = tempfile::tempdir().unwrap();
@@ -110,9 +110,9 @@ fn fail_each_operation(filler: usize, fault: Fault) {
         let outcome = whole_run(&disk, &path, filler, &mut acknowledged);
         assert_eq!(outcome.is_err(), disk.failed(), "a failure at operation {operation} was swallowed");
         assert_eq!(disk.after_failure(), 0, "operation {operation} failed and something was tried again");
-        for seed in 0..10 {
+        for seed in 0..cuts {
             let after = temp.path().join("cut").join(seed.to_string()).join("run-1");
-            disk.power_cut(&after, &mut chances(seed + 10 * operation));
+            disk.power_cut(&after, &mut chances(seed + cuts * operation));
             check_recovers(&after, acknowledged, &format!("{fault:?} at {operation}, cut {seed}"));
         }
         check_recovers(&path, acknowledged, &format!("{fault:?} at {operation}, killed"));
@@ -126,17 +126,17 @@ fn fail_each_operation(filler: usize, fault: Fault) {
 
 #[test]
 fn a_refused_operation_stops_the_journal_and_loses_nothing_acknowledged() {
-    fail_each_operation(10, Fault::Refuse);
+    fail_each_operation(10, Fault::Refuse, 6);
 }
 
 #[test]
 fn a_full_disk_stops_the_journal_and_loses_nothing_acknowledged() {
-    fail_each_operation(10, Fault::Short);
+    fail_each_operation(10, Fault::Short, 6);
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_while_the_write_ahead_log_starts_over() {
-    fail_each_operation(70_000, Fault::Refuse);
+    fail_each_operation(70_000, Fault::Refuse, 3);
 }
 
 /// Leaves a folder as a power cut in the middle of a run leaves it.

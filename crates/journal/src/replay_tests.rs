@@ -371,7 +371,7 @@ fn every_difference_is_named() {
                 let copies = change(&mut call);
                 (0..copies).map(|_| Record::Call(call.clone())).collect()
             }
-            other => vec![other],
+            other @ (Record::Call(_) | Record::Result(_) | Record::Event(_)) => vec![other],
         });
         all.push(format!("== {name}\n{}", told(&to)));
     };
@@ -447,7 +447,7 @@ fn left_out_records_and_another_end_are_named() {
         Record::Event(finished) if finished.event_type == EventType::RunFinished => {
             vec![Record::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" })))))]
         }
-        other => vec![other],
+        other @ (Record::Call(_) | Record::Result(_) | Record::Event(_)) => vec![other],
     });
     expect![[r#"
         1 calls, complete false, None

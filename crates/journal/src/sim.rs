@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 use crate::disk::{Dir, Disk, LogFile};
 
@@ -30,8 +31,10 @@ struct State {
     synced_names: BTreeMap<String, usize>,
     operations: u64,
     fail_at: Option<(u64, Fault)>,
-    failed: bool,
-    /// Bytes and operations after a failure; a journal that retries would show here.
+    /// Who met the failure.
+    failed: Option<ThreadId>,
+    /// Operations that the same thread tried after it; a journal that retries would show here. What another
+    /// thread was in the middle of may come to its end.
     after_failure: u64,
 }
 
@@ -49,16 +52,18 @@ enum Change {
 impl Change {
     fn apply(&self, content: &mut Vec<u8>) {
         match self {
-            Change::Write { offset, bytes } => {
-                let end = offset + bytes.len();
-                if content.len() < end {
-                    content.resize(end, 0);
-                }
-                content[*offset..end].copy_from_slice(bytes);
-            }
+            Change::Write { offset, bytes } => put(content, *offset, bytes),
             Change::Truncate { len } => content.resize(*len, 0),
         }
     }
+}
+
+fn put(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+    let end = offset + bytes.len();
+    if content.len() < end {
+        content.resize(end, 0);
+    }
+    content[offset..end].copy_from_slice(bytes);
 }
 
 /// A shared handle; the journal owns one, the test keeps one.
@@ -99,7 +104,7 @@ impl SimDisk {
     }
 
     pub(crate) fn failed(&self) -> bool {
-        self.state.lock().unwrap().failed
+        self.state.lock().unwrap().failed.is_some()
     }
 
     /// File operations tried after the failure.
@@ -120,8 +125,7 @@ impl SimDisk {
                     Change::Write { offset, bytes } => {
                         for (index, sector) in bytes.chunks(SECTOR).enumerate() {
                             if chance() {
-                                let offset = offset + index * SECTOR;
-                                Change::Write { offset, bytes: sector.to_vec() }.apply(&mut content);
+                                put(&mut content, offset + index * SECTOR, sector);
                             }
                         }
                     }
@@ -138,11 +142,14 @@ impl SimDisk {
     fn step(&self) -> Option<Fault> {
         let mut state = self.state.lock().unwrap();
         state.operations += 1;
-        if state.failed {
+        let here = std::thread::current().id();
+        if state.failed == Some(here) {
             state.after_failure += 1;
         }
         let fault = state.fail_at.filter(|(at, _)| *at == state.operations).map(|(_, fault)| fault);
-        state.failed |= fault.is_some();
+        if fault.is_some() {
+            state.failed = Some(here);
+        }
         fault
     }
 
