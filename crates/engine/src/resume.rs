@@ -135,9 +135,12 @@ impl Engine {
             };
             stage.take(machine.handle(now, input));
         }
-        // The yes was on disk before the event that tells of it.
+        // The yes was on disk before the event that tells of it; the event is still owed.
         if let (Some(Question::Plan), Some(given)) = (&stage.question, given) {
-            stage.take(machine.handle(now, Input::Confirmed(given.clone())));
+            let outputs = machine.handle(now, Input::Confirmed(given.clone()));
+            let told = outputs.iter().filter(|output| matches!(output, Output::Event(_))).cloned();
+            stage.live.extend(told);
+            stage.take(outputs);
         }
         for id in past.unanswered.keys() {
             stage.fire_timer_for(machine, now, id);
