@@ -45,6 +45,9 @@ pub struct ToolCall {
     pub policy: Arc<PolicySnapshot>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation_id: Option<ConfirmationId>,
+    /// What the tool was called with, when a hook changed it; `args` stays what the plan gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_with: Option<Map<String, Value>>,
     /// What was there just before the effect. After a crash this tells "it happened" from "it did not".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Observed>,
