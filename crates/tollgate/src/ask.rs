@@ -37,9 +37,8 @@ impl Asker {
     /// Shows the text and returns the line that was typed; `None` when nobody is there.
     async fn ask(&self, text: &str) -> Option<String> {
         let terminal = terminal()?;
-        self.progress.suspend(|| {
-            screen::note(text);
-        });
+        let _still = self.progress.pause();
+        screen::note(text);
         let (tell, told) = oneshot::channel();
         // A thread of its own: a read from a terminal cannot be cancelled, and must not hold up the end.
         std::thread::spawn(move || {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, replay::Replay, resume::Resume, run::Run,
-    runs::Runs, show::Show, tools::Tools, verify::Verify,
+    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, replay::Replay, resume::Resume,
+    run::Run, runs::Runs, show::Show, tools::Tools, verify::Verify,
 };
 use crate::exit::Exit;
 use crate::stop::{Outcome, Stop};
@@ -17,7 +17,12 @@ use crate::stop::{Outcome, Stop};
 /// 130 cancelled. With `--json` standard output carries one JSON value and nothing else; an error is then
 /// `{"error": {"code", "message", "hint"}}`.
 #[derive(Debug, Parser)]
-#[command(name = "tollgate", version, after_help = "Example:\n  tollgate demo", arg_required_else_help = true)]
+#[command(
+    name = "tollgate",
+    version,
+    after_help = "Example:\n  tollgate demo",
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     /// The folder of notes [default: the nearest folder upwards with .tollgate or .obsidian]
     #[arg(long, global = true, value_name = "DIR")]

@@ -41,7 +41,9 @@ async fn obey_signals(cancel: RunCancel) {
             std::process::exit(i32::from(Exit::Cancelled.code()));
         }
         asked = true;
-        screen::note("\nCancelling: calls that are under way are being ended. Press Ctrl-C again to stop at once.");
+        screen::note(
+            "\nCancelling: calls that are under way are being ended. Press Ctrl-C again to stop at once.",
+        );
         cancel.cancel();
     }
 }

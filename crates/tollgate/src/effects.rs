@@ -24,7 +24,9 @@ pub(crate) fn lines(effects: &Effects, all: bool) -> Vec<String> {
     let renamed = effects.renamed.iter().map(|e| format!("{} to {}", one_line(&e.from), one_line(&e.to)));
     let mut lines = Vec::new();
     let shown = if all { usize::MAX } else { SHOWN };
-    let mut group = |verb: &str, paths: Vec<String>| {
+    // Calls end in any order; a reader looks for names.
+    let mut group = |verb: &str, mut paths: Vec<String>| {
+        paths.sort_unstable();
         lines.extend(paths.iter().take(shown).map(|path| format!("{verb} {path}")));
         if paths.len() > shown {
             lines.push(format!("{verb} {} more", paths.len() - shown));

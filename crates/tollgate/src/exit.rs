@@ -48,7 +48,8 @@ impl Exit {
             RunStatus::Cancelled => Exit::Cancelled,
             RunStatus::Declined => Exit::Denied,
             RunStatus::Failed => {
-                let mut failed = report.steps.iter().filter(|step| step.status == StepStatus::Failed).peekable();
+                let mut failed =
+                    report.steps.iter().filter(|step| step.status == StepStatus::Failed).peekable();
                 let denied = failed.peek().is_some()
                     && failed.all(|step| {
                         let kind = step.error.as_ref().and_then(|error| error.kind);

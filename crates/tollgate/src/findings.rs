@@ -22,7 +22,8 @@ pub(crate) fn lines(finding: &Finding, paint: Paint) -> String {
         Severity::Error => paint.bad("error"),
         Severity::Warning => paint.odd("warning"),
     };
-    let step = finding.step.as_deref().map(|step| format!(" {}", paint.bold(one_line(step)))).unwrap_or_default();
+    let step =
+        finding.step.as_deref().map(|step| format!(" {}", paint.bold(one_line(step)))).unwrap_or_default();
     let pointer = if finding.pointer.is_empty() { "(plan)".to_owned() } else { one_line(&finding.pointer) };
     let mut text = format!("{severity}{step} {}\n  {}", paint.dim(pointer), visible(&finding.message));
     if let Some(hint) = &finding.hint {

@@ -66,7 +66,10 @@ pub(crate) fn find_vault(given: Option<&Path>) -> Result<PathBuf, Stop> {
             here.ancestors().find(is_vault).map(Path::to_path_buf).ok_or_else(|| {
                 Stop::bad_input(
                     "no_vault",
-                    format!("no vault here: neither `{}` nor a folder above it has .tollgate or .obsidian", here.display()),
+                    format!(
+                        "no vault here: neither `{}` nor a folder above it has .tollgate or .obsidian",
+                        here.display()
+                    ),
                 )
                 .hint("name one with --vault DIR, or make this folder one with `tollgate init`")
             })

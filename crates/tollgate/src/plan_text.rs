@@ -14,18 +14,24 @@ pub(crate) fn read(source: &str) -> Result<String, Stop> {
     let read = if source == "-" {
         std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(Path::new(source)).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        std::fs::File::open(Path::new(source))
+            .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     let name = if source == "-" { "standard input" } else { source };
-    read.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Stop::bad_input("no_file", format!("there is no file `{name}`"))
-            .hint("give the path of a plan, or `-` to read it from standard input"),
-        _ => Stop::bad_input("unreadable", format!("`{name}` cannot be read: {error}")),
+    read.map_err(|error| {
+        if error.kind() != std::io::ErrorKind::NotFound {
+            return Stop::bad_input("unreadable", format!("`{name}` cannot be read: {error}"));
+        }
+        Stop::bad_input("no_file", format!("there is no file `{name}`"))
+            .hint("give the path of a plan, or `-` to read it from standard input")
     })?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Stop::bad_input("too_large", format!("`{name}` is larger than 64 MiB")));
     }
     String::from_utf8(bytes).map_err(|error| {
-        Stop::bad_input("not_text", format!("`{name}` is not UTF-8 text (byte {})", error.utf8_error().valid_up_to()))
+        Stop::bad_input(
+            "not_text",
+            format!("`{name}` is not UTF-8 text (byte {})", error.utf8_error().valid_up_to()),
+        )
     })
 }

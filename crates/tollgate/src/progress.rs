@@ -9,22 +9,20 @@ use envelope::{EventType, ExecutionEvent, Level, StepId};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::screen;
-use crate::visible::one_line;
+use crate::visible::{count, one_line};
 
 pub(crate) enum Progress {
     /// Nobody wants to see it.
     Silent,
     /// One line when something is worth one.
-    Lines(Mutex<HashMap<StepId, Steps>>),
+    Lines(Mutex<HashMap<StepId, Quarters>>),
     /// A bar for each step that is under way.
     Bars { all: MultiProgress, bars: Mutex<HashMap<StepId, ProgressBar>> },
 }
 
-/// How many tenths of a step have been told.
+/// How many quarters of a loop have been told.
 #[derive(Default)]
-pub(crate) struct Steps {
-    tenths: u64,
-}
+pub(crate) struct Quarters(u64);
 
 impl Progress {
     pub(crate) fn new(silent: bool) -> Progress {
@@ -38,12 +36,13 @@ impl Progress {
         }
     }
 
-    /// Prints something without the bars in its way.
-    pub(crate) fn suspend(&self, print: impl FnOnce()) {
-        match self {
-            Progress::Silent | Progress::Lines(_) => print(),
-            Progress::Bars { all, .. } => all.suspend(print),
+    /// Takes the bars off the screen until the guard goes: nothing must move while a person types.
+    pub(crate) fn pause(&self) -> Paused<'_> {
+        if let Progress::Bars { all, .. } = self {
+            let _gone = all.clear();
+            all.set_draw_target(ProgressDrawTarget::hidden());
         }
+        Paused(self)
     }
 
     /// Takes the bars away: the summary says it all.
@@ -69,6 +68,17 @@ impl Progress {
     }
 }
 
+/// See [`Progress::pause`].
+pub(crate) struct Paused<'a>(&'a Progress);
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        if let Progress::Bars { all, .. } = self.0 {
+            all.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -82,24 +92,25 @@ fn is_item_count(event: &ExecutionEvent) -> bool {
     event.event_type == EventType::StepProgress && event.call_id.is_none()
 }
 
-/// The line an event is worth in a pipe: failures and warnings always, a loop at every tenth.
-fn line(told: &mut HashMap<StepId, Steps>, event: &ExecutionEvent) -> Option<String> {
+/// The line an event is worth in a pipe: failures and warnings always, a loop at every quarter.
+fn line(told: &mut HashMap<StepId, Quarters>, event: &ExecutionEvent) -> Option<String> {
     let step = event.step_id.as_ref();
     let name = step.map_or("run", StepId::as_str);
     let said = |message: &str| Some(format!("{name}: {}", one_line(message)));
     match event.event_type {
         EventType::StepProgress if is_item_count(event) => {
             let (done, total) = (number(event, "done")?, number(event, "total")?.max(1));
-            let steps = told.entry(step?.clone()).or_default();
-            let tenths = done.saturating_mul(10) / total;
-            let worth = tenths > steps.tenths;
-            steps.tenths = tenths.max(steps.tenths);
+            let told = told.entry(step?.clone()).or_default();
+            let quarters = done.saturating_mul(4) / total;
+            let worth = quarters > told.0;
+            told.0 = quarters.max(told.0);
             worth.then(|| format!("{name}: {done} of {total}"))
         }
-        EventType::StepScheduled => match event.tool.as_ref() {
-            Some(tool) => Some(format!("{name}: {tool}, {}", one_line(&event.message))),
-            None => said(&event.message),
-        },
+        EventType::StepScheduled => {
+            let calls = number(event, "calls").unwrap_or(1);
+            let items = if calls == 1 { String::new() } else { format!(", {}", count(calls, "call")) };
+            event.tool.as_ref().map(|tool| format!("{name}: {tool}{items}"))
+        }
         EventType::StepFailed | EventType::RunCancelled => said(&event.message),
         EventType::StepProgress if event.level >= Level::Warn => said(&event.message),
         EventType::RunStarted | EventType::StepFinished if event.level >= Level::Warn => said(&event.message),
@@ -195,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_loop_is_told_in_tenths() {
+    fn a_long_loop_is_told_in_quarters() {
         let mut told = HashMap::new();
         let mut events = vec![event(EventType::StepScheduled, "1000 items", json!({"calls": 1000}))];
         events.extend((1..=1000).map(|done| {
@@ -204,16 +215,10 @@ mod tests {
         events.push(event(EventType::StepFailed, "no\nroom", json!({})));
         let lines: Vec<String> = events.iter().filter_map(|event| line(&mut told, event)).collect();
         expect![[r"
-            notes: vault.createFile, 1000 items
-            notes: 100 of 1000
-            notes: 200 of 1000
-            notes: 300 of 1000
-            notes: 400 of 1000
+            notes: vault.createFile, 1000 calls
+            notes: 250 of 1000
             notes: 500 of 1000
-            notes: 600 of 1000
-            notes: 700 of 1000
-            notes: 800 of 1000
-            notes: 900 of 1000
+            notes: 750 of 1000
             notes: 1000 of 1000
             notes: no\nroom"]]
         .assert_eq(&lines.join("\n"));

@@ -18,7 +18,8 @@ pub(crate) fn note(line: impl Display) {
 /// The answer as one JSON value: indented for a person, on one line for a program.
 pub(crate) fn json(value: &impl Serialize) {
     let stdout = io::stdout();
-    let text = if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    let text =
+        if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
     match text {
         Ok(text) => say(text),
         Err(error) => note(format_args!("error: the answer has no JSON form: {error}")),

@@ -20,7 +20,7 @@ pub(crate) struct Stop {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     /// More for programs, beside `error`; people were told already.
-    pub(crate) details: Option<Value>,
+    pub(crate) details: Option<Box<Value>>,
 }
 
 /// What every command returns.
@@ -41,6 +41,12 @@ impl Stop {
         self
     }
 
+    #[must_use]
+    pub(crate) fn details(mut self, details: Value) -> Stop {
+        self.details = Some(Box::new(details));
+        self
+    }
+
     /// Something of the machine, not of the person, went wrong.
     pub(crate) fn io(doing: impl Display, error: impl Display) -> Stop {
         Stop::new(Exit::Failures, "io", format!("cannot {doing}: {error}"))
@@ -53,7 +59,9 @@ impl Stop {
                 fields.insert("hint".to_owned(), hint.as_str().into());
             }
             let mut answer = json!({ "error": error });
-            if let (Some(Value::Object(details)), Some(fields)) = (&self.details, answer.as_object_mut()) {
+            if let (Some(Value::Object(details)), Some(fields)) =
+                (self.details.as_deref(), answer.as_object_mut())
+            {
                 fields.extend(details.clone());
             }
             screen::json(&answer);

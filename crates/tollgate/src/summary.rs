@@ -33,7 +33,11 @@ pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
         screen::say(format_args!("{} {}", paint.bad("The record is incomplete:"), visible(error)));
     }
     let head = &report.chain_head;
-    screen::say(format_args!("Chain head: {} {}", head.hash, paint.dim(format_args!("({} records)", head.seq))));
+    screen::say(format_args!(
+        "Chain head: {} {}",
+        head.hash,
+        paint.dim(format_args!("({} records)", head.seq))
+    ));
     if let Some(dir) = &report.run_dir {
         screen::say(format_args!("Run folder: {}", dir.display()));
     }
@@ -45,13 +49,16 @@ pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
 fn show_step(step: &StepSummary, receipts: &[String], paint: Paint) {
     let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
     let calls = count(step.calls, "call");
-    screen::say(format_args!("{} {:<16} {calls}{failed}", step_word(step.status, paint), step.id));
+    screen::say(format_args!("{} {:<16} {calls}{failed}", step_word(step.status, paint), step.id.as_str()));
     for receipt in receipts {
         screen::say(format_args!("            {}", paint.dim(receipt)));
     }
     let shown = receipts.len() as u64;
     if step.calls > shown && shown > 0 {
-        screen::say(format_args!("            {}", paint.dim(format_args!("and {} more", step.calls - shown))));
+        screen::say(format_args!(
+            "            {}",
+            paint.dim(format_args!("and {} more", step.calls - shown))
+        ));
     }
     if let Some(hint) = step.error.as_ref().and_then(|error| error.recovery_hint.as_ref()) {
         screen::say(format_args!("            {} {}", paint.dim("hint:"), one_line(hint)));

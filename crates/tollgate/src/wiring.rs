@@ -45,8 +45,11 @@ pub(crate) fn engine(
         executor_version: env!("CARGO_PKG_VERSION").into(),
     })
     .map_err(|bad| {
-        Stop::bad_input("bad_config", format!("{}: {bad}", place.vault.join(crate::settings::CONFIG_FILE).display()))
-            .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
+        Stop::bad_input(
+            "bad_config",
+            format!("{}: {bad}", place.vault.join(crate::settings::CONFIG_FILE).display()),
+        )
+        .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
     })
 }
 

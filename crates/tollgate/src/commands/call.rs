@@ -25,7 +25,9 @@ use crate::wiring;
 
 /// Calls one tool through the gate and prints its receipt
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --vault ~/Notes\n  tollgate call vault.createFile @note.json --yes --json")]
+#[command(
+    after_help = "Example:\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --vault ~/Notes\n  tollgate call vault.createFile @note.json --yes --json"
+)]
 pub(crate) struct Call {
     /// The tool, as `tollgate tools` lists it
     tool: String,
@@ -80,11 +82,7 @@ impl Call {
 fn declined(report: &RunReport) -> Stop {
     let exit = Exit::of_report(report);
     let reason = report.reason.clone().unwrap_or_else(|| format!("the call ended as {}", report.status));
-    let stop = Stop::new(exit, "declined", reason);
-    match exit {
-        Exit::Denied => stop.hint("say yes at a terminal, or in advance with --yes"),
-        Exit::Done | Exit::Failures | Exit::BadInput | Exit::Damaged | Exit::Cancelled => stop,
-    }
+    Stop::new(exit, "declined", reason)
 }
 
 pub(super) fn known_tool<'a>(surface: &'a Surface, name: &str) -> Result<&'a ToolDecl, Stop> {
@@ -104,8 +102,9 @@ fn read_args(given: &str) -> Result<Value, Stop> {
         None => given.to_owned(),
     };
     let args: Value = serde_json::from_str(&text).map_err(|error| {
-        Stop::bad_input("not_json", format!("the arguments are not JSON: {error}"))
-            .hint("quote them for the shell: '{\"path\": \"Inbox.md\"}', or put them in a file and give @FILE")
+        Stop::bad_input("not_json", format!("the arguments are not JSON: {error}")).hint(
+            "quote them for the shell: '{\"path\": \"Inbox.md\"}', or put them in a file and give @FILE",
+        )
     })?;
     if args.is_object() {
         Ok(args)
@@ -137,10 +136,14 @@ fn rejected(decl: &ToolDecl, found: Vec<Finding>) -> Stop {
             finding.pointer = inside.to_owned();
         }
     }
-    let listed: Vec<String> = found.iter().map(|finding| format!("\n  {finding}")).collect();
-    let mut stop =
-        Stop::bad_input("invalid_arguments", format!("{} cannot be called like this:{}", decl.name, listed.concat()))
-            .hint(format!("`tollgate tools {}` shows what it takes", decl.name));
-    stop.details = Some(json!({ "findings": found }));
-    stop
+    let listed: String = found.iter().map(in_arguments).collect();
+    Stop::bad_input("invalid_arguments", format!("{} cannot be called like this:{listed}", decl.name))
+        .hint(format!("`tollgate tools {}` shows what it takes", decl.name))
+        .details(json!({ "findings": found }))
+}
+
+fn in_arguments(finding: &Finding) -> String {
+    let place = if finding.pointer.is_empty() { "arguments" } else { &finding.pointer };
+    let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("\n  {place}: {}{hint}", finding.message)
 }

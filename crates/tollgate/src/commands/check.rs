@@ -42,7 +42,10 @@ impl Check {
             findings::show(&found);
             if let Some(plan) = &report.plan {
                 let steps = count(plan.steps.len() as u64, "step");
-                screen::say(format_args!("The plan can run: {steps}, {}, {}", plan.plan.risk_level, plan.hash));
+                screen::say(format_args!(
+                    "The plan can run: {steps}, {}, {}",
+                    plan.plan.risk_level, plan.hash
+                ));
                 screen::say(format_args!("Order: {}", findings::order(plan).join(", ")));
             }
         }

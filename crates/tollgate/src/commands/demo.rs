@@ -94,8 +94,13 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     let surface = wiring::surface(Some(&place.vault))?;
     let report = plan::check(PLAN, &*surface, &wiring::check_limits(&place.settings));
     findings::show(&report.findings);
-    let plan = report.plan.ok_or_else(|| Stop::new(Exit::Failures, "demo", "the plan of the demonstration is wrong"))?;
-    screen::say(format_args!("{} every reference leads somewhere and has the right type", Paint::stdout().good("checked")));
+    let plan = report
+        .plan
+        .ok_or_else(|| Stop::new(Exit::Failures, "demo", "the plan of the demonstration is wrong"))?;
+    screen::say(format_args!(
+        "{} every reference leads somewhere and has the right type",
+        Paint::stdout().good("checked")
+    ));
     screen::say(format_args!("Order: {}", findings::order(&plan).join(", ")));
 
     title(3, "The question", "one yes for the whole plan, bound to the hash of what is shown");
@@ -132,7 +137,8 @@ fn tampered(run: &Path, copy: &Path) -> Result<usize, Stop> {
     let log = copy.join("results.jsonl");
     let mut bytes = std::fs::read(&log).map_err(failed)?;
     let middle = bytes.len() / 2;
-    let letter = bytes.iter().skip(middle).position(u8::is_ascii_alphabetic).map_or(middle, |after| middle + after);
+    let letter =
+        bytes.iter().skip(middle).position(u8::is_ascii_alphabetic).map_or(middle, |after| middle + after);
     if let Some(byte) = bytes.get_mut(letter) {
         let old = *byte;
         // Upper for lower case: the smallest change a letter can have.
@@ -164,7 +170,10 @@ fn next(kept: Option<&Path>) {
         ("runs", "the history"),
         ("doctor", "what is set up and what is not"),
     ] {
-        screen::say(format_args!("  tollgate {command} --vault {vault}   {}", Paint::stdout().dim(format!("# {what}"))));
+        screen::say(format_args!(
+            "  tollgate {command} --vault {vault}   {}",
+            Paint::stdout().dim(format!("# {what}"))
+        ));
     }
     screen::say("With your own notes:");
     screen::say("  tollgate init ~/Notes && tollgate run plan.json --vault ~/Notes");

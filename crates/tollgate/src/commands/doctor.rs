@@ -73,7 +73,9 @@ impl Doctor {
         let findings = examine(vault);
         let healthy = findings.iter().all(|finding| finding.health != Health::Fail);
         if self.json {
-            screen::json(&json!({ "ok": healthy, "version": env!("CARGO_PKG_VERSION"), "findings": findings }));
+            screen::json(
+                &json!({ "ok": healthy, "version": env!("CARGO_PKG_VERSION"), "findings": findings }),
+            );
         } else {
             findings.iter().for_each(show);
         }
@@ -149,7 +151,9 @@ fn state_folder(place: &Place) -> Vec<Finding> {
     if folder == state {
         let mode = std::fs::metadata(&state).map(|meta| meta.permissions().mode() & 0o777);
         findings.push(match mode {
-            Ok(mode) if mode & 0o077 == 0 => Finding::ok("state", format!("{} (mode {mode:o})", state.display())),
+            Ok(mode) if mode & 0o077 == 0 => {
+                Finding::ok("state", format!("{} (mode {mode:o})", state.display()))
+            }
             Ok(mode) => Finding::new(
                 Health::Warn,
                 "state",
@@ -163,10 +167,12 @@ fn state_folder(place: &Place) -> Vec<Finding> {
     }
     findings.push(match durable_write(&folder) {
         Ok(()) => Finding::ok("disk", format!("a file in {} can be written and synced", folder.display())),
-        Err(error) => {
-            Finding::new(Health::Fail, "disk", format!("a file in {} cannot be kept: {error}", folder.display()))
-                .mend(format!("chmod u+rwx {}, or set `state` in {CONFIG_FILE}", quoted(&folder)))
-        }
+        Err(error) => Finding::new(
+            Health::Fail,
+            "disk",
+            format!("a file in {} cannot be kept: {error}", folder.display()),
+        )
+        .mend(format!("chmod u+rwx {}, or set `state` in {CONFIG_FILE}", quoted(&folder))),
     });
     findings
 }
@@ -193,12 +199,16 @@ fn runs(place: &Place) -> Vec<Finding> {
     for run in &runs {
         match run.state {
             RunState::Running => {
-                findings.push(Finding::ok("locks", format!("{} is being written by a running process", run.run_id)));
+                findings.push(Finding::ok(
+                    "locks",
+                    format!("{} is being written by a running process", run.run_id),
+                ));
             }
-            RunState::Interrupted => findings.push(
-                Finding::new(Health::Warn, "runs", format!("{} was interrupted", run.run_id))
-                    .mend(format!("tollgate resume {} {}", run.run_id, place.vault_words())),
-            ),
+            RunState::Interrupted => {
+                let finding = Finding::new(Health::Warn, "runs", format!("{} was interrupted", run.run_id));
+                let resume = format!("tollgate resume {} {}", run.run_id, place.vault_words());
+                findings.push(finding.mend(resume));
+            }
             RunState::Finished(_) => {}
         }
     }

@@ -33,12 +33,15 @@ impl Init {
                 .hint("give a folder that exists, such as your Obsidian vault"));
         }
         let path = dir.join(CONFIG_FILE);
-        write_new(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Stop::bad_input("config_exists", format!("`{}` exists already and stays as it is", path.display()))
-                    .hint("edit it, or move it away and run `tollgate init` again")
+        write_new(&path).map_err(|error| {
+            if error.kind() != std::io::ErrorKind::AlreadyExists {
+                return Stop::io(format_args!("write {}", path.display()), error);
             }
-            _ => Stop::io(format_args!("write {}", path.display()), error),
+            Stop::bad_input(
+                "config_exists",
+                format!("`{}` exists already and stays as it is", path.display()),
+            )
+            .hint("edit it, or move it away and run `tollgate init` again")
         })?;
         if self.json {
             screen::json(&json!({ "config": path, "mode": "ask" }));

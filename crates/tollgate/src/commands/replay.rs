@@ -43,11 +43,20 @@ pub(super) fn show(replay: &Derived) {
     }
     let calls = count(replay.calls, "call");
     if replay.divergences.is_empty() {
-        screen::say(format_args!("{} {calls} derived again from plan and results; no tool was run", paint.good("same")));
+        screen::say(format_args!(
+            "{} {calls} derived again from plan and results; no tool was run",
+            paint.good("same")
+        ));
     } else {
-        screen::say(format_args!("{calls} derived again; {}", count(replay.divergences.len() as u64, "difference")));
+        screen::say(format_args!(
+            "{calls} derived again; {}",
+            count(replay.divergences.len() as u64, "difference")
+        ));
     }
     if !replay.complete {
-        screen::say(format_args!("{} the run has not finished; what is there was compared", paint.odd("open")));
+        screen::say(format_args!(
+            "{} the run has not finished; what is there was compared",
+            paint.odd("open")
+        ));
     }
 }

@@ -62,16 +62,14 @@ fn why_not(error: ResumeError) -> Stop {
     let message = error.to_string();
     match error {
         ResumeError::Journal(error) => Stop::from(error),
-        ResumeError::Finished => {
-            Stop::bad_input("finished", message).hint("`tollgate show` tells how it ended; run the plan again for more")
-        }
+        ResumeError::Finished => Stop::bad_input("finished", message)
+            .hint("`tollgate show` tells how it ended; run the plan again for more"),
         ResumeError::Changed { .. } => Stop::new(Exit::Denied, "changed", message)
             .hint("the plan is in run.json under `plan`; a new run asks for a new yes"),
         ResumeError::PlanRejected(found) => {
             let listed: Vec<String> = found.iter().map(|finding| format!("\n  {finding}")).collect();
-            let mut stop = Stop::bad_input("plan_rejected", format!("{message}:{}", listed.concat()));
-            stop.details = Some(findings::answer(&found, None));
-            stop
+            Stop::bad_input("plan_rejected", format!("{message}:{}", listed.concat()))
+                .details(findings::answer(&found, None))
         }
         ResumeError::Diverged { .. } => Stop::new(Exit::Damaged, "diverged", message)
             .hint("`tollgate verify` and `tollgate replay` say where"),

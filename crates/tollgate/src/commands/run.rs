@@ -24,7 +24,9 @@ use crate::wiring;
 
 /// Checks a plan, asks once, runs it and records everything
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate run plan.json --vault ~/Notes\n  generate-plan | tollgate run - --yes --json")]
+#[command(
+    after_help = "Example:\n  tollgate run plan.json --vault ~/Notes\n  generate-plan | tollgate run - --yes --json"
+)]
 pub(crate) struct Run {
     /// The plan: a file, or `-` for standard input
     plan: String,
@@ -89,7 +91,7 @@ fn checked(text: &str, surface: &Surface, place: &Place, json: bool) -> Result<C
         findings::show(&found);
     }
     let message = format!("the plan has {}; nothing was run", crate::visible::count(errors as u64, "error"));
-    let mut stop = Stop::bad_input("plan_rejected", message).hint("mend what the findings name, then run it again");
-    stop.details = Some(findings::answer(&found, None));
-    Err(stop)
+    Err(Stop::bad_input("plan_rejected", message)
+        .hint("mend what the findings name, then run it again")
+        .details(findings::answer(&found, None)))
 }

@@ -30,12 +30,15 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let head = self.head.as_deref().map(Hash::parse).transpose().map_err(|error| {
-            Stop::bad_input("bad_hash", error.to_string()).hint("copy it from the end of the run: `Chain head: b3:…`")
+            Stop::bad_input("bad_hash", error.to_string())
+                .hint("copy it from the end of the run: `Chain head: b3:…`")
         })?;
         let dir = Place::find(vault)?.run_dir(&self.run)?;
         let verification = journal::verify(&dir, head.as_ref())?;
         if self.json {
-            screen::json(&json!({ "intact": verification.intact(), "runDir": dir, "verification": verification }));
+            screen::json(
+                &json!({ "intact": verification.intact(), "runDir": dir, "verification": verification }),
+            );
         } else {
             show(&verification);
         }
@@ -58,7 +61,7 @@ pub(super) fn show(verification: &Verification) {
         ));
     }
     if !verification.intact() {
-        screen::say(format_args!("{} records could be followed", verification.head.seq));
+        screen::say(format_args!("{} records were read", verification.records));
         return;
     }
     screen::say(format_args!(
@@ -67,7 +70,10 @@ pub(super) fn show(verification: &Verification) {
         verification.records
     ));
     if !verification.finished {
-        screen::say(format_args!("{} the run has not finished; `tollgate resume` continues it", paint.odd("open")));
+        screen::say(format_args!(
+            "{} the run has not finished; `tollgate resume` continues it",
+            paint.odd("open")
+        ));
     }
     screen::say(format_args!("Chain head: {}", verification.head.hash));
     if verification.proven {

@@ -8,7 +8,7 @@ use plan::SiblingPolicy;
 use serde::Deserialize;
 use toml::de::DeTable;
 
-use super::keys::unknown_key;
+use super::keys::{unknown_key, wrong_value};
 use super::place_in_text::line_of;
 
 #[derive(Debug, Default, Deserialize)]
@@ -86,5 +86,13 @@ pub(super) fn read(text: &str) -> Result<File, String> {
     if let Some((at, what)) = unknown_key(table.get_ref()) {
         return Err(format!("line {}: {what}", line_of(text, at)));
     }
-    toml::from_str(text).map_err(|error| explain(&error))
+    toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        match wrong_value(table.get_ref(), at, text) {
+            Some(what) if !error.message().starts_with("missing field") => {
+                format!("line {}: {what}", line_of(text, at))
+            }
+            Some(_) | None => explain(&error),
+        }
+    })
 }

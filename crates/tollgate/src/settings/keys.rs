@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use envelope::nearest;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// One key. `section` is empty for keys at the top.
@@ -43,11 +44,21 @@ pub(super) const KEYS: [Key; 20] = [
     key("limits", "max_concurrency", "8", "Calls that run at the same time."),
     key("limits", "max_attempts", "5", "Attempts at one call, the first included, whatever a plan asks for."),
     key("limits", "call_timeout_ms", "600000", "The longest time that one call may be given."),
-    key("limits", "max_foreach_items", "1000", "A foreach over more items than this asks again before it starts."),
+    key(
+        "limits",
+        "max_foreach_items",
+        "1000",
+        "A foreach over more items than this asks again before it starts.",
+    ),
     key("limits", "max_backoff_ms", "60000", "The longest wait between two attempts."),
     key("limits", "max_result_bytes", "16777216", "The largest output of one call that is kept."),
     key("limits", "cancel_grace_ms", "1000", "How long a call may take to stop after it was cancelled."),
-    key("rules", "effect", "\"deny\"", "\"deny\", \"ask\" or \"allow\". Deny wins over ask, ask over allow, any rule over the mode."),
+    key(
+        "rules",
+        "effect",
+        "\"deny\"",
+        "\"deny\", \"ask\" or \"allow\". Deny wins over ask, ask over allow, and a rule over the mode; only read-only lets no rule loosen it.",
+    ),
     key("rules", "tools", "[\"vault.*\"]", "Globs over tool names. Left out: every tool."),
     key(
         "rules",
@@ -70,7 +81,12 @@ pub(super) const KEYS: [Key; 20] = [
         "The program and its arguments, run without a shell: JSON on its standard input, JSON on its standard output. A path is seen from the vault.",
     ),
     key("hooks", "when", "\"before\"", "\"before\", \"after\" or \"both\"."),
-    key("hooks", "timeout_ms", "5000", "A hook that has not answered by then has failed, and the call is not let through."),
+    key(
+        "hooks",
+        "timeout_ms",
+        "5000",
+        "A hook that has not answered by then has failed, and the call is not let through.",
+    ),
     key("hooks", "tools", "[\"vault.*\"]", "Globs over tool names. Left out: every tool."),
 ];
 
@@ -96,6 +112,38 @@ pub(super) fn unknown_key(table: &DeTable<'_>) -> Option<(usize, String)> {
     found.into_iter().min()
 }
 
+/// What to say about a value that its key does not take: the key whose value `at` lies in, as it may be written.
+pub(super) fn wrong_value(table: &DeTable<'_>, at: usize, text: &str) -> Option<String> {
+    let around = |value: &Spanned<DeValue<'_>>| value.span().contains(&at);
+    let written = |value: &Spanned<DeValue<'_>>| text.get(value.span()).unwrap_or_default().to_owned();
+    for (section, value) in table {
+        // The span of a section is its head only, so the keys in it are asked first.
+        for entry in entries(value.get_ref()) {
+            if let Some((key, value)) = entry.iter().find(|(_, value)| around(value)) {
+                return explain(section.get_ref(), key.get_ref(), &written(value));
+            }
+        }
+        if around(value) {
+            return explain("", section.get_ref(), &written(value));
+        }
+    }
+    None
+}
+
+fn explain(section: &str, name: &str, written: &str) -> Option<String> {
+    let key = KEYS.iter().find(|key| key.section == section && key.name == name)?;
+    Some(format!(
+        "`{}` cannot be {written}; write it like `{name} = {}`. {}",
+        full(section, name),
+        key.value,
+        key.doc
+    ))
+}
+
+fn full(section: &str, name: &str) -> String {
+    if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") }
+}
+
 /// The tables of a section, whether it is written once or as a list.
 fn entries<'a, 'i>(value: &'a DeValue<'i>) -> Vec<&'a DeTable<'i>> {
     match (value.as_table(), value.as_array()) {
@@ -110,12 +158,11 @@ fn verdict(section: &str, name: &str) -> Option<String> {
     if known.contains(&name) {
         return None;
     }
-    let full = |name: &str| if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
     let way_out = match nearest(name, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{}`?", full(meant)),
+        Some(meant) => format!("did you mean `{}`?", full(section, meant)),
         None => format!("the keys are {}", listed(&known)),
     };
-    Some(format!("`{}` is not a key; {way_out}", full(name)))
+    Some(format!("`{}` is not a key; {way_out}", full(section, name)))
 }
 
 /// The names that may stand in a section; at the top, those of the sections too.
@@ -150,12 +197,13 @@ pub(crate) fn template() -> String {
     for key in &KEYS {
         if key.section != section {
             section = key.section;
-            let head = if LISTS.contains(&section) { format!("# [[{section}]]") } else { format!("[{section}]") };
+            let head =
+                if LISTS.contains(&section) { format!("# [[{section}]]") } else { format!("[{section}]") };
             let _infallible = write!(text, "\n{}{head}\n", about(section));
         }
         let off = if LISTS.contains(&section) || key.name == "state" { "# " } else { "" };
         let gap = if section.is_empty() { "\n" } else { "" };
-        let _infallible = write!(text, "{gap}{}{off}{} = {}\n", comment(key.doc), key.name, key.value);
+        let _infallible = writeln!(text, "{gap}{}{off}{} = {}", comment(key.doc), key.name, key.value);
     }
     text
 }
@@ -213,7 +261,11 @@ mod tests {
     fn every_key_can_be_set_to_what_the_file_shows() {
         let all: String = template()
             .lines()
-            .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = ") || rest.starts_with("[[")).unwrap_or(line))
+            .map(|line| {
+                line.strip_prefix("# ")
+                    .filter(|rest| rest.contains(" = ") || rest.starts_with("[["))
+                    .unwrap_or(line)
+            })
             .map(|line| format!("{line}\n"))
             .collect();
         let file = file::read(&all).unwrap_or_else(|why| panic!("{why}\n{all}"));

@@ -125,19 +125,36 @@ mod tests {
             "[[rules]]\neffect = \"deny\"\n\n[[rules]]\neffect = \"ask\"\npath = [\"x\"]\n",
             expect!["line 6: `rules.path` is not a key; did you mean `rules.paths`?"],
         );
-        refused("[colours]\nx = 1\n", expect!["line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `rules` and `hooks`"]);
+        refused(
+            "[colours]\nx = 1\n",
+            expect![
+                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `rules` and `hooks`"
+            ],
+        );
     }
 
     #[test]
     fn a_wrong_value_is_named_with_its_line() {
         refused(
             "\nmode = \"yolo\"\n",
-            expect!["line 2: `yolo` is not a value of `mode`; use `ask`, `read-only` or `trusted`"],
+            expect![[
+                r#"line 2: `mode` cannot be "yolo"; write it like `mode = "ask"`. What happens to a call that no rule speaks about: "ask" (reads run, a plan with writes or commands needs one yes), "read-only" (nothing else than reads runs) or "trusted" (everything that no rule denies runs)."#
+            ]],
         );
-        refused("[limits]\nmax_attempts = 0\n", expect![[r#""#]]);
-        refused("mode = \n", expect![[r#""#]]);
-        refused("[limits]\nmax_attempts = \"three\"\n", expect![[r#""#]]);
-        refused("[[hooks]]\nname = \"x\"\n", expect![[r#""#]]);
+        refused(
+            "[limits]\nmax_attempts = 0\n",
+            expect![
+                "line 2: `limits.max_attempts` cannot be 0; write it like `max_attempts = 5`. Attempts at one call, the first included, whatever a plan asks for."
+            ],
+        );
+        refused("mode = \n", expect!["line 1: string values must be quoted, expected literal string"]);
+        refused(
+            "[limits]\nmax_attempts = \"three\"\n",
+            expect![[
+                r#"line 2: `limits.max_attempts` cannot be "three"; write it like `max_attempts = 5`. Attempts at one call, the first included, whatever a plan asks for."#
+            ]],
+        );
+        refused("[[hooks]]\nname = \"x\"\n", expect!["line 1: missing field `command`"]);
         refused("[[hooks]]\nname = \"x\"\ncommand = []\n", expect!["hook `x` has an empty command"]);
     }
 }

@@ -1,8 +1,8 @@
 //! One call of a run, from its two records.
 
 use envelope::{
-    Cancellation, CallId, Mutation, Phase, PhaseFact, PhaseOutcome, Status, Timestamp, ToolCall, ToolError, ToolName,
-    ToolResult,
+    CallId, Cancellation, Mutation, Phase, PhaseFact, PhaseOutcome, Status, Timestamp, ToolCall, ToolError,
+    ToolName, ToolResult,
 };
 use serde::Serialize;
 
@@ -48,7 +48,10 @@ pub(super) struct Pending {
 
 impl Pending {
     pub(super) fn of(call: &ToolCall) -> Pending {
-        Pending { index: call.iteration.as_ref().map(|iteration| iteration.index), preview: call.preview.clone() }
+        Pending {
+            index: call.iteration.as_ref().map(|iteration| iteration.index),
+            preview: call.preview.clone(),
+        }
     }
 }
 

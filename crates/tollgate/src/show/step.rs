@@ -93,7 +93,9 @@ impl StepDraft {
     }
 
     pub(super) fn end(self) -> StepStory {
-        let (calls, left_out) = self.calls.end();
+        let (mut calls, left_out) = self.calls.end();
+        // Calls of a loop end in any order; a reader looks for the item.
+        calls.sort_by_key(|call| (call.index, call.attempt));
         StepStory {
             status: self.counts.status(self.total),
             id: self.id,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use envelope::{
-    CallId, Confirmation, Effects, EventType, ExecutionEvent, Hash, Level, RunId, StepId, Timestamp, ToolCall,
-    ToolName,
+    CallId, Confirmation, Effects, EventType, ExecutionEvent, Hash, Level, RunId, StepId, Timestamp,
+    ToolCall, ToolName,
 };
 use journal::{ChainHead, Record, RunFolder, RunKind, Verification};
 use serde::Serialize;
@@ -62,7 +62,8 @@ impl Story {
             }
         }
         let header = folder.header();
-        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
+        let text =
+            |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
         for call in std::mem::take(&mut draft.open).into_values() {
             draft.step(&call.step_id, &call.tool).take(CallStory::open(call));
         }
@@ -119,7 +120,8 @@ impl Draft {
             status: None,
             ending: None,
         };
-        let steps = folder.header().plan.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let steps =
+            folder.header().plan.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for step in steps {
             let word = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
             if let (Ok(id), Ok(tool)) = (StepId::parse(word("id")), ToolName::parse(word("tool"))) {

@@ -49,7 +49,12 @@ impl Page {
         self.line(format_args!("Plan:       {}", story.plan_hash));
         let allowed = match &story.confirmation {
             Some(given) => {
-                format!("{}, {} ({})", channel(given.channel), time(given.confirmed_at), given.confirmation_id)
+                format!(
+                    "{}, {} ({})",
+                    channel(given.channel),
+                    time(given.confirmed_at),
+                    given.confirmation_id
+                )
             }
             None if story.confirmation_required => "nobody said yes".to_owned(),
             None => "no question was needed".to_owned(),
@@ -101,7 +106,11 @@ impl Page {
                 Actor::Hook(name) => format!("hook {}", one_line(name)),
             };
             let fields = mutation.fields.iter().map(|field| one_line(field)).collect::<Vec<_>>().join(", ");
-            self.detail(format!("changed by {by} in {}: {fields} ({})", mutation.phase, one_line(&mutation.why)));
+            self.detail(format!(
+                "changed by {by} in {}: {fields} ({})",
+                mutation.phase,
+                one_line(&mutation.why)
+            ));
         }
         if let Some(cancellation) = &call.cancellation {
             let answer = match (cancellation.acknowledged_at, cancellation.done) {
@@ -146,7 +155,8 @@ impl Page {
                 PhaseOutcome::Ok => "ok".to_owned(),
                 PhaseOutcome::Failed(failure) => failure.to_string(),
             };
-            let detail = fact.detail.as_deref().map(|detail| format!(": {}", one_line(detail))).unwrap_or_default();
+            let detail =
+                fact.detail.as_deref().map(|detail| format!(": {}", one_line(detail))).unwrap_or_default();
             self.detail(format!("{:<25} {:>7} µs  {outcome}{detail}", fact.phase.name(), fact.micros));
         }
     }
@@ -176,7 +186,9 @@ impl Page {
             }
         }
         let record = if story.damaged {
-            self.paint.bad("damaged; `tollgate verify` names the place, and only what stands before it is told here")
+            self.paint.bad(
+                "damaged; `tollgate verify` names the place, and only what stands before it is told here",
+            )
         } else {
             self.paint.good("intact")
         };
@@ -197,9 +209,12 @@ fn millis(from: Timestamp, to: Timestamp) -> i64 {
 
 /// What the permission phase noted: the rule, mode or answer that let the call through.
 fn permission(phases: &[PhaseFact]) -> Option<&str> {
-    let fact = phases.iter().find(|fact| fact.phase == Phase::Permission && fact.outcome == PhaseOutcome::Ok)?;
+    let fact =
+        phases.iter().find(|fact| fact.phase == Phase::Permission && fact.outcome == PhaseOutcome::Ok)?;
     // The yes to the plan stands in the header; it need not be said again for every call.
-    fact.detail.as_deref().filter(|detail| !detail.contains(": confirmed (") && !detail.starts_with("allowed: mode"))
+    fact.detail
+        .as_deref()
+        .filter(|detail| !detail.contains(": confirmed (") && !detail.starts_with("allowed: mode"))
 }
 
 fn counts(step: &StepStory) -> String {

@@ -1,0 +1,73 @@
+//! Programs of the vault's owner that stand before a call.
+
+mod support;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use support::Sandbox;
+
+const NOTE: &str = r#"{"path": "a.md", "content": "x"}"#;
+
+/// Creates a note through a hook with this script; returns the result.
+fn call_through(sandbox: &Sandbox, script: &str, code: i32) -> Value {
+    let program = sandbox.script("hook.sh", script);
+    sandbox.config(&format!(
+        "[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\ntimeout_ms = 300\ntools = [\"vault.*\"]\n"
+    ));
+    sandbox.tollgate(&["call", "vault.createFile", NOTE, "--yes", "--json"]).expect_code(code).json()
+}
+
+#[test]
+fn a_hook_changes_the_input_and_the_change_is_on_record() {
+    let sandbox = Sandbox::new();
+    let reply = json!({ "updatedInput": { "path": "Checked/a.md", "content": "x" }, "reason": "notes go to Checked" });
+    let result = call_through(&sandbox, &format!("cat > /dev/null\necho '{reply}'"), 0);
+    assert_eq!(sandbox.notes(), ["Checked/a.md", "Inbox.md"]);
+    expect![[
+        r#"[{"phase":"pre_hooks","by":{"hook":"guard"},"fields":["/path"],"why":"notes go to Checked"}]"#
+    ]]
+    .assert_eq(&result["mutations"].to_string());
+    let shown = sandbox.tollgate(&["show", "last"]).expect_code(0).out;
+    assert!(shown.contains("changed by hook guard in pre_hooks: /path (notes go to Checked)"), "{shown}");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    sandbox.tollgate(&["replay", "last"]).expect_code(0);
+}
+
+#[test]
+fn a_hook_stops_a_call_with_its_reason() {
+    let sandbox = Sandbox::new();
+    let result = call_through(&sandbox, r#"echo '{"decision": "stop", "reason": "not on Sundays"}'"#, 3);
+    assert_eq!(result["error"]["kind"], "hook_blocked");
+    assert!(result["error"]["message"].as_str().unwrap().contains("not on Sundays"), "{result}");
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+}
+
+#[test]
+fn a_hook_that_hangs_past_its_limit_fails_closed() {
+    let sandbox = Sandbox::new();
+    let result = call_through(&sandbox, "exec sleep 30", 1);
+    assert_eq!(result["error"]["kind"], "hook_failed");
+    expect!["hook `guard` failed: it did not answer within 300 ms"]
+        .assert_eq(result["error"]["message"].as_str().unwrap());
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+}
+
+#[test]
+fn a_hook_that_crashes_or_talks_nonsense_fails_closed() {
+    for script in ["exit 7", "echo sure, go ahead", r#"echo '{"decision": "allow"}'"#] {
+        let sandbox = Sandbox::new();
+        let result = call_through(&sandbox, script, 1);
+        assert_eq!(result["error"]["kind"], "hook_failed", "{script}");
+        assert_eq!(sandbox.notes(), ["Inbox.md"]);
+    }
+}
+
+#[test]
+fn a_hook_that_asks_is_not_answered_by_silence() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.script("hook.sh", r#"echo '{"decision": "ask", "reason": "sure?"}'"#);
+    sandbox.config(&format!("mode = \"trusted\"\n[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\n"));
+    let result = sandbox.tollgate(&["call", "vault.createFile", NOTE, "--json"]).expect_code(3).json();
+    assert_eq!(result["error"]["kind"], "policy_blocked");
+    sandbox.tollgate(&["call", "vault.createFile", NOTE, "--yes"]).expect_code(0);
+}

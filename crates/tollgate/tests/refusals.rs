@@ -1,0 +1,297 @@
+//! What is not let through, what is not understood, and what the person is told.
+
+mod support;
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+use support::{Sandbox, one_note};
+
+/// Runs a command that must fail and compares what the person reads.
+#[track_caller]
+fn refused(sandbox: &Sandbox, args: &[&str], code: i32, expect: Expect) {
+    let ended = sandbox.tollgate(args).expect_code(code);
+    expect.assert_eq(&sandbox.scrub(&ended.err));
+    let json: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+    let answer = sandbox.tollgate(&json).expect_code(code);
+    assert!(answer.json()["error"]["message"].is_string(), "{}", answer.out);
+    assert_eq!(answer.err, "");
+}
+
+#[test]
+fn without_a_terminal_and_a_yes_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.plan();
+    let ended = sandbox.tollgate(&["run", &plan]).expect_code(3);
+    assert!(ended.out.contains("run again with --yes"), "{}", ended.out);
+    let report = sandbox.tollgate(&["run", &plan, "--json"]).expect_code(3).json();
+    assert_eq!(report["status"], "declined");
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+    refused(
+        &sandbox,
+        &["call", "vault.createFile", r#"{"path": "a.md", "content": "x"}"#],
+        3,
+        expect![[r#"
+            error: nobody can be asked: no terminal is there to ask at; run again with --yes
+        "#]],
+    );
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+}
+
+#[test]
+fn a_plan_that_only_reads_needs_no_yes() {
+    let sandbox = Sandbox::new();
+    let plan = json!({
+        "version": "1.0", "goal": "Read", "riskLevel": "read-only",
+        "steps": [{ "id": "read", "tool": "vault.readFile", "args": { "path": "Inbox.md" } }]
+    });
+    sandbox.tollgate(&["run", &sandbox.plan_file("read.json", &plan)]).expect_code(0);
+}
+
+#[test]
+fn read_only_mode_lets_no_write_through_even_with_a_yes() {
+    let sandbox = Sandbox::new();
+    sandbox.config("mode = \"read-only\"\n");
+    let plan = sandbox.plan_file("note.json", &one_note("a.md"));
+    let report = sandbox.tollgate(&["run", &plan, "--yes", "--json"]).expect_code(3).json();
+    assert_eq!(report["steps"][0]["error"]["kind"], "policy_blocked");
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+}
+
+#[test]
+fn a_deny_rule_on_a_path_holds_against_a_yes_and_is_explained() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[[rules]]\neffect = \"deny\"\npaths = [\"Private/**\"]\nreason = \"private notes\"\n");
+    let denied = sandbox.plan_file("denied.json", &one_note("private/a.md"));
+    let report = sandbox.tollgate(&["run", &denied, "--yes", "--json"]).expect_code(3).json();
+    expect!["rule 1 (private notes) denies vault.createFile: Create private/a.md (7 bytes)"]
+        .assert_eq(report["steps"][0]["error"]["message"].as_str().unwrap());
+    let shown = sandbox.tollgate(&["show", "last"]).expect_code(0).out;
+    assert!(shown.contains("ended in permission (permission_denied)"), "{shown}");
+    let allowed = sandbox.plan_file("allowed.json", &one_note("Public/a.md"));
+    sandbox.tollgate(&["run", &allowed, "--yes"]).expect_code(0);
+    assert_eq!(sandbox.notes(), ["Inbox.md", "Public/a.md"]);
+}
+
+#[test]
+fn a_protected_folder_is_out_of_reach() {
+    let sandbox = Sandbox::new();
+    let args = r#"{"path": ".obsidian/app.json", "content": "{}", "collisionStrategy": "overwrite"}"#;
+    let result =
+        sandbox.tollgate(&["call", "vault.createFile", args, "--yes", "--json"]).expect_code(3).json();
+    assert_eq!(result["error"]["kind"], "sandbox_violation");
+}
+
+#[test]
+fn a_call_ends_with_the_code_of_its_failure() {
+    let sandbox = Sandbox::new();
+    let result = sandbox
+        .tollgate(&["call", "vault.readFile", r#"{"path": "nope.md"}"#, "--json"])
+        .expect_code(1)
+        .json();
+    assert_eq!(result["canonical"]["error"]["kind"], "not_found");
+    assert_eq!(result["phases"].as_array().unwrap().last().unwrap()["phase"], "emit_terminal");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    sandbox.tollgate(&["replay", "last"]).expect_code(0);
+}
+
+#[test]
+fn arguments_arrive_as_they_were_written() {
+    let sandbox = Sandbox::new();
+    let text = "$steps.x {item} {{y}} $$";
+    let args = json!({ "path": "a.md", "content": text }).to_string();
+    sandbox.tollgate_with_input(&["call", "vault.createFile", "-", "--yes"], &args).expect_code(0);
+    assert_eq!(std::fs::read_to_string(sandbox.path("vault/a.md")).unwrap(), text);
+    let file = sandbox.write("args.json", r#"{"title": "From a file"}"#);
+    let said =
+        sandbox.tollgate(&["call", "util_slugifyTitle", &format!("@{}", file.display())]).expect_code(0).out;
+    expect!["Slug: from-a-file\n"].assert_eq(&said);
+}
+
+#[test]
+fn calls_that_make_no_sense_are_told_why() {
+    let sandbox = Sandbox::new();
+    refused(
+        &sandbox,
+        &["call", "vault.readFiles", "{}"],
+        2,
+        expect![[r#"
+            error: no tool is named `vault.readFiles`
+            hint: did you mean `vault.readFile`? `tollgate tools` lists them all
+        "#]],
+    );
+    refused(
+        &sandbox,
+        &["call", "vault.readFile", "{path: x}"],
+        2,
+        expect![[r#"
+        error: the arguments are not JSON: key must be a string at line 1 column 2
+        hint: quote them for the shell: '{"path": "Inbox.md"}', or put them in a file and give @FILE
+    "#]],
+    );
+    refused(
+        &sandbox,
+        &["call", "vault.readFile", "[1]"],
+        2,
+        expect![[r#"
+        error: the arguments are not a JSON object
+        hint: write them as {"name": value}
+    "#]],
+    );
+    refused(
+        &sandbox,
+        &["call", "vault.readFile", r#"{"file": "Inbox.md"}"#],
+        2,
+        expect![[r#"
+        error: vault.readFile cannot be called like this:
+          arguments: `path` is missing (add `path`, a string: File to read, relative to the vault, with `/` between parts, such as `Notes/Inbox.md`.)
+          arguments: unknown field `file` (known fields: `path`, `maxBytes`, `range`, `as`)
+        hint: `tollgate tools vault.readFile` shows what it takes
+    "#]],
+    );
+    refused(
+        &sandbox,
+        &["tools", "vault.writeFile"],
+        2,
+        expect![[r#"
+        error: no tool is named `vault.writeFile`
+        hint: did you mean `vault.createFile`? `tollgate tools` lists them all
+    "#]],
+    );
+    assert!(!sandbox.path("vault/.tollgate").exists());
+}
+
+#[test]
+fn a_run_that_is_not_there_or_not_clear_is_told() {
+    let sandbox = Sandbox::new();
+    refused(
+        &sandbox,
+        &["show", "last"],
+        2,
+        expect![[r#"
+        error: no run is named `last`
+        hint: `tollgate runs` lists them; name one by its id, the beginning of it, or `last`
+    "#]],
+    );
+    for title in ["one", "two"] {
+        sandbox
+            .tollgate(&["call", "util.slugifyTitle", &json!({ "title": title }).to_string()])
+            .expect_code(0);
+    }
+    refused(
+        &sandbox,
+        &["verify", "zzz"],
+        2,
+        expect![[r#"
+        error: no run is named `zzz`
+        hint: `tollgate runs` lists them; name one by its id, the beginning of it, or `last`
+    "#]],
+    );
+    refused(
+        &sandbox,
+        &["replay", "0"],
+        2,
+        expect![[r#"
+        error: `0` is the beginning of 2 runs:
+          ID
+          ID
+        hint: give more of the id
+    "#]],
+    );
+    refused(
+        &sandbox,
+        &["resume", "last"],
+        2,
+        expect![[r#"
+        error: the run has already finished; there is nothing to resume
+        hint: `tollgate show` tells how it ended; run the plan again for more
+    "#]],
+    );
+}
+
+#[test]
+fn settings_that_cannot_be_read_stop_everything_with_their_line() {
+    let sandbox = Sandbox::new();
+    sandbox.config("mode = \"ask\"\n\n[limits]\nmax_atempts = 3\n");
+    refused(
+        &sandbox,
+        &["runs"],
+        2,
+        expect![[r#"
+        error: DIR/vault/.tollgate/config.toml: line 4: `limits.max_atempts` is not a key; did you mean `limits.max_attempts`?
+        hint: mend the line, or move the file away and run `tollgate init` for one with every key explained
+    "#]],
+    );
+    sandbox.config("[[rules]]\neffect = \"deny\"\n");
+    let plan = sandbox.plan();
+    refused(
+        &sandbox,
+        &["run", &plan, "--yes"],
+        2,
+        expect![[r#"
+        error: DIR/vault/.tollgate/config.toml: rule 1: it names no `tools`, `paths` or `risk`; to let everything through set `mode`
+        hint: mend that [[rules]] entry; they are counted from 1 in the order of the file
+    "#]],
+    );
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(1);
+    assert!(doctor.out.contains("fail settings"), "{}", doctor.out);
+}
+
+#[test]
+fn a_vault_that_is_not_there_is_told() {
+    let sandbox = Sandbox::new();
+    refused(
+        &sandbox,
+        &["runs", "--vault", "/nowhere/at/all"],
+        2,
+        expect![[r#"
+        error: `/nowhere/at/all` is not a folder
+        hint: give the folder that holds your notes: --vault DIR
+    "#]],
+    );
+    let elsewhere = tempfile::tempdir().unwrap();
+    let output = sandbox.command(&["runs"]).current_dir(elsewhere.path()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("no vault here") && said.contains("tollgate init"), "{said}");
+}
+
+#[test]
+fn init_explains_every_key_and_overwrites_nothing() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("fresh");
+    std::fs::create_dir(&folder).unwrap();
+    let dir = folder.to_str().unwrap();
+    sandbox.tollgate(&["init", dir]).expect_code(0);
+    let written = std::fs::read_to_string(folder.join(".tollgate/config.toml")).unwrap();
+    expect_test::expect_file!["data/config.toml"].assert_eq(&written);
+    refused(
+        &sandbox,
+        &["init", dir],
+        2,
+        expect![[r#"
+        error: `DIR/fresh/.tollgate/config.toml` exists already and stays as it is
+        hint: edit it, or move it away and run `tollgate init` again
+    "#]],
+    );
+    let doctor = sandbox.tollgate(&["doctor", "--vault", dir]).expect_code(0);
+    expect![[r#"
+        ok   version   tollgate 0.1.0
+        ok   vault     DIR/fresh
+        ok   settings  mode ask, 0 rules, 0 hooks
+        ok   state     DIR/fresh/.tollgate (mode 700)
+        ok   disk      a file in DIR/fresh/.tollgate can be written and synced
+        ok   runs      0 in DIR/fresh/.tollgate/runs
+    "#]]
+    .assert_eq(&sandbox.scrub(&doctor.out));
+}
+
+#[test]
+fn the_state_folder_can_stand_outside_the_vault() {
+    let sandbox = Sandbox::new();
+    sandbox.config("state = \"../state\"\n");
+    let plan = sandbox.plan();
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+    assert!(!sandbox.path("vault/.tollgate/runs").exists());
+    assert_eq!(std::fs::read_dir(sandbox.path("state/runs")).unwrap().count(), 1);
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+}
