@@ -1,5 +1,6 @@
 //! `tollgate runs`: the history of a vault, newest first.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use clap::Args;
@@ -47,6 +48,7 @@ impl Runs {
         let place = Place::find(vault)?;
         let mut runs = journal::list_runs(&place.runs())?;
         let all = runs.len();
+        let length = unique_length(&runs);
         if let Some(query) = &self.query {
             let wanted = query.to_lowercase();
             runs.retain(|run| mentions(run, &wanted));
@@ -59,7 +61,7 @@ impl Runs {
             screen::say(format_args!("No runs yet in {}", place.runs().display()));
             screen::say(format_args!("Start one: tollgate run PLAN {}", place.vault_words()));
         } else {
-            show(&rows);
+            show(&rows, length);
             if found > rows.len() {
                 screen::say(format_args!("and {} more; --limit {found} lists them", found - rows.len()));
             }
@@ -112,7 +114,22 @@ fn counts(dir: &Path) -> Result<(u64, usize), Stop> {
     Ok((calls, changes))
 }
 
-fn show(rows: &[Row]) {
+/// The shortest beginning of an id, up to one of its dashes, that names one run only.
+fn unique_length(runs: &[RunSummary]) -> usize {
+    // The first thirteen characters of our ids are the millisecond of the start.
+    [13, 18, 23]
+        .into_iter()
+        .find(|length| {
+            let short = |run: &RunSummary| {
+                run.run_id.as_str().get(..*length).unwrap_or(run.run_id.as_str()).to_owned()
+            };
+            let names: HashSet<String> = runs.iter().map(short).collect();
+            names.len() == runs.len()
+        })
+        .unwrap_or(usize::MAX)
+}
+
+fn show(rows: &[Row], length: usize) {
     let paint = Paint::stdout();
     for row in rows {
         let status = format!("{:<11}", row.status);
@@ -124,7 +141,7 @@ fn show(rows: &[Row]) {
         let numbers = format!("{}, {}", count(row.calls, "call"), count(row.effects as u64, "change"));
         screen::say(format_args!(
             "{}  {}  {status}  {}  {}",
-            paint.bold(&row.run_id),
+            paint.bold(row.run_id.as_str().get(..length).unwrap_or(row.run_id.as_str())),
             time(row.created_at),
             short(&row.goal, 60),
             paint.dim(numbers)

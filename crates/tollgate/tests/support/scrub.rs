@@ -30,6 +30,10 @@ fn volatile(text: &str) -> Option<(usize, &'static str)> {
     if fits(text, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
         return Some((36, "ID"));
     }
+    // A list shows the beginning of an id.
+    if fits(text, "xxxxxxxx-xxxx  ") {
+        return Some((13, "ID"));
+    }
     if fits(text, "dddd-dd-dd dd:dd:dd UTC") {
         return Some((23, "TIME"));
     }
