@@ -6,14 +6,14 @@
     reason = "a test stops at the first surprise"
 )]
 
-mod common;
+mod support;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::{CANARY, Listener, World, at, put};
 use envelope::{Fault, VaultPath};
 use expect_test::expect;
+use support::{CANARY, Listener, World, at, put};
 use vault::{Change, ListQuery, Seen};
 
 /// How each way in ends at `path`: reading, looking, creating, overwriting, making a folder, listing.

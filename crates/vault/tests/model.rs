@@ -6,13 +6,13 @@
     reason = "a test stops at the first surprise"
 )]
 
-mod common;
+mod support;
 
 use std::collections::BTreeMap;
 
-use common::{Listener, World, at};
 use envelope::{EntryKind, Failure, VaultPath};
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
+use support::{Listener, World, at};
 use vault::{Change, ListQuery};
 
 #[derive(Debug, Clone)]

@@ -9,14 +9,14 @@
     reason = "a test stops at the first surprise"
 )]
 
-mod common;
+mod support;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Listener, World, at, put};
 use envelope::Failure;
 use rustix::fs::{CWD, RenameFlags};
+use support::{Listener, World, at, put};
 use vault::{ListQuery, Vault};
 
 const TRIES: u32 = 4_000;
