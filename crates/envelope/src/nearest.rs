@@ -5,21 +5,24 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let lower = word.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| {
-            let known = candidate.to_lowercase();
-            // A swapped or dropped letter counts little; a shared stem such as `file` in `filename` counts too.
-            let mut score = strsim::jaro_winkler(&lower, &known);
-            if strsim::osa_distance(&lower, &known) <= 2 && known.len() > 2 {
-                score = score.max(0.9);
-            }
-            if known.len() > 3 && lower.len() > 3 && (lower.contains(&known) || known.contains(&lower)) {
-                score = score.max(0.86);
-            }
-            (candidate, score)
-        })
+        .map(|candidate| (candidate, likeness(&lower, &candidate.to_lowercase())))
         .filter(|(_, score)| *score >= 0.82)
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(candidate, _)| candidate)
+}
+
+/// 1 for the same word; a slip of one or two letters beats every other kind of likeness.
+fn likeness(word: &str, known: &str) -> f64 {
+    let slips = strsim::osa_distance(word, known);
+    if slips <= 2 && known.len() > 2 {
+        return 1.0 - 0.02 * slips as f64;
+    }
+    let score = strsim::jaro_winkler(word, known).min(0.95);
+    // A shared stem such as `file` in `filename` counts, too.
+    if known.len() > 3 && word.len() > 3 && (word.contains(known) || known.contains(word)) {
+        return score.max(0.86);
+    }
+    score
 }
 
 #[cfg(test)]
@@ -33,5 +36,8 @@ mod tests {
         assert_eq!(nearest("depends_on", known), Some("dependsOn"));
         assert_eq!(nearest("Path", known), Some("path"));
         assert_eq!(nearest("zzz", known), None);
+        let tools = ["vault.createFile", "vault.listFiles", "vault.readFile"];
+        assert_eq!(nearest("vault.reedFile", tools), Some("vault.readFile"));
+        assert_eq!(nearest("vault.raedfile", tools), Some("vault.readFile"));
     }
 }

@@ -61,18 +61,27 @@ impl std::fmt::Display for Phase {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseOutcome {
+    #[default]
     Ok,
     /// The phase ended the call with this failure.
     Failed(Failure),
+}
+
+impl PhaseOutcome {
+    fn is_ok(&self) -> bool {
+        *self == PhaseOutcome::Ok
+    }
 }
 
 /// One fact in the record of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseFact {
     pub phase: Phase,
+    /// Left out where it is ok: twelve facts a call add up.
+    #[serde(default, skip_serializing_if = "PhaseOutcome::is_ok")]
     pub outcome: PhaseOutcome,
     pub micros: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
