@@ -19,38 +19,82 @@ use std::io;
 
 use crate::disk::{Disk, LogFile};
 use crate::kind::{ChainHead, Kind, Seq};
+use crate::line::write_line;
 use crate::wal::{Checkpoint, Framed, WAL_FILE, Wal};
 
-/// Records that wait for the committer, as bytes that need no further work.
+/// Records that wait for the committer: their JSON, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Raw {
+    pub bytes: Vec<u8>,
+    records: Vec<Piece>,
+}
+
+impl Raw {
+    pub(crate) fn push(&mut self, kind: Kind, body: &[u8]) {
+        self.bytes.extend_from_slice(body);
+        self.records.push(Piece { kind, len: body.len() });
+    }
+
+    /// Empties it; a buffer larger than `keep` is given back.
+    pub(crate) fn clear(&mut self, keep: usize) {
+        if self.bytes.capacity() > keep {
+            *self = Raw::default();
+        }
+        self.bytes.clear();
+        self.records.clear();
+    }
+
+    /// Appends the chained line of each record to the buffer of its kind.
+    pub(crate) fn chain_into(&self, head: &mut ChainHead, mut line: impl FnMut(&mut ChainHead, Kind, &[u8])) {
+        for (kind, body) in pieces(&self.bytes, &self.records) {
+            line(head, kind, body);
+        }
+    }
+}
+
+/// Records as the lines they will be, in their place in the chain.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// Lines with their newlines, one after the other.
-    pub bytes: Vec<u8>,
-    pub records: Vec<Pending>,
+    bytes: Vec<u8>,
+    records: Vec<Piece>,
     /// The newest record in here.
-    pub head: Option<ChainHead>,
+    head: Option<ChainHead>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pending {
-    pub kind: Kind,
-    pub len: usize,
+struct Piece {
+    kind: Kind,
+    len: usize,
+}
+
+fn pieces<'a>(bytes: &'a [u8], records: &'a [Piece]) -> impl Iterator<Item = (Kind, &'a [u8])> {
+    let mut rest = bytes;
+    records.iter().map(move |record| {
+        let (piece, after) = rest.split_at_checked(record.len).unwrap_or((rest, &[]));
+        rest = after;
+        (record.kind, piece)
+    })
 }
 
 impl Batch {
-    pub(crate) fn clear(&mut self) {
+    /// Replaces what is in here by the lines of `raw`, chained to `head`, which moves on.
+    pub(crate) fn chain(&mut self, head: &mut ChainHead, raw: &Raw) {
+        if self.bytes.capacity() > 4 * raw.bytes.len().max(1 << 18) {
+            self.bytes = Vec::new();
+        }
         self.bytes.clear();
         self.records.clear();
-        self.head = None;
+        raw.chain_into(head, |head, kind, body| {
+            let before = self.bytes.len();
+            *head = write_line(head, kind, body, &mut self.bytes);
+            self.records.push(Piece { kind, len: self.bytes.len() - before });
+        });
+        self.head = (!self.records.is_empty()).then_some(*head);
     }
 
     fn lines(&self) -> impl Iterator<Item = (Kind, &[u8])> {
-        let mut rest = self.bytes.as_slice();
-        self.records.iter().map(move |record| {
-            let (line, after) = rest.split_at_checked(record.len).unwrap_or((rest, &[]));
-            rest = after;
-            (record.kind, line)
-        })
+        pieces(&self.bytes, &self.records)
     }
 
     fn frames(&self, first: Seq) -> impl Iterator<Item = Framed<'_>> {

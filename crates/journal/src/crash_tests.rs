@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::disk::Dir;
 use crate::samples::{call, confirmation, event, header, result};
 use crate::sim::{Fault, SimDisk};
-use crate::{ChainHead, Journal, JournalError, RunFolder, verify};
+use crate::{ChainHead, Journal, JournalError, RunFolder, Seq, verify};
 
 /// Records that were acknowledged: the newest one whose `durable` said yes.
 type Acknowledged = Option<ChainHead>;
@@ -26,20 +26,21 @@ fn work(journal: &Journal, filler: usize, acknowledged: &mut Acknowledged) -> Re
     for index in 0..6 {
         let mut call = call(index);
         call.args.insert("content".to_owned(), Value::String("x".repeat(filler)));
-        journal.call(&call)?;
-        wait(journal, acknowledged)?;
+        let seq = journal.call(&call)?;
+        wait(journal, seq, acknowledged)?;
         journal.event(&event(EventType::StepStarted, None))?;
-        journal.result(&result(index))?;
-        wait(journal, acknowledged)?;
+        let seq = journal.result(&result(index))?;
+        wait(journal, seq, acknowledged)?;
     }
     journal.event(&event(EventType::RunFinished, None))?;
     *acknowledged = Some(journal.close()?);
     Ok(())
 }
 
-fn wait(journal: &Journal, acknowledged: &mut Acknowledged) -> Result<(), JournalError> {
+fn wait(journal: &Journal, seq: Seq, acknowledged: &mut Acknowledged) -> Result<(), JournalError> {
+    block_on(journal.durable(seq))?;
     let head = journal.head();
-    block_on(journal.durable(head.seq))?;
+    assert_eq!(head.seq, seq, "nobody else writes here");
     *acknowledged = Some(head);
     Ok(())
 }

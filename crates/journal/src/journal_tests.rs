@@ -226,10 +226,10 @@ fn records_that_contradict_each_other_are_found() {
     journal.close().unwrap();
     let told: Vec<String> = verify(&dir, None).unwrap().problems.iter().map(ToString::to_string).collect();
     expect![[r#"
-        orphan result: results.jsonl line 2 (byte 536), record 5: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` has a result already
+        orphan result: results.jsonl line 2 (byte 521), record 5: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` has a result already
         contradiction: calls.jsonl line 3 (byte 1500), record 6: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` was made again after it had ended
-        orphan result: results.jsonl line 3 (byte 1072), record 7: no call `c3331b04-4d3a-5892-9e05-cac164ba27e2` is recorded before it
-        contradiction: results.jsonl line 5 (byte 2049), record 9: `ok` is false although `status` is ok
+        orphan result: results.jsonl line 3 (byte 1042), record 7: no call `c3331b04-4d3a-5892-9e05-cac164ba27e2` is recorded before it
+        contradiction: results.jsonl line 5 (byte 2004), record 9: `ok` is false although `status` is ok
         foreign: events.jsonl line 2 (byte 536), record 11: this record is of run `run-2`
         call without result: calls.jsonl line 4 (byte 2250), record 10: the run is finished, but this call has no result"#]].assert_eq(&told.join("\n"));
 }

@@ -130,15 +130,11 @@ fn read_number(digits: &[u8]) -> Option<u64> {
 /// Escapes the characters that JSON leaves raw but some readers take for the end of a line or act on:
 /// DEL, U+0085, U+2028 and U+2029. In JSON they can only stand inside a string, so the meaning stays.
 pub(crate) fn escape_line_breaks(body: &mut Vec<u8>) {
-    // Almost no record has any of the three lead bytes; this check runs at memory speed.
-    // Spelled with `|` and without branches, so that the compiler looks at many bytes at once.
-    let suspicious = |chunk: &[u8]| {
-        chunk.iter().fold(false, |found, &byte| found | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xe2))
-    };
-    let Some(first) = body.chunks(256).position(suspicious) else { return };
+    // Almost no record has any of the three lead bytes, so the search usually is all that happens.
+    let Some(first) = memchr::memchr3(0x7f, 0xc2, 0xe2, body) else { return };
     let mut out = Vec::with_capacity(body.len() + 64);
-    out.extend_from_slice(&body[..first * 256]);
-    let mut rest = &body[first * 256..];
+    out.extend_from_slice(&body[..first]);
+    let mut rest = &body[first..];
     while let Some(byte) = rest.first() {
         let (escape, width): (&[u8], usize) = match rest {
             [0x7f, ..] => (b"\\u007f", 1),

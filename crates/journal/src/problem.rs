@@ -55,6 +55,26 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// Whether lines are not as they were written, so that what they said is unknown.
+    pub(crate) const fn is_damage(self) -> bool {
+        match self {
+            ProblemKind::Changed
+            | ProblemKind::Missing
+            | ProblemKind::Reordered
+            | ProblemKind::Truncated
+            | ProblemKind::Duplicated => true,
+            ProblemKind::Foreign
+            | ProblemKind::HeaderChanged
+            | ProblemKind::ConfirmationMismatch
+            | ProblemKind::Invariant
+            | ProblemKind::OrphanResult
+            | ProblemKind::CallWithoutResult
+            | ProblemKind::ObjectMissing
+            | ProblemKind::ObjectChanged
+            | ProblemKind::HeadDiffers => false,
+        }
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             ProblemKind::Changed => "changed",

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult};
 use serde::Serialize;
 
-use crate::commit::{Files, Log};
+use crate::commit::{Files, Log, Raw};
 use crate::disk::{Dir, Disk};
 use crate::error::JournalError;
 use crate::header::{RUN_FILE, RunFile, RunHeader};
@@ -43,8 +43,27 @@ struct OnDisk {
 
 struct InMemory {
     run: Mutex<RunFile>,
-    logs: Mutex<(ChainHead, [Vec<u8>; 3])>,
+    logs: Mutex<MemoryLogs>,
     objects: Mutex<HashMap<Hash, Vec<u8>>>,
+}
+
+struct MemoryLogs {
+    head: ChainHead,
+    newest: Seq,
+    /// Not chained yet: that is done when somebody looks.
+    raw: Raw,
+    lines: [Vec<u8>; 3],
+}
+
+impl MemoryLogs {
+    fn chained(&mut self) -> &MemoryLogs {
+        let MemoryLogs { head, raw, lines, .. } = self;
+        raw.chain_into(head, |head, kind, body| {
+            *head = write_line(head, kind, body, &mut lines[kind.index()]);
+        });
+        raw.clear(0);
+        self
+    }
 }
 
 impl Journal {
@@ -128,7 +147,8 @@ impl Journal {
     /// A journal with the same chain that lives and dies with the process.
     pub fn in_memory(header: &RunHeader) -> Journal {
         let run = RunFile::new(header);
-        let logs = Mutex::new((run.start(), [Vec::new(), Vec::new(), Vec::new()]));
+        let lines = [Vec::new(), Vec::new(), Vec::new()];
+        let logs = Mutex::new(MemoryLogs { head: run.start(), newest: 0, raw: Raw::default(), lines });
         let memory = InMemory { run: Mutex::new(run), logs, objects: Mutex::new(HashMap::new()) };
         Journal { place: Arc::new(Place::Memory(Box::new(memory))) }
     }
@@ -161,9 +181,10 @@ impl Journal {
         let seq = match &*self.place {
             Place::Disk(on_disk) => on_disk.writer.append(kind, &body),
             Place::Memory(memory) => {
-                let (head, logs) = &mut *guard(&memory.logs);
-                *head = write_line(head, kind, &body, &mut logs[kind.index()]);
-                Ok(head.seq)
+                let mut logs = guard(&memory.logs);
+                logs.raw.push(kind, &body);
+                logs.newest += 1;
+                Ok(logs.newest)
             }
         };
         if body.capacity() <= MAX_KEPT_BUFFER {
@@ -221,11 +242,12 @@ impl Journal {
         }
     }
 
-    /// The newest record; what a person keeps elsewhere to prove the record whole.
+    /// The newest record that is chained; after [`Journal::close`], what a person keeps elsewhere to prove
+    /// the record whole.
     pub fn head(&self) -> ChainHead {
         match &*self.place {
             Place::Disk(on_disk) => on_disk.writer.head(),
-            Place::Memory(memory) => guard(&memory.logs).0,
+            Place::Memory(memory) => guard(&memory.logs).chained().head,
         }
     }
 
@@ -258,8 +280,11 @@ impl Journal {
         match &*self.place {
             Place::Disk(_) => Vec::new(),
             Place::Memory(memory) => {
-                let (_, logs) = &*guard(&memory.logs);
-                String::from_utf8_lossy(&logs[kind.index()]).lines().map(str::to_owned).collect()
+                let mut logs = guard(&memory.logs);
+                String::from_utf8_lossy(&logs.chained().lines[kind.index()])
+                    .lines()
+                    .map(str::to_owned)
+                    .collect()
             }
         }
     }

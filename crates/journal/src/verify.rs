@@ -234,9 +234,10 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A finished run has no open call.
+    /// A finished run has no open call. Where lines are damaged or gone, a result may be among them, and the
+    /// one true problem should not stand in a crowd of guesses.
     fn ending(&mut self) {
-        if !self.finished {
+        if !self.finished || self.problems.iter().any(|problem| problem.what.is_damage()) {
             return;
         }
         let open: BTreeMap<Seq, OpenCall> =

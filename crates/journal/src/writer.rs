@@ -1,19 +1,19 @@
 //! Where records queue up, and the thread that takes them to the disk.
 //!
-//! Appending takes a short lock for the number, the hash and a copy into the queue. One thread takes the
-//! whole queue at once, so that all who wait share one sync. Records nobody waits for are written a moment
-//! later, many at a time and without a sync: a killed process loses almost nothing, and an append stays far
-//! cheaper than a system call.
+//! Appending takes a short lock for the number and a copy into the queue. One thread takes the whole queue
+//! at once, chains the records by hash, and lets all who wait share one sync. Records nobody waits for are
+//! written a moment later, many at a time and without a sync: a killed process loses almost nothing, and an
+//! append stays far cheaper than a system call. Whoever appends faster than the disk takes has to wait:
+//! the queue is bounded.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::commit::{Batch, Files, Pending};
+use crate::commit::{Batch, Files, Raw};
 use crate::error::JournalError;
 use crate::kind::{ChainHead, Kind, Seq};
-use crate::line::write_line;
 
 /// How long records that nobody waits for may queue up before they are written.
 const LINGER: Duration = Duration::from_millis(2);
@@ -21,6 +21,8 @@ const LINGER: Duration = Duration::from_millis(2);
 const FULL: usize = 64 << 10;
 /// Buffers that one huge record blew up are given back.
 const KEEP: usize = 1 << 20;
+/// More than this is never queued, however slow the disk is.
+const MOST: usize = 8 << 20;
 
 /// How far the disk has come.
 #[derive(Debug, Clone, Default)]
@@ -51,8 +53,11 @@ enum Stage {
 }
 
 struct Queue {
+    /// The number of the newest record.
+    newest: Seq,
+    raw: Raw,
+    /// How far the chain has come: every record that the committer took.
     head: ChainHead,
-    batch: Batch,
     /// The newest record that somebody waits for.
     wanted: Seq,
     committer: Committer,
@@ -64,6 +69,8 @@ struct Queue {
 pub(crate) struct Writer {
     queue: Mutex<Queue>,
     wake: Condvar,
+    /// Told when the committer took a queue that was full.
+    room: Condvar,
     progress: watch::Sender<Progress>,
 }
 
@@ -71,14 +78,16 @@ impl Writer {
     pub(crate) fn new(head: ChainHead) -> Writer {
         Writer {
             queue: Mutex::new(Queue {
+                newest: head.seq,
+                raw: Raw::default(),
                 head,
-                batch: Batch::default(),
                 wanted: 0,
                 committer: Committer::Awake,
                 stage: Stage::Open,
                 failed: None,
             }),
             wake: Condvar::new(),
+            room: Condvar::new(),
             progress: watch::Sender::new(Progress { durable: head.seq, failed: None }),
         }
     }
@@ -92,12 +101,14 @@ impl Writer {
     pub(crate) fn append(&self, kind: Kind, body: &[u8]) -> Result<Seq, JournalError> {
         let mut queue = self.lock();
         queue.check_open()?;
-        let Queue { head, batch, .. } = &mut *queue;
-        let before = batch.bytes.len();
-        *head = write_line(head, kind, body, &mut batch.bytes);
-        batch.records.push(Pending { kind, len: batch.bytes.len() - before });
-        batch.head = Some(*head);
-        let (seq, filled) = (head.seq, before < FULL && batch.bytes.len() >= FULL);
+        while queue.raw.bytes.len() > MOST {
+            queue = self.room.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.check_open()?;
+        }
+        let before = queue.raw.bytes.len();
+        queue.raw.push(kind, body);
+        queue.newest += 1;
+        let (seq, filled) = (queue.newest, before < FULL && queue.raw.bytes.len() >= FULL);
         let wake = match queue.committer {
             Committer::Asleep => true,
             Committer::Lingering => filled,
@@ -131,7 +142,7 @@ impl Writer {
 
     fn ask_for(&self, upto: Seq) -> Seq {
         let mut queue = self.lock();
-        let upto = upto.min(queue.head.seq);
+        let upto = upto.min(queue.newest);
         queue.wanted = queue.wanted.max(upto);
         if queue.committer != Committer::Awake {
             queue.committer = Committer::Awake;
@@ -141,6 +152,7 @@ impl Writer {
         upto
     }
 
+    /// The newest record that the committer has taken.
     pub(crate) fn head(&self) -> ChainHead {
         self.lock().head
     }
@@ -153,6 +165,7 @@ impl Writer {
     pub(crate) fn fail(&self, why: &str) {
         let why: Arc<str> = why.into();
         self.lock().failed = Some(Arc::clone(&why));
+        self.room.notify_all();
         self.progress.send_modify(|progress| progress.failed = Some(why));
     }
 
@@ -163,6 +176,7 @@ impl Writer {
         }
         drop(queue);
         self.wake.notify_one();
+        self.room.notify_all();
     }
 
     /// How the committer ended; call it after the thread is gone.
@@ -176,11 +190,13 @@ impl Writer {
 
     /// The committer: runs until the journal is closed, abandoned or has failed.
     pub(crate) fn run(&self, mut files: Files) {
-        let mut batch = Batch::default();
-        let mut newest = self.progress.borrow().durable;
+        let (mut raw, mut batch) = (Raw::default(), Batch::default());
+        let mut head = self.head();
         loop {
-            let Some((sync, stage)) = self.take(&mut batch) else { return };
-            newest = batch.head.map_or(newest, |head| head.seq);
+            let Some((sync, stage)) = self.take(&mut raw) else { return };
+            batch.chain(&mut head, &raw);
+            self.lock().head = head;
+            let newest = head.seq;
             let mut acknowledge = |durable| self.progress.send_modify(|progress| progress.durable = durable);
             let mut written = files.commit(&batch, newest, sync, &mut acknowledge);
             if stage == Stage::Closing && written.is_ok() {
@@ -205,11 +221,8 @@ impl Writer {
 
     /// Sleeps until there is something to do, and takes the whole queue. Says whether somebody waits;
     /// `None` after a failure, when nothing may be written any more.
-    fn take(&self, batch: &mut Batch) -> Option<(bool, Stage)> {
-        batch.clear();
-        if batch.bytes.capacity() > KEEP {
-            *batch = Batch::default();
-        }
+    fn take(&self, raw: &mut Raw) -> Option<(bool, Stage)> {
+        raw.clear(KEEP);
         let mut queue = self.lock();
         let mut lingered = false;
         loop {
@@ -217,10 +230,13 @@ impl Writer {
                 return None;
             }
             let sync = queue.wanted > self.progress.borrow().durable;
-            let queued = queue.batch.bytes.len();
+            let queued = queue.raw.bytes.len();
             if sync || lingered || queued >= FULL || queue.stage != Stage::Open {
-                std::mem::swap(&mut queue.batch, batch);
+                std::mem::swap(&mut queue.raw, raw);
                 queue.committer = Committer::Awake;
+                if queued > MOST {
+                    self.room.notify_all();
+                }
                 return Some((sync, queue.stage));
             }
             if queued == 0 {
