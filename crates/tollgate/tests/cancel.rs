@@ -53,7 +53,7 @@ fn interrupt(pid: u32) {
 #[test]
 fn ctrl_c_during_a_slow_loop_ends_within_two_seconds_with_every_call_recorded() {
     let sandbox = Sandbox::new();
-    let (child, pipe) = slow_run(&sandbox, "0.5");
+    let (child, pipe) = slow_run(&sandbox, "60");
     let _open = wait_until_reached(&pipe);
     let asked = Instant::now();
     interrupt(child.id());
@@ -79,7 +79,8 @@ fn a_second_ctrl_c_ends_at_once() {
     interrupt(child.id());
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("Press Ctrl-C again")));
-    interrupt(child.id());
+    // The first one may have been enough by now; then there is nobody left to interrupt.
+    let _maybe_gone = Command::new("kill").args(["-INT", &child.id().to_string()]).output().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     sandbox.tollgate(&["verify", "last"]).expect_code(0);

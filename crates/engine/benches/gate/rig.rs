@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use engine::{
     Answer, ApprovalRequest, Approver, CallRequest, ConfirmRequest, Engine, EngineParts, Mode, Policy,
     RunScope, SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
 };
-use envelope::{CallId, Fault, Idempotency, Risk, RunId, SideEffect, StepId, ToolCall, ToolName};
+use envelope::{
+    CallId, Fault, Idempotency, PolicySnapshot, Risk, RunId, SideEffect, StepId, ToolCall, ToolName,
+};
 use journal::{Journal, RunHeader, RunKind};
 use plan::{RunLimits, SiblingPolicy};
 use schemars::JsonSchema;
@@ -110,6 +112,20 @@ pub(crate) fn args() -> Value {
     json!({ "query": "meeting notes from last week", "prefix": "Projects/2026", "limit": 50, "caseSensitive": false })
 }
 
+/// Shared by all calls of a run, as the machine shares it.
+static POLICY: OnceLock<Arc<PolicySnapshot>> = OnceLock::new();
+
+fn policy() -> Arc<PolicySnapshot> {
+    Arc::new(
+        serde_json::from_value(json!({
+            "confirmationsRequired": true,
+            "sandbox": { "enabled": true, "allowedRoots": ["/"], "denyPatterns": ["..", "://"] },
+            "limits": { "maxConcurrency": 8 }
+        }))
+        .unwrap(),
+    )
+}
+
 pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
     let (run, step) =
         (RunId::parse("0199c0de-0000-7000-8000-000000000001").unwrap(), StepId::parse("step").unwrap());
@@ -134,14 +150,7 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
         preview: None,
         risk_level: Risk::ReadOnly,
         category: Some("bench".into()),
-        policy: Arc::new(
-            serde_json::from_value(json!({
-                "confirmationsRequired": true,
-                "sandbox": { "enabled": true, "allowedRoots": ["/"], "denyPatterns": ["..", "://"] },
-                "limits": { "maxConcurrency": 8 }
-            }))
-            .unwrap(),
-        ),
+        policy: POLICY.get_or_init(policy).clone(),
         confirmation_id: None,
         called_with: None,
         before: Vec::new(),

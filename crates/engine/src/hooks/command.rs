@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use envelope::ToolName;
 use globset::{GlobBuilder, GlobMatcher};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -78,9 +79,12 @@ impl CommandHook {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            // A group of its own: Ctrl-C at the terminal is for us, and whatever the hook started ends with it.
+            .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| HookError(format!("`{program}` cannot be started: {error}")))?;
+        let _group = Group(child.id());
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let feed = async move {
             if let Some(mut stdin) = stdin {
@@ -109,6 +113,19 @@ impl CommandHook {
         }
         serde_json::from_slice(&reply)
             .map_err(|error| HookError(format!("its answer is not what a hook answers: {error}")))
+    }
+}
+
+/// Ends a hook with everything it started, however the wait for it ends.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let leader = self.0.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(leader) = leader {
+            // A group that is gone already is what we want.
+            let _gone = kill_process_group(leader, Signal::KILL);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use envelope::{Effects, Failure, Fault, Risk, ToolCall, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolkit::BoxFuture;
+use toolkit::{BoxFuture, CancelCause, CancelToken};
 
 pub use command::CommandHook;
 
@@ -130,13 +130,19 @@ impl Hooks {
     }
 }
 
-/// Waits for a hook within its limit. A crash, an error and a late answer all fail closed.
+/// Waits for a hook within its limit. A crash, an error and a late answer all fail closed; a run that is
+/// cancelled does not wait.
 pub(crate) async fn ask_hook<T>(
     hook: &dyn Hook,
+    cancel: &CancelToken,
     failure: Failure,
     answer: BoxFuture<'_, Result<T, HookError>>,
 ) -> Result<T, Fault> {
-    let settled = tokio::time::timeout(hook.limit(), crate::catch::catch_panic(answer)).await;
+    let settled = tokio::select! {
+        biased;
+        settled = tokio::time::timeout(hook.limit(), crate::catch::catch_panic(answer)) => settled,
+        cause = cancel.cancelled() => return Err(cancelled_while(cause, hook)),
+    };
     let why = match settled {
         Ok(Ok(Ok(reply))) => return Ok(reply),
         Ok(Ok(Err(error))) => error.0,
@@ -144,4 +150,12 @@ pub(crate) async fn ask_hook<T>(
         Err(_late) => format!("it did not answer within {} ms", hook.limit().as_millis()),
     };
     Err(Fault::new(failure, format!("hook `{}` failed: {why}", hook.name())).detail("hook", hook.name()))
+}
+
+fn cancelled_while(cause: CancelCause, hook: &dyn Hook) -> Fault {
+    let failure = match cause {
+        CancelCause::Run | CancelCause::Deadline => Failure::Canceled,
+        CancelCause::Sibling => Failure::SiblingCanceled,
+    };
+    Fault::new(failure, format!("the call was cancelled while hook `{}` was asked", hook.name()))
 }

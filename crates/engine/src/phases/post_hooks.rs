@@ -37,7 +37,7 @@ pub(crate) async fn post_hooks(
                 output: &settled.mapped.data,
                 effects: &effects,
             };
-            ask_hook(&**hook, Failure::PostHookFailed, hook.after(&call)).await?
+            ask_hook(&**hook, &flight.cancel, Failure::PostHookFailed, hook.after(&call)).await?
         };
         heed(entry, &mut settled, &**hook, reply, trace)?;
     }

@@ -37,7 +37,7 @@ pub(crate) async fn pre_hooks(
                 preview: &hooked.inputs.preview,
                 input: &input,
             };
-            ask_hook(&**hook, Failure::HookFailed, hook.before(&call)).await?
+            ask_hook(&**hook, &flight.cancel, Failure::HookFailed, hook.before(&call)).await?
         };
         heed(entry, flight, &mut hooked, &**hook, reply, trace).await?;
     }
