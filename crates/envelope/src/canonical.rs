@@ -3,14 +3,28 @@
 //! The hash must not depend on the order in which a map keeps its keys, since that depends on which
 //! crates a build happens to contain. So keys are sorted here, by UTF-16 code units as the RFC asks.
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Number, Value};
 
 use crate::Hash;
 
 /// The hash of a value that any other implementation of RFC 8785 and BLAKE3 can repeat.
 pub fn canonical_hash(value: &Value) -> Hash {
-    Hash::of(&canonical_bytes(value))
+    // One buffer per thread: arguments are hashed for every call.
+    thread_local!(static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+    let mut text = TEXT.take();
+    text.clear();
+    write_value(value, &mut text);
+    let hash = Hash::of(&text);
+    if text.capacity() <= MAX_KEPT_BUFFER {
+        TEXT.set(text);
+    }
+    hash
 }
+
+/// A buffer that one huge value blew up is given back.
+const MAX_KEPT_BUFFER: usize = 1 << 20;
 
 /// The one byte string that RFC 8785 gives to a value.
 pub fn canonical_bytes(value: &Value) -> Vec<u8> {
@@ -82,14 +96,11 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
 /// Copies runs that need no escape whole; only `"`, `\` and control characters below U+0020 are escaped.
 fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut copied = 0;
-    for (index, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.extend_from_slice(&bytes[copied..index]);
-        copied = index + 1;
+    let mut rest = text.as_bytes();
+    while let Some(plain) = first_escape(rest) {
+        out.extend_from_slice(&rest[..plain]);
+        let byte = rest[plain];
+        rest = &rest[plain + 1..];
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
@@ -106,8 +117,17 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
             }
         }
     }
-    out.extend_from_slice(&bytes[copied..]);
+    out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// Where the first byte stands that cannot be copied as it is.
+fn first_escape(bytes: &[u8]) -> Option<usize> {
+    let special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    // Without a branch per byte, so that the compiler looks at many bytes at once.
+    let clean = |chunk: &&[u8]| !chunk.iter().fold(false, |found, byte| found | special(byte));
+    let skipped = 32 * bytes.chunks_exact(32).take_while(clean).count();
+    bytes[skipped..].iter().position(special).map(|at| skipped + at)
 }
 
 #[cfg(test)]
