@@ -34,9 +34,11 @@ pub struct ApprovalRequest {
     pub step_id: StepId,
     pub call_id: CallId,
     pub tool: ToolName,
+    /// What the tool says it will do, and what the plan says about it where that differs.
     pub preview: String,
     /// What the tool will be called with, made safe to show.
     pub input: Value,
+    /// Every reason that is still open; a yes answers all of them.
     pub why: String,
 }
 
@@ -44,7 +46,7 @@ pub enum Verdict {
     Once {
         channel: Channel,
     },
-    /// Also for later calls of the same tool for the same reason, as long as the engine lives.
+    /// Also for later calls of the same tool for any of these reasons, as long as the engine lives.
     Remember {
         channel: Channel,
     },

@@ -1,15 +1,21 @@
 //! One call, from the request to its one recorded result.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use envelope::{Cancellation, ExecutionEvent, Failure, Fault, Phase, Timestamp, ToolCall, ToolResult};
+use envelope::{
+    Cancellation, ConfirmationId, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp, ToolCall,
+    ToolResult,
+};
 use journal::{Journal, Seq};
 use serde_json::Value;
-use toolkit::{CancelToken, Progress, ProgressSink, Surface, ToolCx};
+use toolkit::{CancelToken, Entry, Progress, ProgressSink, RawOutput, Surface, ToolCx};
 
+use crate::catch::{catch_call, catch_panic};
 use crate::context::RunContext;
 use crate::hooks::{Hook, Hooks};
+use crate::order::RecordOrder;
 use crate::phases::{self, Kept};
 use crate::policy::{CompiledPolicy, Policy};
 use crate::rules::BadRule;
@@ -44,6 +50,9 @@ pub(crate) struct Parts {
     pub(crate) approver: Arc<dyn Approver>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) executor_version: Arc<str>,
+    /// Carried by every call.
+    pub(crate) snapshot: Arc<PolicySnapshot>,
+    pub(crate) registry_version: Arc<str>,
     pub(crate) scheduler: Scheduler,
     /// Approvals that the person wanted remembered: tool and reason.
     pub(crate) remembered: Mutex<HashSet<(String, String)>>,
@@ -53,11 +62,45 @@ pub(crate) struct Parts {
 pub struct RunScope {
     pub(crate) journal: Journal,
     pub(crate) context: RunContext,
+    /// Set for a run that a driver follows.
+    pub(crate) order: Option<RecordOrder>,
+    /// Every yes that a person gave in this run. A call that claims another one is taken to have none.
+    confirmations: Mutex<BTreeSet<ConfirmationId>>,
 }
 
 impl RunScope {
+    /// For calls that belong to no plan.
     pub fn new(journal: Journal) -> Arc<RunScope> {
-        Arc::new(RunScope { journal, context: RunContext::default() })
+        Arc::new(RunScope {
+            journal,
+            context: RunContext::default(),
+            order: None,
+            confirmations: Mutex::default(),
+        })
+    }
+
+    /// For a plan, whose driver takes note of results in the order in which they were recorded.
+    pub(crate) fn ordered(journal: Journal) -> Arc<RunScope> {
+        let order = Some(RecordOrder::default());
+        Arc::new(RunScope { journal, context: RunContext::default(), order, confirmations: Mutex::default() })
+    }
+
+    /// Notes a yes.
+    pub(crate) fn confirmed(&self, given: &ConfirmationId) {
+        self.confirmations.lock().unwrap_or_else(PoisonError::into_inner).insert(given.clone());
+    }
+
+    fn was_given(&self, claimed: &ConfirmationId) -> bool {
+        self.confirmations.lock().unwrap_or_else(PoisonError::into_inner).contains(claimed)
+    }
+
+    /// Appends the result of a call.
+    pub(crate) fn record_result(&self, result: &ToolResult) -> Result<Seq, Fault> {
+        let appended = match &self.order {
+            Some(order) => order.append(&result.call_id, || self.journal.result(result)),
+            None => self.journal.result(result),
+        };
+        appended.map_err(|error| journal_fault(&error))
     }
 
     pub fn journal(&self) -> &Journal {
@@ -69,8 +112,6 @@ impl RunScope {
 pub struct CallRequest {
     pub call: ToolCall,
     pub cancel: CancelToken,
-    /// True when the call already stands in the journal, from before an interruption.
-    pub logged: bool,
 }
 
 /// A call on its way: what the phases add to it as they go.
@@ -81,13 +122,15 @@ pub(crate) struct Flight {
     pub(crate) cancel: CancelToken,
     pub(crate) cx: ToolCx,
     pub(crate) created: Timestamp,
+    /// The longest time that the policy gives any call.
+    pub(crate) longest_ms: u64,
     /// When the tool itself began.
     pub(crate) dispatched: Option<Timestamp>,
     pub(crate) slot: Option<Slot>,
-    /// Whether the call stands in the journal.
+    /// Whether the call stands in the journal as it is about to be made.
     pub(crate) logged: bool,
-    /// Whether the call got as far as being about to run.
-    pub(crate) intended: bool,
+    /// Set when its end was found out after an interruption, rather than reported.
+    pub(crate) found: bool,
     pub(crate) cancellation: Option<Cancellation>,
 }
 
@@ -105,6 +148,8 @@ impl Engine {
     pub fn new(parts: EngineParts) -> Result<Engine, BadRule> {
         let policy = CompiledPolicy::compile(parts.policy)?;
         let limit = policy.policy.limits.max_concurrency.get() as usize;
+        let snapshot = policy.policy.snapshot();
+        let registry_version = parts.surface.version().into();
         let scheduler = Scheduler::new(limit, policy.policy.sibling_failure);
         Ok(Engine {
             parts: Arc::new(Parts {
@@ -116,6 +161,8 @@ impl Engine {
                 approver: parts.approver,
                 observer: parts.observer,
                 executor_version: parts.executor_version,
+                snapshot,
+                registry_version,
                 scheduler,
                 remembered: Mutex::default(),
             }),
@@ -134,8 +181,47 @@ impl Engine {
     pub async fn run_call(&self, scope: &Arc<RunScope>, request: CallRequest) -> ToolResult {
         let mut trace = Trace::new(&*self.parts.clock);
         let mut flight = self.board(scope, request);
-        let outcome = self.eleven_phases(scope, &mut flight, &mut trace).await;
+        // Phases fence what they call; whatever slips through still ends as a result of this call.
+        let settled = {
+            let phases = pin!(self.eleven_phases(scope, &mut flight, &mut trace));
+            catch_panic(phases).await
+        };
+        let outcome = settled.unwrap_or_else(|panic| {
+            Err(Fault::new(Failure::ExecutionFailed, format!("the call crashed: {panic}")).retryable(false))
+        });
         phases::emit_terminal(self, scope, flight, trace, outcome).await
+    }
+
+    /// Ends a call whose effect was found to have happened before an interruption.
+    pub(crate) async fn finish_found(
+        &self,
+        scope: &Arc<RunScope>,
+        entry: &Entry,
+        mut flight: Flight,
+        raw: RawOutput,
+    ) -> ToolResult {
+        let mut trace = Trace::new(&*self.parts.clock);
+        flight.restore_args();
+        (flight.logged, flight.found) = (true, true);
+        trace.enter(Phase::Execute);
+        trace.note("it happened before the interruption");
+        let outcome = self.last_phases(scope, entry, &flight, raw, &mut trace).await;
+        phases::emit_terminal(self, scope, flight, trace, outcome).await
+    }
+
+    /// Ends a call that nobody can vouch for.
+    pub(crate) async fn finish_left(
+        &self,
+        scope: &Arc<RunScope>,
+        request: CallRequest,
+        fault: Fault,
+    ) -> ToolResult {
+        let mut trace = Trace::new(&*self.parts.clock);
+        let mut flight = self.board(scope, request);
+        flight.restore_args();
+        (flight.logged, flight.found) = (true, true);
+        trace.enter(Phase::Execute);
+        phases::emit_terminal(self, scope, flight, trace, Err(fault)).await
     }
 
     /// The pipeline, as a table of contents. Each phase takes what the one before it made.
@@ -169,6 +255,18 @@ impl Engine {
         trace.enter(Phase::Execute);
         let raw = phases::execute(self, entry, flight, permitted).await?;
 
+        self.last_phases(scope, entry, flight, raw, trace).await
+    }
+
+    /// What follows once the tool has done its work.
+    async fn last_phases(
+        &self,
+        scope: &RunScope,
+        entry: &Entry,
+        flight: &Flight,
+        raw: RawOutput,
+        trace: &mut Trace<'_>,
+    ) -> Result<Kept, Fault> {
         trace.enter(Phase::MapResult);
         let mapped = phases::map_result(entry, raw)?;
 
@@ -179,22 +277,28 @@ impl Engine {
         phases::persist_result(self, scope, entry, settled, trace)
     }
 
-    fn board(&self, scope: &Arc<RunScope>, request: CallRequest) -> Flight {
-        let CallRequest { mut call, cancel, logged } = request;
+    pub(crate) fn board(&self, scope: &Arc<RunScope>, request: CallRequest) -> Flight {
+        let CallRequest { mut call, cancel } = request;
         let created = self.parts.clock.now();
+        // Whatever speaks of authority is ours to say, not the caller's.
+        call.confirmation_id = call.confirmation_id.filter(|claimed| scope.was_given(claimed));
+        call.policy = self.parts.snapshot.clone();
+        call.executor_version = self.parts.executor_version.clone();
+        call.tool_registry_version = self.parts.registry_version.clone();
         let model = Value::Object(std::mem::take(&mut call.args));
         let progress = self.progress_sink(scope, &call);
-        let cx = ToolCx::new(call.call_id.clone(), cancel.clone(), Some(progress), scope.context.current());
+        let cx = ToolCx::new(call.call_id.clone(), cancel.clone(), Some(progress));
         Flight {
             call,
             model,
             cancel,
             cx,
             created,
+            longest_ms: self.policy().limits.call_timeout_ms.get(),
             dispatched: None,
             slot: None,
-            logged,
-            intended: false,
+            logged: false,
+            found: false,
             cancellation: None,
         }
     }
@@ -224,7 +328,8 @@ impl Engine {
     pub(crate) fn record_event(&self, scope: &RunScope, event: &ExecutionEvent) -> Result<Seq, Fault> {
         let seq = scope.journal.event(event).map_err(|error| journal_fault(&error))?;
         if let Some(observer) = &self.parts.observer {
-            observer.event(event);
+            // Whoever follows a run cannot end it.
+            let _crashed = catch_call(|| observer.event(event));
         }
         Ok(seq)
     }
@@ -245,5 +350,4 @@ pub(crate) fn journal_fault(error: &journal::JournalError) -> Fault {
     Fault::new(Failure::ExecutionFailed, format!("the journal cannot be written: {error}"))
         .hint("free some space or mend the disk; the run ends here and can be resumed")
         .retryable(false)
-        .detail("journal", true)
 }

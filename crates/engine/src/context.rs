@@ -17,6 +17,11 @@ impl RunContext {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What calls had left before an interruption.
+    pub(crate) fn restore(&self, left: Map<String, Value>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(left);
+    }
+
     /// Applies or defers what a call asked for, and says which.
     pub(crate) fn settle(
         &self,

@@ -119,9 +119,9 @@ pub(crate) enum Opinion {
     Allow {
         why: String,
     },
+    /// Every reason that there is: a yes to one does not answer another.
     Ask {
-        why: String,
-        by_path: bool,
+        reasons: Vec<AskReason>,
     },
     Deny {
         why: String,
@@ -130,6 +130,15 @@ pub(crate) enum Opinion {
     Blocked {
         why: String,
     },
+}
+
+/// Why a call needs a yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskReason {
+    pub(crate) why: String,
+    /// Whether the yes to the plan answers it. The person saw which tools the plan uses; a path may only
+    /// have come to light while the plan ran, and a hook speaks about this very call.
+    pub(crate) by_plan: bool,
 }
 
 impl CompiledPolicy {
@@ -145,7 +154,7 @@ impl CompiledPolicy {
 
     /// The first deny rule that matches, if any.
     pub(crate) fn denied(&self, tool: &ToolDecl, paths: &PathKeys) -> Option<String> {
-        self.matching(RuleEffect::Deny, tool, paths).map(CompiledRule::label)
+        self.matching(RuleEffect::Deny, tool, paths).next().map(CompiledRule::label)
     }
 
     /// Deny, then ask, then allow, then the mode's default.
@@ -157,18 +166,25 @@ impl CompiledPolicy {
         if self.policy.mode == Mode::ReadOnly && effects {
             return Opinion::Blocked { why: "mode read-only".to_owned() };
         }
-        if let Some(rule) = self.matching(RuleEffect::Ask, tool, paths) {
-            return Opinion::Ask { why: rule.label(), by_path: rule.has_paths() };
+        let allowed = self.matching(RuleEffect::Allow, tool, paths).next();
+        let mut reasons: Vec<AskReason> = self
+            .matching(RuleEffect::Ask, tool, paths)
+            .map(|rule| AskReason { why: rule.label(), by_plan: !rule.has_paths() })
+            .collect();
+        if effects && allowed.is_none() && self.policy.mode == Mode::Ask {
+            // Also beside a rule that asks: a remembered yes to that rule must not answer for the mode.
+            reasons.push(AskReason { why: "mode ask".to_owned(), by_plan: true });
         }
-        if let Some(rule) = self.matching(RuleEffect::Allow, tool, paths) {
-            return Opinion::Allow { why: rule.label() };
+        if !reasons.is_empty() {
+            return Opinion::Ask { reasons };
         }
-        match self.policy.mode {
-            Mode::Ask if effects => Opinion::Ask { why: "mode ask".to_owned(), by_path: false },
-            Mode::Ask => Opinion::Allow { why: "mode ask, read-only".to_owned() },
-            Mode::ReadOnly => Opinion::Allow { why: "mode read-only".to_owned() },
-            Mode::Trusted => Opinion::Allow { why: "mode trusted".to_owned() },
-        }
+        let why = match (allowed, self.policy.mode) {
+            (Some(rule), _) => rule.label(),
+            (None, Mode::Ask) => "mode ask, read-only".to_owned(),
+            (None, Mode::ReadOnly) => "mode read-only".to_owned(),
+            (None, Mode::Trusted) => "mode trusted".to_owned(),
+        };
+        Opinion::Allow { why }
     }
 
     /// Whether a plan with these tools has to be confirmed before it starts.
@@ -179,8 +195,13 @@ impl CompiledPolicy {
         tools.into_iter().any(|tool| matches!(self.opinion(tool, &no_paths), Opinion::Ask { .. }))
     }
 
-    fn matching(&self, effect: RuleEffect, tool: &ToolDecl, paths: &PathKeys) -> Option<&CompiledRule> {
-        self.rules.iter().find(|rule| {
+    fn matching<'a>(
+        &'a self,
+        effect: RuleEffect,
+        tool: &'a ToolDecl,
+        paths: &'a PathKeys,
+    ) -> impl Iterator<Item = &'a CompiledRule> {
+        self.rules.iter().filter(move |rule| {
             rule.rule.effect == effect && rule.matches(tool.name.as_str(), tool.risk_level, paths)
         })
     }

@@ -1,7 +1,10 @@
 //! Rules a person writes: which tools, on which paths, up to which risk, are allowed, asked about or denied.
 
+mod pattern;
+
 use envelope::Risk;
 use globset::{GlobBuilder, GlobMatcher};
+use pattern::PathPattern;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Reach};
 
@@ -23,7 +26,7 @@ pub struct Rule {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
     /// Globs over vault paths, such as `Private/**`. A rule that allows needs all paths of the call to
-    /// match; one that asks or denies needs one.
+    /// match; one that asks or denies needs one, or something below one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +49,7 @@ pub(crate) struct CompiledRule {
     pub(crate) rule: Rule,
     pub(crate) number: usize,
     tools: Vec<GlobMatcher>,
-    paths: Vec<GlobMatcher>,
+    paths: Vec<PathPattern>,
 }
 
 impl CompiledRule {
@@ -57,17 +60,9 @@ impl CompiledRule {
                 "it names no `tools`, `paths` or `risk`; to let everything through set `mode`".to_owned()
             ));
         }
-        let glob = |pattern: &String| {
-            // Paths are compared folded, so patterns are too: a rule on `Private/**` also holds for `private/x`.
-            GlobBuilder::new(pattern)
-                .case_insensitive(true)
-                .literal_separator(true)
-                .build()
-                .map(|glob| glob.compile_matcher())
-                .map_err(|error| bad(format!("`{pattern}` is not a glob: {}", error.kind())))
-        };
-        let tools = rule.tools.iter().map(glob).collect::<Result<_, _>>()?;
-        let paths = rule.paths.iter().map(glob).collect::<Result<_, _>>()?;
+        let tools = rule.tools.iter().map(|pattern| tool_glob(pattern).map_err(bad)).collect::<Result<_, _>>()?;
+        let paths =
+            rule.paths.iter().map(|pattern| PathPattern::compile(pattern).map_err(bad)).collect::<Result<_, _>>()?;
         Ok(CompiledRule { rule, number, tools, paths })
     }
 
@@ -101,9 +96,7 @@ impl CompiledRule {
     fn covers(&self, reach: &Reach) -> bool {
         match reach {
             Reach::Vault => false,
-            Reach::Path(path) => {
-                self.paths.iter().any(|glob| glob.is_match(path.folded()) || glob.is_match(path.as_str()))
-            }
+            Reach::Path(path) => self.paths.iter().any(|pattern| pattern.covers(path)),
         }
     }
 
@@ -111,14 +104,7 @@ impl CompiledRule {
         match reach {
             // A call over the whole vault reaches whatever the rule protects.
             Reach::Vault => true,
-            Reach::Path(path) => {
-                let folded = path.folded();
-                // `Private/**` does not match `Private` itself, but a call on that folder reaches all in it.
-                let as_folder = format!("{folded}/x");
-                self.paths.iter().any(|glob| {
-                    glob.is_match(&folded) || glob.is_match(path.as_str()) || glob.is_match(&as_folder)
-                })
-            }
+            Reach::Path(path) => self.paths.iter().any(|pattern| pattern.touches(path)),
         }
     }
 
@@ -129,4 +115,14 @@ impl CompiledRule {
             None => format!("rule {}", self.number),
         }
     }
+}
+
+/// Tool names are plain ASCII and closed; whoever writes a rule should not have to know how they are cased.
+fn tool_glob(pattern: &str) -> Result<GlobMatcher, String> {
+    GlobBuilder::new(pattern)
+        .case_insensitive(true)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| format!("`{pattern}` is not a glob: {}", error.kind()))
 }

@@ -3,7 +3,8 @@
 //! The machine decides; the driver does. Everything that happens outside (a call ended, a timer fired, a
 //! person answered, someone cancelled) becomes one input, and inputs are handled one at a time.
 
-use std::collections::{HashMap, VecDeque};
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use envelope::{
     CallId, Confirmation, ConfirmationId, Effects, ExecutionEvent, Hash, ToolCall, ToolDecl, ToolResult,
 };
-use journal::{Journal, JournalError, RunHeader, RunKind};
+use journal::{Journal, JournalError, OpenCall, RunHeader, RunKind};
 use plan::{CheckedPlan, Input, Machine, Output, Question, RunOutcome, RunSpec};
 use tokio::task::JoinSet;
 use toolkit::{CancelCause, CancelToken};
@@ -19,9 +20,10 @@ use toolkit::{CancelCause, CancelToken};
 use crate::Engine;
 use crate::approval::{Answer, ConfirmRequest};
 use crate::call::{CallRequest, RunScope};
+use crate::catch::catch_panic;
 use crate::question::{expansion_question, plan_question};
 use crate::report::{RunReport, unfinished};
-use crate::resume::settle_uncertain;
+use crate::resume::token_of;
 
 /// Where the record of a run is kept.
 pub enum RunPlace {
@@ -72,14 +74,14 @@ impl Engine {
             RunPlace::Disk(runs) => Journal::create(&runs.join(spec.run_id.as_str()), &header)?,
             RunPlace::Memory => Journal::in_memory(&header),
         };
-        let mut driver = Driver::new(self.clone(), RunScope::new(journal), &spec);
+        let mut driver = Driver::new(self.clone(), RunScope::ordered(journal), &spec);
         let mut machine = Machine::new(spec);
         let first = machine.begin(self.parts.clock.now());
         driver.absorb(first);
         Ok(driver.drive(machine, request.cancel).await)
     }
 
-    fn spec(
+    pub(crate) fn spec(
         &self,
         run_id: envelope::RunId,
         plan: Arc<CheckedPlan>,
@@ -117,7 +119,6 @@ impl Engine {
             limits: spec.limits,
             sibling: spec.sibling,
             confirm: spec.confirm,
-            note: None,
         }
     }
 
@@ -146,7 +147,11 @@ pub(crate) struct Driver {
     run_id: envelope::RunId,
     todo: VecDeque<Output>,
     tasks: JoinSet<Input>,
-    open: HashMap<CallId, CancelToken>,
+    open: BTreeMap<CallId, CancelToken>,
+    /// Results that have arrived and wait for their turn.
+    ended: BTreeMap<CallId, ToolResult>,
+    /// Everything else that has arrived.
+    others: VecDeque<Input>,
     effects: Effects,
     confirmation: Option<ConfirmationId>,
     outcome: Option<RunOutcome>,
@@ -162,7 +167,9 @@ impl Driver {
             run_id: spec.run_id.clone(),
             todo: VecDeque::new(),
             tasks: JoinSet::new(),
-            open: HashMap::new(),
+            open: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            others: VecDeque::new(),
             effects: Effects::default(),
             confirmation: None,
             outcome: None,
@@ -182,14 +189,16 @@ impl Driver {
     }
 
     /// A call that was open when the run was interrupted: made, or found out about if it was written down.
-    pub(crate) fn carry_on(&mut self, call: ToolCall, recorded: Option<ToolCall>) {
-        let Some(recorded) = recorded else {
-            return self.start(call);
-        };
-        let cancel = self.open_call(&recorded);
+    pub(crate) fn carry_on(&mut self, open: OpenCall) {
+        let cancel = token_of(&open);
+        self.open.insert(open.derived.call_id.clone(), cancel.clone());
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
-        self.tasks
-            .spawn(async move { Input::Done(settle_uncertain(&engine, &scope, recorded, cancel).await) });
+        self.tasks.spawn(async move {
+            Input::Done(match open.recorded {
+                Some(recorded) => engine.settle_uncertain(&scope, recorded, cancel).await,
+                None => engine.run_call(&scope, CallRequest { call: open.derived, cancel }).await,
+            })
+        });
     }
 
     /// Goes on until the machine says that the run has finished.
@@ -212,18 +221,68 @@ impl Driver {
                     Some(Err(_)) | None => break,
                 },
             };
-            self.note(&input);
-            let outputs = machine.handle(self.engine.parts.clock.now(), input);
-            self.absorb(outputs);
+            self.arrive(input);
+            self.take_turns(&mut machine);
             if self.journal_error.is_some() && !cancelled {
                 cancelled = true;
-                let reason = "the journal cannot be written".to_owned();
-                let outputs =
-                    machine.handle(self.engine.parts.clock.now(), Input::CancelRequested { reason });
-                self.absorb(outputs);
+                self.arrive(Input::CancelRequested { reason: "the journal cannot be written".to_owned() });
+                self.take_turns(&mut machine);
             }
         }
         self.report()
+    }
+
+    fn arrive(&mut self, input: Input) {
+        match input {
+            Input::Done(result) => {
+                self.ended.insert(result.call_id.clone(), result);
+            }
+            Input::Confirmed(_)
+            | Input::Declined { .. }
+            | Input::TimerFired(_)
+            | Input::CancelRequested { .. } => {
+                self.others.push_back(input);
+            }
+        }
+    }
+
+    /// Hands the machine what has arrived, in the order of the record.
+    fn take_turns(&mut self, machine: &mut Machine) {
+        while let Some(result) = self.next_result() {
+            let input = Input::Done(result);
+            self.note(&input);
+            let outputs = machine.handle(self.engine.parts.clock.now(), input);
+            self.absorb(outputs);
+            self.carry_out();
+        }
+        let scope = self.scope.clone();
+        while let Some(input) = self.others.pop_front() {
+            let Some(order) = &scope.order else { return };
+            // What comes of it is recorded before the next result can be.
+            let input = Cell::new(Some(input));
+            let taken = order.when_idle(|| {
+                let Some(input) = input.take() else { return };
+                self.note(&input);
+                let outputs = machine.handle(self.engine.parts.clock.now(), input);
+                self.absorb(outputs);
+                self.carry_out();
+            });
+            if taken.is_none() {
+                self.others.extend(input.take());
+                // A result stands before it that has yet to arrive.
+                return self.others.rotate_right(1.min(self.others.len()));
+            }
+        }
+    }
+
+    /// The next result in the order of the record, or one that could not be recorded at all.
+    fn next_result(&mut self) -> Option<ToolResult> {
+        let order = self.scope.order.as_ref()?;
+        if let Some(result) = order.take_next(|call| self.ended.remove(call)) {
+            return Some(result);
+        }
+        let lost = self.ended.keys().find(|call| !order.holds(call)).cloned()?;
+        self.ended.remove(&lost)
     }
 
     /// What the driver itself has to remember of an input.
@@ -234,11 +293,8 @@ impl Driver {
                 if let Some(effects) = &result.effects {
                     self.effects.absorb(effects);
                 }
-                let lost = result.error.as_ref().is_some_and(|error| {
-                    error.details.as_ref().is_some_and(|details| details.contains_key("journal"))
-                });
-                if lost && self.journal_error.is_none() {
-                    self.journal_error = result.error.as_ref().map(|error| error.message.clone());
+                if self.journal_error.is_none() {
+                    self.journal_error = self.scope.journal().failure();
                 }
             }
             Input::Confirmed(confirmation) => {
@@ -283,16 +339,11 @@ impl Driver {
     }
 
     fn start(&mut self, call: ToolCall) {
-        let cancel = self.open_call(&call);
-        let (engine, scope) = (self.engine.clone(), self.scope.clone());
-        let request = CallRequest { call, cancel, logged: false };
-        self.tasks.spawn(async move { Input::Done(engine.run_call(&scope, request).await) });
-    }
-
-    fn open_call(&mut self, call: &ToolCall) -> CancelToken {
         let cancel = CancelToken::new();
         self.open.insert(call.call_id.clone(), cancel.clone());
-        cancel
+        let (engine, scope) = (self.engine.clone(), self.scope.clone());
+        let request = CallRequest { call, cancel };
+        self.tasks.spawn(async move { Input::Done(engine.run_call(&scope, request).await) });
     }
 
     fn cancel_open(&self, only: Option<&[CallId]>, sibling: bool) {
@@ -351,7 +402,8 @@ impl Driver {
 
 /// Puts the question to the person and turns the answer into an input.
 async fn confirm(engine: &Engine, scope: &RunScope, request: &ConfirmRequest) -> Input {
-    match engine.parts.approver.confirm(request).await {
+    let answer = catch_panic(engine.parts.approver.confirm(request)).await;
+    match answer.unwrap_or_else(|panic| Answer::Nobody { why: format!("asking crashed: {panic}") }) {
         Answer::Yes { channel } => {
             let now = engine.parts.clock.now();
             let confirmation = Confirmation {
@@ -362,13 +414,25 @@ async fn confirm(engine: &Engine, scope: &RunScope, request: &ConfirmRequest) ->
                 confirmed_at: now,
             };
             if request.whole_plan
-                && let Err(error) = scope.journal().confirm(&confirmation)
+                && let Err(error) = record_yes(scope, &confirmation).await
             {
                 return Input::Declined { reason: format!("the yes cannot be recorded: {error}") };
             }
+            scope.confirmed(&confirmation.confirmation_id);
             Input::Confirmed(confirmation)
         }
         Answer::No { reason } => Input::Declined { reason },
         Answer::Nobody { why } => Input::Declined { reason: format!("nobody can be asked: {why}") },
+    }
+}
+
+/// Writing `run.json` waits for the disk, which must not hold up the calls of other runs.
+async fn record_yes(scope: &RunScope, confirmation: &Confirmation) -> Result<(), String> {
+    let (journal, confirmation) = (scope.journal().clone(), confirmation.clone());
+    let written = tokio::task::spawn_blocking(move || journal.confirm(&confirmation)).await;
+    match written {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }

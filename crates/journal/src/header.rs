@@ -53,8 +53,6 @@ pub struct RunHeader {
     pub sibling: SiblingPolicy,
     /// Whether a person was to be asked before the first call.
     pub confirm: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 impl RunHeader {

@@ -25,7 +25,7 @@ mod facts;
 mod verify;
 mod catalog;
 mod divergence;
-mod pass;
+mod rehearsal;
 mod replay;
 
 #[cfg(test)]
@@ -49,6 +49,7 @@ pub use header::{RunHeader, RunKind};
 pub use kind::{ChainHead, Kind, Seq};
 pub use problem::{Problem, ProblemKind, TornTail};
 pub use recover::{Dropped, Recovery};
+pub use rehearsal::{OpenCall, Rehearsal};
 pub use replay::replay;
 pub use run_log::Journal;
 pub use verify::{Verification, verify};

@@ -2,17 +2,11 @@
 //!
 //! The same state machine that drove the run is fed with what was recorded, in the recorded order, and each
 //! call it asks for is compared with the call that was made. Nothing but the run folder is needed.
-//!
-//! The order in which two results were recorded need not be the order in which the run took note of them:
-//! calls that run side by side end in a race. That matters only where a failure or a cancel ends the run, since
-//! it decides what still started. So when a difference may come from that, the replay is done again with the one
-//! result taken later, and the best explanation counts.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use envelope::{CallId, LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
+use envelope::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
 use plan::{CheckLimits, CheckedPlan, Finding, RunSpec, Severity, check};
 
 use crate::catalog::RecordedTools;
@@ -20,41 +14,13 @@ use crate::divergence::Replay;
 use crate::error::JournalError;
 use crate::folder::RunFolder;
 use crate::header::RunHeader;
-use crate::kind::Seq;
-use crate::pass::{Hint, Pass};
-
-/// How often a race is looked into. Each such try explains one more result of calls that ran side by side.
-const MAX_PASSES: usize = 32;
-
-/// Results that are taken note of later than recorded: behind that record.
-pub(crate) type Later = HashMap<CallId, Seq>;
+use crate::rehearsal::Rehearsal;
 
 /// Derives every call of a run again and compares it with the record.
 pub fn replay(run_dir: &Path) -> Result<Replay, JournalError> {
     let folder = RunFolder::open(run_dir)?;
     let spec = spec(folder.header())?;
-    let mut later = Later::new();
-    let (mut best, mut hint) = pass(&folder, &spec, &later)?;
-    for _ in 1..MAX_PASSES {
-        let Some(Hint { result, behind }) = hint.filter(|_| !best.divergences.is_empty()) else { break };
-        if later.insert(result, behind).is_some_and(|before| before >= behind) {
-            break;
-        }
-        let (next, next_hint) = pass(&folder, &spec, &later)?;
-        hint = next_hint;
-        if next.divergences.len() < best.divergences.len() {
-            best = next;
-        }
-    }
-    Ok(best)
-}
-
-fn pass(folder: &RunFolder, spec: &RunSpec, later: &Later) -> Result<(Replay, Option<Hint>), JournalError> {
-    let mut pass = Pass::new(spec.clone(), folder.header().created_at, later);
-    for entry in folder.records()? {
-        pass.record(folder, entry?)?;
-    }
-    Ok(pass.end())
+    Ok(Rehearsal::of(&folder, spec)?.into_replay())
 }
 
 pub(crate) fn spec(header: &RunHeader) -> Result<RunSpec, JournalError> {

@@ -98,12 +98,10 @@ struct World {
     answer: fn(&ToolCall) -> Result<Value, Failure>,
     /// Cancels after so many results.
     cancel_after: Option<usize>,
-    /// Takes note of two results in the other order than they were recorded.
-    swap: bool,
     yes: bool,
 }
 
-const GOOD: World = World { answer: works, cancel_after: None, swap: false, yes: true };
+const GOOD: World = World { answer: works, cancel_after: None, yes: true };
 
 fn works(call: &ToolCall) -> Result<Value, Failure> {
     if call.tool.as_str() == "vault.list" {
@@ -182,15 +180,12 @@ impl Driver<'_> {
                 self.handle(Input::CancelRequested { reason: "enough".to_owned() });
                 continue;
             }
-            let first = self.end_one();
-            let second = if self.world.swap { self.end_one() } else { None };
-            let ended: Vec<ToolResult> = second.into_iter().chain(first).collect();
-            if ended.is_empty() {
-                let timer = self.timers.pop_front().expect("the run hangs");
-                self.handle(Input::TimerFired(timer));
-            }
-            for result in ended {
-                self.handle(Input::Done(result));
+            match self.end_one() {
+                Some(result) => self.handle(Input::Done(result)),
+                None => {
+                    let timer = self.timers.pop_front().expect("the run hangs");
+                    self.handle(Input::TimerFired(timer));
+                }
             }
         }
     }
@@ -246,11 +241,10 @@ fn check(on_error: &str, change: impl Fn(&mut RunHeader), world: World, expected
     let temp = tempfile::tempdir().unwrap();
     let mut header = plan_header(plan(on_error));
     change(&mut header);
-    let swap = world.swap;
     let folder = record(temp.path(), &header, world);
     expected.assert_eq(&told(&folder));
     let records = verify(&folder, None).unwrap().records;
-    for kept in (0..records).filter(|_| !swap) {
+    for kept in 0..records {
         let part = tempfile::tempdir().unwrap();
         let keep = |entry: Entry| if entry.seq <= kept { vec![entry.record] } else { Vec::new() };
         let replay = replay(&rewrite(&folder, part.path(), keep)).unwrap();
@@ -337,26 +331,6 @@ fn a_declined_run_is_derived_again() {
 fn a_run_that_asked_about_its_size_is_derived_again() {
     let asks = |header: &mut RunHeader| header.limits.max_foreach_items = 3;
     check("stop", asks, GOOD, expect!["7 calls, complete true, Some(Ok)"]);
-}
-
-#[test]
-fn results_of_a_race_may_be_recorded_in_another_order_than_they_counted() {
-    check(
-        "stop",
-        |_| {},
-        World { swap: true, answer: fails_for_b, ..GOOD },
-        expect!["7 calls, complete true, Some(Failed)"],
-    );
-}
-
-#[test]
-fn a_cancel_in_a_race_is_derived_again() {
-    check(
-        "stop",
-        |_| {},
-        World { swap: true, cancel_after: Some(4), ..GOOD },
-        expect!["6 calls, complete true, Some(Cancelled)"],
-    );
 }
 
 #[test]

@@ -267,6 +267,14 @@ impl Journal {
         }
     }
 
+    /// Why nothing more is written, once that is so.
+    pub fn failure(&self) -> Option<String> {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.writer.failure(),
+            Place::Memory(_) => None,
+        }
+    }
+
     /// The run folder; none for a journal in memory.
     pub fn run_dir(&self) -> Option<&Path> {
         match &*self.place {

@@ -40,7 +40,6 @@ pub(crate) fn header(run: &str) -> RunHeader {
         limits: RunLimits { max_parallel: 4, max_attempts: 3, max_foreach_items: 100, max_backoff_ms: 1000 },
         sibling: SiblingPolicy::Ignore,
         confirm: true,
-        note: None,
     }
 }
 

@@ -157,6 +157,10 @@ impl Writer {
         self.lock().head
     }
 
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.lock().failed.as_deref().map(str::to_owned)
+    }
+
     pub(crate) fn check_open(&self) -> Result<(), JournalError> {
         self.lock().check_open()
     }

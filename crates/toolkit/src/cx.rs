@@ -1,6 +1,6 @@
 //! What a tool may touch while it runs, and nothing more.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use envelope::{CallId, Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};
 use serde_json::{Map, Value};
@@ -26,7 +26,8 @@ struct Inner {
     call_id: CallId,
     cancel: CancelToken,
     progress: Option<ProgressSink>,
-    context: Arc<Map<String, Value>>,
+    /// Given when it is the call's turn.
+    context: OnceLock<Arc<Map<String, Value>>>,
     seen: Mutex<Seen>,
 }
 
@@ -39,13 +40,19 @@ pub struct Seen {
 }
 
 impl ToolCx {
-    pub fn new(
-        call_id: CallId,
-        cancel: CancelToken,
-        progress: Option<ProgressSink>,
-        context: Arc<Map<String, Value>>,
-    ) -> ToolCx {
-        ToolCx(Arc::new(Inner { call_id, cancel, progress, context, seen: Mutex::default() }))
+    pub fn new(call_id: CallId, cancel: CancelToken, progress: Option<ProgressSink>) -> ToolCx {
+        ToolCx(Arc::new(Inner {
+            call_id,
+            cancel,
+            progress,
+            context: OnceLock::new(),
+            seen: Mutex::default(),
+        }))
+    }
+
+    /// Hands over what earlier calls of the run left, when it is this call's turn. The first time counts.
+    pub fn enter(&self, context: Arc<Map<String, Value>>) {
+        let _entered_before = self.0.context.set(context);
     }
 
     /// Stays the same when the call is dispatched again after a crash: usable as an idempotency key.
@@ -66,7 +73,7 @@ impl ToolCx {
 
     /// What an earlier call of the run left for later ones.
     pub fn context(&self, key: &str) -> Option<&Value> {
-        self.0.context.get(key)
+        self.0.context.get().and_then(|context| context.get(key))
     }
 
     /// Asks that later calls see `value` under `key`. Honoured only for a call that ran alone.

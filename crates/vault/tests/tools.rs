@@ -35,7 +35,7 @@ impl Bench {
     }
 
     fn cx() -> ToolCx {
-        ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None, Arc::new(Map::new()))
+        ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None)
     }
 
     /// The only place that calls a tool. Output, or the fault with its hint; then the effects.

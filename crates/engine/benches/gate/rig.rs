@@ -158,7 +158,7 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
 }
 
 pub(crate) fn request(tool: &str, n: u64) -> CallRequest {
-    CallRequest { call: call(tool, n), cancel: CancelToken::new(), logged: false }
+    CallRequest { call: call(tool, n), cancel: CancelToken::new() }
 }
 
 fn header() -> RunHeader {
@@ -178,7 +178,6 @@ fn header() -> RunHeader {
         limits: RunLimits { max_parallel: 8, max_attempts: 3, max_foreach_items: 1000, max_backoff_ms: 1000 },
         sibling: SiblingPolicy::Ignore,
         confirm: false,
-        note: None,
     }
 }
 

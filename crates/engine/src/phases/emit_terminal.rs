@@ -6,10 +6,11 @@ use envelope::{
     CanonicalResult, CanonicalStatus, Effects, EventType, ExecutionEvent, Fault, Level, Phase, Status,
     Timestamp, ToolCall, ToolResult,
 };
-use toolkit::{Entry, Seen};
+use toolkit::Seen;
 
 use crate::Engine;
 use crate::call::{Flight, RunScope, journal_fault};
+use crate::catch::catch_call;
 use crate::trace::Trace;
 
 use super::Kept;
@@ -33,13 +34,14 @@ pub(crate) async fn emit_terminal(
         unrecorded(&mut result, &fault);
     }
     if let Some(slot) = &flight.slot
-        && !result.ok
+        && result.error.as_ref().is_some_and(|error| error.retryable != Some(true))
     {
+        // A failure that may yet be mended by another attempt says nothing about what waits behind it.
         slot.failed();
     }
     drop(flight.slot.take());
     if let Some(observer) = &engine.parts.observer {
-        observer.result(&result);
+        let _crashed = catch_call(|| observer.result(&result));
     }
     result
 }
@@ -50,6 +52,7 @@ fn build(engine: &Engine, scope: &RunScope, flight: &mut Flight, outcome: Result
     let mut result = blank_result(&flight.call, flight.dispatched.unwrap_or(flight.created), ended);
     result.effects = (!effects.is_empty()).then_some(effects);
     result.cancellation = flight.cancellation.take();
+    result.reconciled = flight.found;
     match outcome {
         Ok(kept) => {
             fill_ok(&mut result, kept);
@@ -151,7 +154,8 @@ async fn record(
     result: &ToolResult,
 ) -> Result<(), Fault> {
     let journal = &scope.journal;
-    if !flight.logged {
+    let intended = flight.logged;
+    if !intended {
         flight.restore_args();
         journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
     }
@@ -159,19 +163,18 @@ async fn record(
     let seq = match &result.data_ref {
         Some(_) => {
             let line = ToolResult { data: None, ..result.clone() };
-            journal.result(&line)
+            scope.record_result(&line)?
         }
-        None => journal.result(result),
-    }
-    .map_err(|error| journal_fault(&error))?;
+        None => scope.record_result(result)?,
+    };
     engine.record_event(scope, &ended_event(result))?;
-    if flight.intended && flight.call.risk_level.has_effects() {
+    if intended && flight.call.risk_level.has_effects() {
         journal.durable(seq).await.map_err(|error| journal_fault(&error))?;
     }
     Ok(())
 }
 
-fn ended_event(result: &ToolResult) -> ExecutionEvent {
+pub(crate) fn ended_event(result: &ToolResult) -> ExecutionEvent {
     let (event_type, level) = match result.status {
         Status::Ok | Status::Skipped => (EventType::StepFinished, Level::Info),
         Status::Cancelled => (EventType::StepFailed, Level::Warn),
@@ -200,54 +203,4 @@ fn unrecorded(result: &mut ToolResult, fault: &Fault) {
     let before = result.user_message.take();
     fill_failed(result, &fault);
     result.debug_message = before;
-}
-
-/// A call whose end was found out after a crash.
-pub(crate) struct ReconciledCall {
-    pub(crate) call: ToolCall,
-    pub(crate) why: String,
-}
-
-/// Records the result of a call that ran before a crash, without running it again.
-pub(crate) async fn emit_reconciled(
-    engine: &Engine,
-    scope: &RunScope,
-    entry: &Entry,
-    reconciled: ReconciledCall,
-    outcome: Result<(toolkit::RawOutput, Effects), Fault>,
-) -> ToolResult {
-    let ReconciledCall { call, why } = reconciled;
-    let now = engine.parts.clock.now();
-    let mut trace = Trace::new(&*engine.parts.clock);
-    trace.enter(Phase::MapResult);
-    let mut result = blank_result(&call, call.created_at, now);
-    result.reconciled = true;
-    let kept = outcome.and_then(|(raw, effects)| {
-        result.effects = (!effects.is_empty()).then_some(effects);
-        let mapped = super::map_result(entry, raw)?;
-        let settled = super::post_hooks::Settled { mapped, redacted: false };
-        super::persist_result(engine, scope, entry, settled, &mut trace)
-    });
-    trace.note(why);
-    match kept {
-        Ok(kept) => fill_ok(&mut result, kept),
-        Err(fault) => {
-            trace.failed(fault.failure);
-            fill_failed(&mut result, &fault);
-        }
-    }
-    trace.enter(Phase::EmitTerminal);
-    (result.phases, result.mutations) = trace.finish();
-    let recorded = async {
-        let seq = scope.journal.result(&result).map_err(|error| journal_fault(&error))?;
-        engine.record_event(scope, &ended_event(&result))?;
-        scope.journal.durable(seq).await.map_err(|error| journal_fault(&error))
-    };
-    if let Err(fault) = recorded.await {
-        unrecorded(&mut result, &fault);
-    }
-    if let Some(observer) = &engine.parts.observer {
-        observer.result(&result);
-    }
-    result
 }

@@ -13,7 +13,7 @@ mod post_hooks;
 mod persist_result;
 mod emit_terminal;
 
-pub(crate) use emit_terminal::{ReconciledCall, emit_reconciled, emit_terminal};
+pub(crate) use emit_terminal::{emit_terminal, ended_event};
 pub(crate) use execute::execute;
 pub(crate) use map_result::map_result;
 pub(crate) use parse_schema::parse_schema;

@@ -1,16 +1,19 @@
 //! Phase 6: decides whether the call may run, and asks the person where that is not settled.
 //!
 //! The order: protected places (before this phase), deny rules on what the model sent and on what the
-//! tool would be called with, hooks, ask, allow, the mode's default. Nothing later loosens anything earlier.
+//! tool would be called with, hooks, ask, allow, the mode's default. Nothing later loosens anything earlier:
+//! every reason to ask needs its own yes, given with the plan, remembered, or asked for now. The person is
+//! asked once, about all that is open.
 
 use envelope::{Channel, Failure, Fault};
-use toolkit::Entry;
+use toolkit::{CancelCause, Entry};
 
 use crate::Engine;
 use crate::approval::{ApprovalRequest, Verdict};
 use crate::call::Flight;
-use crate::inputs::{Inputs, PermittedArgs, observable};
-use crate::policy::Opinion;
+use crate::catch::catch_call;
+use crate::inputs::{Inputs, PermittedArgs, observable, visible_text};
+use crate::policy::{AskReason, Opinion};
 use crate::trace::Trace;
 
 use super::pre_hooks::Hooked;
@@ -29,31 +32,28 @@ pub(crate) async fn permission(
         return Err(denied(entry, &inputs, &why));
     }
     let opinion = engine.parts.policy.opinion(decl, &inputs.paths);
-    if let Opinion::Deny { why } = &opinion {
-        return Err(denied(entry, &inputs, why));
-    }
-    if let Some(why) = denies {
-        return Err(denied(entry, &inputs, &why));
-    }
-    match (opinion, asks) {
+    // A rule has its say before a hook: the rule is what the person can look up and change.
+    let mut reasons = match (opinion, denies) {
         (Opinion::Deny { why }, _) => return Err(denied(entry, &inputs, &why)),
-        (Opinion::Blocked { why }, _) => {
+        (Opinion::Blocked { .. } | Opinion::Ask { .. } | Opinion::Allow { .. }, Some(why)) => {
+            return Err(denied(entry, &inputs, &why));
+        }
+        (Opinion::Blocked { why }, None) => {
             return Err(Fault::new(
                 Failure::PolicyBlocked,
                 format!("{why} lets no {} tool run: {}", decl.risk_level, inputs.preview),
             ));
         }
-        // A hook speaks about this very call, so the yes to the plan does not answer it.
-        (Opinion::Ask { .. } | Opinion::Allow { .. }, Some(why)) => {
-            ask_person(engine, entry, flight, &inputs, &why, trace).await?;
+        (Opinion::Ask { reasons }, None) => reasons,
+        (Opinion::Allow { why }, None) => {
+            trace.note(format!("allowed: {why}"));
+            Vec::new()
         }
-        (Opinion::Ask { why, by_path }, None) => match &flight.call.confirmation_id {
-            // The person said yes to a plan that shows this step. A rule about paths is another matter:
-            // the path may only have come to light while the plan ran.
-            Some(id) if !by_path => trace.note(format!("{why}: confirmed ({id})")),
-            Some(_) | None => ask_person(engine, entry, flight, &inputs, &why, trace).await?,
-        },
-        (Opinion::Allow { why }, None) => trace.note(format!("allowed: {why}")),
+    };
+    reasons.extend(asks.into_iter().map(|why| AskReason { why, by_plan: false }));
+    let open = unanswered(engine, entry, flight, reasons, trace);
+    if !open.is_empty() {
+        ask_person(engine, entry, flight, &inputs, &open, trace).await?;
     }
     let called_with = inputs.changed.and_then(|value| value.as_object().cloned());
     Ok(PermittedArgs { decoded: inputs.decoded, paths: inputs.paths, called_with, preview: inputs.preview })
@@ -63,38 +63,56 @@ fn denied(entry: &Entry, inputs: &Inputs, why: &str) -> Fault {
     Fault::new(Failure::PermissionDenied, format!("{why} denies {}: {}", entry.decl.name, inputs.preview))
 }
 
+/// The reasons that neither the yes to the plan nor a remembered one answers.
+fn unanswered(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &Flight,
+    reasons: Vec<AskReason>,
+    trace: &mut Trace<'_>,
+) -> Vec<String> {
+    let mut open = Vec::new();
+    for AskReason { why, by_plan } in reasons {
+        match &flight.call.confirmation_id {
+            Some(id) if by_plan => trace.note(format!("{why}: confirmed ({id})")),
+            Some(_) | None if engine.is_remembered(entry.decl.name.as_str(), &why) => {
+                trace.note(format!("{why}: a remembered yes"));
+            }
+            Some(_) | None => open.push(why),
+        }
+    }
+    open
+}
+
 async fn ask_person(
     engine: &Engine,
     entry: &Entry,
     flight: &Flight,
     inputs: &Inputs,
-    why: &str,
+    open: &[String],
     trace: &mut Trace<'_>,
 ) -> Result<(), Fault> {
-    if engine.is_remembered(entry.decl.name.as_str(), why) {
-        trace.note(format!("{why}: a remembered yes"));
-        return Ok(());
-    }
+    let why = open.join("; ");
     let request = ApprovalRequest {
         run_id: flight.call.run_id.clone(),
         step_id: flight.call.step_id.clone(),
         call_id: flight.call.call_id.clone(),
         tool: entry.decl.name.clone(),
-        preview: inputs.preview.clone(),
+        preview: both_previews(entry, flight, inputs),
         input: observable(inputs.current(&flight.model)).into_owned(),
-        why: why.to_owned(),
+        why: why.clone(),
     };
     let verdict = tokio::select! {
         biased;
         verdict = engine.parts.approver.approve(&request) => verdict,
-        _cause = flight.cancel.cancelled() => {
-            return Err(Fault::new(Failure::Canceled, "the run was cancelled while the person was asked"));
-        }
+        cause = flight.cancel.cancelled() => return Err(cancelled_while_asking(cause)),
     };
     match verdict {
         Verdict::Once { channel } => trace.note(format!("{why}: approved ({})", channel_name(channel))),
         Verdict::Remember { channel } => {
-            engine.remember(entry.decl.name.as_str(), why);
+            for reason in open {
+                engine.remember(entry.decl.name.as_str(), reason);
+            }
             trace.note(format!("{why}: approved and remembered ({})", channel_name(channel)));
         }
         Verdict::Reject { reason } => {
@@ -111,6 +129,27 @@ async fn ask_person(
         }
     }
     Ok(())
+}
+
+/// What the tool says it will do, then what the plan says about it: only the first is bound to the input.
+fn both_previews(entry: &Entry, flight: &Flight, inputs: &Inputs) -> String {
+    let own = catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)))
+        .unwrap_or_else(|_panic| inputs.preview.clone());
+    match flight.call.preview.as_deref().map(visible_text) {
+        Some(said) if said != own => format!("{own} (the plan says: {said})"),
+        Some(_) | None => own,
+    }
+}
+
+fn cancelled_while_asking(cause: CancelCause) -> Fault {
+    match cause {
+        CancelCause::Run | CancelCause::Deadline => {
+            Fault::new(Failure::Canceled, "the run was cancelled while the person was asked")
+        }
+        CancelCause::Sibling => {
+            Fault::new(Failure::SiblingCanceled, "a sibling failed while the person was asked")
+        }
+    }
 }
 
 fn channel_name(channel: Channel) -> &'static str {

@@ -3,13 +3,15 @@
 //! The call is logged before the tool runs. After a crash, a call without a result is "unknown", which is
 //! the truth; the other order would lose the call.
 
-use envelope::{EventType, ExecutionEvent, Fault, Level};
+use envelope::{EventType, ExecutionEvent, Fault, Level, Observed, Timestamp};
+use jiff::SignedDuration;
 use toolkit::Entry;
 
 use crate::Engine;
 use crate::call::{Flight, RunScope, journal_fault};
 use crate::catch::catch_panic;
 use crate::inputs::PermittedArgs;
+use crate::limit::{bounded, call_limit};
 use crate::schedule::Claim;
 use crate::trace::Trace;
 
@@ -24,16 +26,16 @@ pub(crate) async fn schedule(
 ) -> Result<PermittedArgs, Fault> {
     let claim = Claim::new(&flight.call.run_id, entry.decl.concurrency, &permitted.paths);
     flight.slot = Some(engine.parts.scheduler.acquire(claim, &flight.cancel).await?);
+    // Now that it is this call's turn, it sees what every call before it left.
+    flight.cx.enter(scope.context.current());
     let effects = entry.decl.risk_level.has_effects();
     if effects {
-        // Now that nobody else may touch these paths, what is there is what the effect will meet.
-        // A tool that crashes over it leaves nothing to compare with, which makes a crash later uncertain.
-        flight.call.before =
-            catch_panic(entry.tool.observe(&flight.cx, &permitted.decoded)).await.unwrap_or_default();
+        flight.call.before = observe(entry, flight, &permitted).await?;
     }
     flight.restore_args();
     flight.call.called_with.clone_from(&permitted.called_with);
     flight.call.preview = Some(permitted.preview.clone());
+    flight.call.deadline_at = deadline(engine, call_limit(entry, flight));
     let started = ExecutionEvent {
         event_type: EventType::StepStarted,
         run_id: flight.call.run_id.clone(),
@@ -45,15 +47,23 @@ pub(crate) async fn schedule(
         tool: Some(flight.call.tool.clone()),
         payload: None,
     };
-    let mut seq = engine.record_event(scope, &started)?;
-    if !flight.logged {
-        seq = scope.journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
-        flight.logged = true;
-    }
-    flight.intended = true;
+    engine.record_event(scope, &started)?;
+    let seq = scope.journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
+    flight.logged = true;
     if effects {
         scope.journal.durable(seq).await.map_err(|error| journal_fault(&error))?;
         trace.note("intent is durable");
     }
     Ok(permitted)
+}
+
+/// What is there just before the effect, now that nobody else may touch these paths.
+async fn observe(entry: &Entry, flight: &Flight, permitted: &PermittedArgs) -> Result<Vec<Observed>, Fault> {
+    let look = catch_panic(entry.tool.observe(&flight.cx, &permitted.decoded));
+    // A tool that crashes over it leaves nothing to compare with, which makes a crash later uncertain.
+    Ok(bounded(entry, flight, look).await?.unwrap_or_default())
+}
+
+fn deadline(engine: &Engine, limit: u64) -> Option<Timestamp> {
+    engine.parts.clock.now().checked_add(SignedDuration::from_millis(i64::try_from(limit).ok()?)).ok()
 }

@@ -5,11 +5,12 @@ use toolkit::{DecodedArgs, Entry, Reach};
 
 use crate::call::Flight;
 use crate::catch::{catch_call, catch_panic};
+use crate::limit::bounded;
 
 /// Ends in `invalid_arguments`, `setup_required` or `sandbox_violation`, or in the tool's own cause.
 pub(crate) async fn validate_values(entry: &Entry, flight: &Flight, args: &DecodedArgs) -> Result<(), Fault> {
     refuse_protected(entry, args)?;
-    match catch_panic(entry.tool.validate(&flight.cx, args)).await {
+    match bounded(entry, flight, catch_panic(entry.tool.validate(&flight.cx, args))).await? {
         Ok(verdict) => verdict,
         Err(panic) => Err(Fault::new(
             Failure::ExecutionFailed,

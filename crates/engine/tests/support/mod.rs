@@ -122,7 +122,6 @@ impl Gate {
             },
             sibling: SiblingPolicy::Ignore,
             confirm: false,
-            note: None,
         };
         RunScope::new(Journal::in_memory(&header))
     }
@@ -138,7 +137,7 @@ impl Gate {
         args: Value,
         cancel: CancelToken,
     ) -> ToolResult {
-        let request = CallRequest { call: tool_call(tool, args), cancel, logged: false };
+        let request = CallRequest { call: tool_call(tool, args), cancel };
         self.engine.run_call(scope, request).await
     }
 
