@@ -18,8 +18,9 @@ pub(crate) trait Disk: Send {
     fn create(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
     /// Opens a file for writing; it must exist.
     fn open(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
-    /// Puts a new text in the place of `name`, whole or not at all, and makes that durable.
-    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()>;
+    /// Puts new bytes in the place of `name`, whole or not at all, and makes that durable. `temporary` is
+    /// where they are written first; writers that share a folder need different ones.
+    fn replace(&mut self, name: &str, temporary: &str, bytes: &[u8]) -> io::Result<()>;
     fn remove(&mut self, name: &str) -> io::Result<()>;
     /// Makes the names in the folder durable.
     fn sync_names(&mut self) -> io::Result<()>;
@@ -52,25 +53,23 @@ impl Dir {
         Ok(Dir { fd: rustix::fs::open(path, FOLDER, Mode::empty())?, path: path.to_owned() })
     }
 
-    /// Makes the folder, which must not exist; folders above it are made as needed.
+    /// Makes the folder, which must not exist; folders above it are made as needed. The way to it is
+    /// durable when this returns.
     pub(crate) fn create(path: &Path) -> io::Result<Dir> {
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            Some(_) | None => Path::new("."),
-        };
-        std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700)
-            .create(parent)?;
-        rustix::fs::mkdir(path, OWNER_FOLDER)?;
-        let dir = Dir::open(path)?;
-        rustix::fs::fsync(rustix::fs::open(parent, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?)?;
-        Ok(dir)
+        make_folders(path, &mut |folder| {
+            let above = rustix::fs::open(folder, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
+            Ok(rustix::fs::fsync(above)?)
+        })?;
+        Dir::open(path)
     }
 
-    /// Opens a folder in this one and makes it first if it is not there.
-    pub(crate) fn ensure(&self, name: &str) -> io::Result<Dir> {
+    /// Opens a folder in this one and makes it first if it is not there. Its name is durable when this
+    /// returns: another process may have made it a moment ago and not synced it yet, so one that is there
+    /// is synced too, unless the caller knows that it is durable.
+    pub(crate) fn ensure(&self, name: &str, known_durable: bool) -> io::Result<Dir> {
         match rustix::fs::mkdirat(&self.fd, name, OWNER_FOLDER) {
-            Ok(()) => rustix::fs::fsync(&self.fd)?,
-            Err(rustix::io::Errno::EXIST) => {}
+            Err(rustix::io::Errno::EXIST) if known_durable => {}
+            Ok(()) | Err(rustix::io::Errno::EXIST) => rustix::fs::fsync(&self.fd)?,
             Err(error) => return Err(error.into()),
         }
         self.sub(name)
@@ -112,6 +111,15 @@ impl Dir {
         }
     }
 
+    /// Whether a writer has the folder. Looking shares the lock with others who look, for a moment.
+    pub(crate) fn is_locked(&self) -> io::Result<bool> {
+        match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => self.unlock().map(|()| false),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(crate) fn unlock(&self) -> io::Result<()> {
         Ok(rustix::fs::flock(&self.fd, FlockOperation::Unlock)?)
     }
@@ -125,24 +133,27 @@ impl Dir {
         let fd = rustix::fs::openat(&self.fd, name, OFlags::RDWR | PLAIN | how, OWNER_FILE)?;
         Ok(File::from(fd))
     }
+}
 
-    fn write_and_rename(&self, temporary: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
-        // A crash may have left the temporary file; nobody else writes here while we hold the lock.
-        match rustix::fs::unlinkat(&self.fd, temporary, AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+/// Folders that runs share: the one they are in, and the state folder around that.
+const SHARED_ABOVE: usize = 2;
+
+/// Makes the folder `path`, which must not exist, and those above it that are missing. Then `sync`s the folder
+/// around each new one: a name that is not synced may be gone after a power cut, with all that is under it.
+/// The shared folders are synced even if they were there, since whoever made them may not have done it yet.
+fn make_folders(path: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    let here = |folder: &'_ Path| folder.as_os_str().is_empty();
+    let above: Vec<&Path> =
+        path.ancestors().skip(1).map(|folder| if here(folder) { Path::new(".") } else { folder }).collect();
+    let missing = above.iter().take_while(|folder| !folder.exists()).count();
+    for folder in above[..missing].iter().rev() {
+        match rustix::fs::mkdir(*folder, OWNER_FOLDER) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut file = self.open_for_writing(temporary, OFlags::CREATE | OFlags::EXCL)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        rustix::fs::renameat(&self.fd, temporary, &self.fd, name)?;
-        Ok(rustix::fs::fsync(&self.fd)?)
     }
-
-    /// Like [`Disk::replace`], for writers that hold no lock: `unique` keeps their temporary files apart.
-    pub(crate) fn put(&self, name: &str, unique: &str, bytes: &[u8]) -> io::Result<()> {
-        self.write_and_rename(&format!("{name}.{unique}.tmp"), name, bytes)
-    }
+    rustix::fs::mkdir(path, OWNER_FOLDER)?;
+    above.into_iter().take((missing + 1).max(SHARED_ABOVE)).try_for_each(sync)
 }
 
 impl Disk for Dir {
@@ -154,8 +165,17 @@ impl Disk for Dir {
         Ok(Box::new(self.open_for_writing(name, OFlags::empty())?))
     }
 
-    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.write_and_rename(&format!("{name}.tmp"), name, bytes)
+    fn replace(&mut self, name: &str, temporary: &str, bytes: &[u8]) -> io::Result<()> {
+        // A crash may have left the temporary file.
+        match rustix::fs::unlinkat(&self.fd, temporary, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut file = self.open_for_writing(temporary, OFlags::CREATE | OFlags::EXCL)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        rustix::fs::renameat(&self.fd, temporary, &self.fd, name)?;
+        Ok(rustix::fs::fsync(&self.fd)?)
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
@@ -182,5 +202,43 @@ impl LogFile for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{Dir, make_folders};
+
+    fn synced(root: &std::path::Path, path: &str) -> Vec<PathBuf> {
+        let mut synced = Vec::new();
+        make_folders(&root.join(path), &mut |folder| {
+            synced.push(folder.strip_prefix(root).unwrap().to_owned());
+            Ok(())
+        })
+        .unwrap();
+        synced
+    }
+
+    #[test]
+    fn the_folder_around_every_new_folder_is_synced() {
+        let temp = tempfile::tempdir().unwrap();
+        let all = ["deep/state/runs", "deep/state", "deep", ""].map(PathBuf::from);
+        assert_eq!(synced(temp.path(), "deep/state/runs/run-1"), all);
+        let shared = ["deep/state/runs", "deep/state"].map(PathBuf::from);
+        assert_eq!(synced(temp.path(), "deep/state/runs/run-2"), shared);
+    }
+
+    #[test]
+    fn who_looks_at_a_lock_is_not_seen_by_others_who_look() {
+        let temp = tempfile::tempdir().unwrap();
+        let open = || Dir::open(temp.path()).unwrap();
+        let (looking, also_looking) = (open(), open());
+        rustix::fs::flock(&looking.fd, rustix::fs::FlockOperation::NonBlockingLockShared).unwrap();
+        assert!(!also_looking.is_locked().unwrap());
+        looking.unlock().unwrap();
+        assert!(looking.lock().unwrap());
+        assert!(also_looking.is_locked().unwrap());
     }
 }

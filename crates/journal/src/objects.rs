@@ -1,12 +1,15 @@
 //! Large data, stored once by its hash beside the runs: `objects/<2 hex>/<64 hex>`.
 
+use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use envelope::{DataRef, Hash};
 
-use crate::disk::Dir;
+use crate::disk::{Dir, Disk};
 use crate::error::JournalError;
 use crate::run_log::io_error;
 
@@ -16,12 +19,14 @@ pub(crate) const OBJECTS: &str = "objects";
 #[derive(Debug)]
 pub(crate) struct Objects {
     state: PathBuf,
+    /// The folders of objects whose names this handle has seen synced.
+    durable: Mutex<HashSet<String>>,
 }
 
 impl Objects {
     /// The store that belongs to a run: the state folder is two above it.
     pub(crate) fn beside(run_dir: &Path) -> Objects {
-        Objects { state: run_dir.join("..").join("..") }
+        Objects { state: run_dir.join("..").join(".."), durable: Mutex::default() }
     }
 
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
@@ -31,36 +36,26 @@ impl Objects {
     }
 
     fn put_as(&self, hash: &Hash, bytes: &[u8]) -> io::Result<()> {
-        static UNIQUE: AtomicU64 = AtomicU64::new(0);
-        let (folder, name) = names(hash);
-        let folder = Dir::open(&self.state)?.ensure(OBJECTS)?.ensure(&folder)?;
-        // Renamed into place only when whole and synced, so an object of the right length is the object;
-        // one of another length is damage, and is replaced.
-        if folder
-            .read(&name)?
-            .is_some_and(|file| file.metadata().is_ok_and(|meta| meta.len() == bytes.len() as u64))
-        {
-            return Ok(());
+        let (shard, name) = names(hash);
+        let known = self.durable.lock().unwrap_or_else(PoisonError::into_inner).contains(&shard);
+        let folder = Dir::open(&self.state)?.ensure(OBJECTS, known)?.ensure(&shard, known)?;
+        if !known {
+            self.durable.lock().unwrap_or_else(PoisonError::into_inner).insert(shard);
         }
-        let unique = format!("{}-{}", std::process::id(), UNIQUE.fetch_add(1, Ordering::Relaxed));
-        folder.put(&name, &unique, bytes)
+        place(&folder, &mut folder.duplicate()?, &name, hash, bytes)
     }
 
     /// Checks an object without keeping it in memory.
     pub(crate) fn check(&self, data: &DataRef) -> Result<(), JournalError> {
         let (folder, name) = names(&data.hash);
-        let hash = || -> io::Result<Option<(u64, blake3::Hash)>> {
+        let hash = || -> io::Result<Option<(u64, Hash)>> {
             let Some(file) = Dir::open(&self.state)?.sub(OBJECTS)?.sub(&folder)?.read(&name)? else {
                 return Ok(None);
             };
-            let mut hasher = blake3::Hasher::new();
-            let bytes = io::copy(&mut io::BufReader::with_capacity(64 << 10, file), &mut hasher)?;
-            Ok(Some((bytes, hasher.finalize())))
+            digest(file).map(Some)
         };
         match hash() {
-            Ok(Some((bytes, hash))) if bytes == data.bytes && hash.as_bytes() == data.hash.as_bytes() => {
-                Ok(())
-            }
+            Ok(Some((bytes, hash))) if bytes == data.bytes && hash == data.hash => Ok(()),
             Ok(Some(_)) => Err(JournalError::ObjectChanged { hash: data.hash }),
             Ok(None) => Err(JournalError::ObjectMissing { hash: data.hash }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -86,9 +81,65 @@ impl Objects {
     }
 }
 
+/// Makes sure that the object is in `folder`, whole and durable. `disk` is the same folder, for writing.
+fn place(folder: &Dir, disk: &mut dyn Disk, name: &str, hash: &Hash, bytes: &[u8]) -> io::Result<()> {
+    static UNIQUE: AtomicU64 = AtomicU64::new(0);
+    // An object can rot while it lies there; the result that is about to name it needs a sound one. One that
+    // cannot even be read is as bad as a wrong one.
+    let sound = |file| digest(file).is_ok_and(|found| found == (bytes.len() as u64, *hash));
+    if folder.read(name)?.is_some_and(sound) {
+        // Whoever put it there may not have come to the syncs yet.
+        disk.open(name)?.sync()?;
+        return disk.sync_names();
+    }
+    let unique = UNIQUE.fetch_add(1, Ordering::Relaxed);
+    disk.replace(name, &format!("{name}.{}-{unique}.tmp", std::process::id()), bytes)
+}
+
+/// How long a file is and its hash, without keeping it in memory.
+fn digest(file: File) -> io::Result<(u64, Hash)> {
+    let mut hasher = blake3::Hasher::new();
+    let bytes = io::copy(&mut io::BufReader::with_capacity(64 << 10, file), &mut hasher)?;
+    Ok((bytes, Hash::from_bytes(*hasher.finalize().as_bytes())))
+}
+
 /// The folder and the file of an object. Also how `verify` names it.
 pub(crate) fn names(hash: &Hash) -> (String, String) {
     let text = hash.to_string();
     let hex = text.trim_start_matches("b3:");
     (hex.chars().take(2).collect(), hex.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use envelope::Hash;
+
+    use super::place;
+    use crate::disk::{Dir, Disk};
+    use crate::sim::SimDisk;
+
+    #[test]
+    fn an_object_that_another_process_did_not_sync_yet_is_made_durable() {
+        let temp = tempfile::tempdir().unwrap();
+        let (here, after) = (temp.path().join("here"), temp.path().join("after"));
+        std::fs::create_dir(&here).unwrap();
+        let mut disk = SimDisk::new(&here);
+        // The other process is between its rename and its sync.
+        disk.create("object").unwrap().write_at(0, b"bytes").unwrap();
+        let folder = Dir::open(&here).unwrap();
+        place(&folder, &mut disk, "object", &Hash::of(b"bytes"), b"bytes").unwrap();
+        disk.power_cut(&after, &mut || false);
+        assert_eq!(std::fs::read(after.join("object")).unwrap(), b"bytes");
+    }
+
+    #[test]
+    fn an_object_that_rotted_is_replaced() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut folder = Dir::open(temp.path()).unwrap();
+        folder.create("object").unwrap().write_at(0, b"bytEs").unwrap();
+        let read = Dir::open(temp.path()).unwrap();
+        place(&read, &mut folder, "object", &Hash::of(b"bytes"), b"bytes").unwrap();
+        assert_eq!(read.read_all("object").unwrap().unwrap(), b"bytes");
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
 }

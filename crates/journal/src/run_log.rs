@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult};
 use serde::Serialize;
@@ -93,7 +94,7 @@ impl Journal {
             let mut log = |kind: Kind| Ok::<Log, io::Error>(Log::new(disk.create(kind.file())?, 0));
             let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
             let wal = Wal::format(disk.create(WAL_FILE)?, &Checkpoint { head: start, lens: [0; 3] })?;
-            disk.replace(RUN_FILE, &text)?;
+            disk.replace(RUN_FILE, RUN_FILE_TEMPORARY, &text)?;
             Ok(Files { disk: disk.share()?, logs, wal })
         };
         let files = make().map_err(|source| io_error("start the journal in", folder.path(), source))?;
@@ -210,7 +211,7 @@ impl Journal {
                 on_disk.writer.check_open()?;
                 run.confirmation = Some(confirmation.clone());
                 let text = run.print()?;
-                if let Err(source) = disk.replace(RUN_FILE, &text) {
+                if let Err(source) = disk.replace(RUN_FILE, RUN_FILE_TEMPORARY, &text) {
                     on_disk.writer.fail(&source.to_string());
                     return Err(io_error("write", &on_disk.folder.path().join(RUN_FILE), source));
                 }
@@ -300,7 +301,13 @@ impl Journal {
 
 /// A buffer that one huge record blew up is given back.
 const MAX_KEPT_BUFFER: usize = 1 << 20;
-const LOCK_TRIES: usize = 20;
+/// Only the one writer that holds the lock writes it.
+const RUN_FILE_TEMPORARY: &str = "run.json.tmp";
+/// Those who look at a lock let it go at once; so many times in a row nobody meets one of them.
+const LOCK_TRIES: u32 = 1000;
+/// Tries before the first pause: most who look are gone by then.
+const LOCK_TRIES_AT_ONCE: u32 = 50;
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 impl OnDisk {
     fn stop(&self, close: bool) {
@@ -324,12 +331,20 @@ fn guard<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn lock(folder: &Dir) -> Result<(), JournalError> {
-    // Listing the runs takes the lock for a moment to see whether it is free; that is not a writer.
-    for _ in 0..LOCK_TRIES {
-        match folder.lock() {
-            Ok(true) => return Ok(()),
-            Ok(false) => std::thread::yield_now(),
-            Err(source) => return Err(io_error("lock", folder.path(), source)),
+    let failed = |source| io_error("lock", folder.path(), source);
+    for turn in 0..LOCK_TRIES {
+        if folder.lock().map_err(failed)? {
+            return Ok(());
+        }
+        // Who shares the lock only looks, and is about to let it go. A writer does not share it: waiting for
+        // one is up to the caller.
+        if folder.is_locked().map_err(failed)? {
+            break;
+        }
+        if turn < LOCK_TRIES_AT_ONCE {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(LOCK_PAUSE);
         }
     }
     Err(JournalError::Locked { path: folder.path().to_owned() })

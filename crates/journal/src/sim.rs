@@ -194,7 +194,7 @@ impl Disk for SimDisk {
         Ok(Box::new(SimFile { disk: self.clone(), inode, real }))
     }
 
-    fn replace(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fn replace(&mut self, name: &str, temporary: &str, bytes: &[u8]) -> io::Result<()> {
         // Four things can fail in here: make, sync, rename, sync the names. Before the rename nothing
         // shows; after it the new text may or may not survive.
         self.refuse()?;
@@ -204,7 +204,7 @@ impl Disk for SimDisk {
         state.files.push(Inode { synced: bytes.to_vec(), unsynced: Vec::new() });
         state.names.insert(name.to_owned(), inode);
         drop(state);
-        self.real().replace(name, bytes)?;
+        self.real().replace(name, temporary, bytes)?;
         self.sync_names()
     }
 
