@@ -14,7 +14,6 @@ use crate::error::JournalError;
 use crate::header::{RUN_FILE, RunKind};
 use crate::kind::Kind;
 use crate::run_log::io_error;
-use crate::wal::WAL_FILE;
 
 /// Enough for the last event of any run.
 const TAIL: u64 = 64 << 10;
@@ -102,11 +101,10 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
     let dir = Dir::open(path)?;
     let Some(text) = dir.read_all(RUN_FILE)? else { return Ok(None) };
     let Ok(brief) = serde_json::from_slice::<Brief>(&text) else { return Ok(None) };
-    let open = dir.read(WAL_FILE)?.is_some();
     let finished = dir.read(Kind::Event.file())?.map(last_event).transpose()?.flatten();
     let state = match finished {
         Some(status) => RunState::Finished(status),
-        None if open && is_locked(&dir)? => RunState::Running,
+        None if dir.is_locked()? => RunState::Running,
         None => RunState::Interrupted,
     };
     Ok(Some(RunSummary {
@@ -117,15 +115,6 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
         goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
         state,
     }))
-}
-
-/// Whether a writer has the folder. Looking takes the lock for a moment; the handle is gone right after.
-fn is_locked(dir: &Dir) -> io::Result<bool> {
-    let free = dir.lock()?;
-    if free {
-        dir.unlock()?;
-    }
-    Ok(!free)
 }
 
 /// The part of `run.json` that a list shows.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use envelope::{DataRef, EventType, Hash, Status};
 use expect_test::expect;
@@ -10,8 +11,8 @@ use serde_json::json;
 
 use crate::samples::{call, confirmation, event, finished_run, header, result, write_run};
 use crate::{
-    Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, find_run, list_runs,
-    verify,
+    Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, RunState, find_run,
+    list_runs, verify,
 };
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -85,6 +86,36 @@ fn an_existing_folder_a_locked_run_and_a_folder_without_a_run_are_refused() {
     again.close().unwrap();
     assert!(matches!(Journal::reopen(temp.path()), Err(JournalError::NotARun { .. })));
     assert!(matches!(Journal::reopen(&temp.path().join("no")), Err(JournalError::NotARun { .. })));
+}
+
+#[test]
+fn those_who_list_runs_keep_no_writer_out_and_see_no_writer_in_each_other() {
+    let temp = tempfile::tempdir().unwrap();
+    let runs = temp.path().join("runs");
+    let dir = runs.join("run-1");
+    drop(Journal::create(&dir, &header("run-1")).unwrap());
+    let (listing, opened) = (AtomicBool::new(true), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while listing.load(Ordering::Acquire) {
+                    // Seen as running without a writer before, during or after the look: no.
+                    let before = opened.load(Ordering::Acquire);
+                    let listed = list_runs(&runs).unwrap();
+                    let quiet = !before && !opened.load(Ordering::Acquire);
+                    assert!(!quiet || listed[0].state == RunState::Interrupted, "{listed:?}");
+                }
+            });
+        }
+        for _ in 0..200 {
+            list_runs(&runs).unwrap();
+        }
+        opened.store(true, Ordering::Release);
+        let reopened: Result<(), JournalError> =
+            (0..50).try_for_each(|_| Journal::reopen(&dir).map(|(journal, _)| drop(journal)));
+        listing.store(false, Ordering::Release);
+        reopened.unwrap();
+    });
 }
 
 #[test]
