@@ -302,6 +302,7 @@ async fn a_result_is_mapped_once() {
     let result = gate.call_in(&scope, "test.look", json!({"text": "once"}), CancelToken::new()).await;
     let recorded: ToolResult = serde_json::from_str(&scope.journal().lines(Kind::Result)[0]).unwrap();
     assert_eq!(recorded, result);
+    assert_eq!(gate.work.mapped.load(std::sync::atomic::Ordering::SeqCst), 1);
     let canonical = result.canonical.unwrap();
     assert_eq!(canonical.result, result.data);
     assert_eq!(canonical.summary_text, "Did once");
@@ -369,4 +370,49 @@ async fn a_context_change_of_a_concurrent_call_is_deferred_and_recorded() {
     let second = gate.call_in(&scope, "test.look", json!({}), CancelToken::new()).await;
     assert!(!first.context_modifiers[0].applied);
     assert_eq!(second.data.unwrap().get("seen"), None);
+}
+
+#[tokio::test]
+async fn an_effect_waits_until_its_intent_is_on_disk_and_the_answer_until_its_result_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_dir = folder.path().join("runs").join("run");
+    let gate = gate();
+    let scope = gate.scope_in(&run_dir);
+    *gate.work.run_dir.lock().unwrap() = Some(run_dir.clone());
+    let result = gate.call_in(&scope, "test.write", json!({"text": "a"}), CancelToken::new()).await;
+    assert_eq!(*gate.work.on_disk.lock().unwrap(), [true], "the tool ran before its call was written down");
+    let kept = journal::RunFolder::open(&run_dir).unwrap();
+    let recorded = kept.records().unwrap().filter_map(|entry| match entry.unwrap().record {
+        journal::Record::Result(result) => Some(*result),
+        journal::Record::Call(_) | journal::Record::Event(_) => None,
+    });
+    assert_eq!(recorded.collect::<Vec<_>>(), [result], "the answer came before its record");
+}
+
+#[tokio::test]
+async fn authority_is_never_taken_from_the_caller() {
+    let gate = Build { policy: Policy::cautious(), people: People::no(), ..Build::default() }.gate();
+    let mut call = support::tool_call("test.write", json!({"text": "x"}));
+    call.confirmation_id = Some(envelope::ConfirmationId::parse("i-say-so").unwrap());
+    call.category = Some("harmless".into());
+    call.risk_level = envelope::Risk::ReadOnly;
+    let scope = gate.scope();
+    let result = gate.engine.run_call(&scope, engine::CallRequest { call, cancel: CancelToken::new() }).await;
+    assert_eq!(result.error.unwrap().kind, Some(Failure::ApprovalRejected));
+    let logged = logged_call(&scope);
+    assert_eq!(logged.confirmation_id, None);
+    assert_eq!(logged.risk_level, envelope::Risk::Writes);
+    assert_eq!(*logged.executor_version, *"0.0.0-test");
+    assert_eq!(logged.policy.limits.max_attempts, Some(5));
+}
+
+#[tokio::test]
+async fn a_crash_of_any_part_ends_as_the_result_of_its_call() {
+    let hook = Hooked::before("fixer", |_| {
+        Ok(BeforeReply { updated_input: Some(json!({"act": "cannotBeShown"})), ..Default::default() })
+    });
+    let gate = Build { hooks: vec![Arc::new(hook)], ..Build::default() }.gate();
+    let result = gate.call("test.write", json!({"text": "q"})).await;
+    assert!(!result.ok);
+    assert_eq!(gate.results().len(), 1);
 }

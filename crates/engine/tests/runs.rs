@@ -420,3 +420,93 @@ async fn a_resumed_run_needs_the_policy_it_was_confirmed_under() {
     assert!(matches!(refused, Err(ResumeError::Changed { what: "the policy" })));
     assert_eq!(gate.work.begun(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn serial_calls_see_what_the_one_before_left() {
+    let gate = gate();
+    let steps = json!([
+        { "id": "a", "tool": "test.alone", "args": { "act": "context", "text": "mark" } },
+        { "id": "b", "tool": "test.alone", "args": {} }
+    ]);
+    gate.run(&plan(steps), RunPlace::Memory).await;
+    let second = gate.results().into_iter().find(|result| result.step_id.as_str() == "b").unwrap();
+    assert_eq!(second.data.unwrap()["seen"], "mark");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_is_mended_by_a_retry_cancels_nobody() {
+    let mut policy = Build::default().policy;
+    policy.sibling_failure = plan::SiblingPolicy::CancelDependents;
+    let gate = Build { policy, ..Build::default() }.gate();
+    *gate.work.outages.lock().unwrap() = 1;
+    let steps = json!([
+        { "id": "a", "tool": "test.write", "args": { "act": "unavailable", "text": "a", "path": "p.md" },
+          "onError": "retry", "retry": { "maxAttempts": 3, "backoffMs": 10 } },
+        { "id": "b", "tool": "test.write", "args": { "text": "b", "path": "p.md" } }
+    ]);
+    let report = gate.run(&plan(steps), RunPlace::Memory).await;
+    assert_eq!(report.status, RunStatus::Ok, "{report:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_ends_its_siblings_as_the_policy_says() {
+    for (policy_says, ends) in [
+        (plan::SiblingPolicy::CancelSiblings, Status::Cancelled),
+        (plan::SiblingPolicy::Ignore, Status::Timeout),
+    ] {
+        let mut policy = Build::default().policy;
+        policy.sibling_failure = policy_says;
+        let gate = Build { policy, ..Build::default() }.gate();
+        let steps = json!([{ "id": "each", "tool": "test.look", "args": { "act": "{it}", "text": "{it}" },
+            "timeoutMs": 5000, "foreach": { "from": ["wait", "fail"], "itemName": "it" } }]);
+        let mut whole = plan_reading(steps);
+        // The act is chosen by the item, which the checker cannot foresee.
+        whole["steps"][0]["args"]["act"] = "$it".into();
+        let report = gate.run(&whole, RunPlace::Memory).await;
+        assert_eq!(report.status, RunStatus::Failed);
+        let waited = gate
+            .results()
+            .into_iter()
+            .find(|result| result.receipt.as_deref().is_some_and(|text| !text.contains("it did not work")))
+            .unwrap();
+        assert_eq!(waited.status, ends, "{policy_says:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_loop_that_grew_past_the_limit_asks_again() {
+    let mut policy = Policy::cautious();
+    policy.limits.max_foreach_items = 2;
+    let steps = json!([{ "id": "each", "tool": "test.write", "args": { "text": "{n}" },
+        "foreach": { "from": [1, 2, 3], "itemName": "n" } }]);
+    for (people, status, begun) in [(People::yes(), RunStatus::Ok, 3), (People::no(), RunStatus::Declined, 0)]
+    {
+        let gate = Build { policy: policy.clone(), people, ..Build::default() }.gate();
+        let report = gate.run(&plan(steps.clone()), RunPlace::Memory).await;
+        assert_eq!((report.status, gate.work.begun().len()), (status, begun));
+    }
+}
+
+#[tokio::test]
+async fn cancelled_calls_end_in_the_same_order_every_time() {
+    let mut orders = std::collections::BTreeSet::new();
+    for _ in 0..4 {
+        let gate = Arc::new(gate());
+        let cancel = RunCancel::new();
+        let whole = plan_reading(
+            json!([{ "id": "slow", "tool": "test.look", "args": { "act": "wait", "text": "{n}" },
+            "foreach": { "from": [0, 1, 2, 3, 4, 5, 6, 7], "itemName": "n" } }]),
+        );
+        let run = {
+            let (gate, cancel) = (gate.clone(), cancel.clone());
+            tokio::spawn(async move { gate.run_until(&whole, RunPlace::Memory, cancel).await })
+        };
+        while gate.work.begun().len() < 8 {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+        run.await.unwrap();
+        orders.insert(gate.results().iter().map(|result| result.call_id.clone()).collect::<Vec<_>>());
+    }
+    assert_eq!(orders.len(), 1);
+}

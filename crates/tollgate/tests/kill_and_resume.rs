@@ -151,13 +151,16 @@ fn check_vault(vault: &Path, what: &str) {
     assert!(found == expected, "{what}: the notes are not the planned ones: {:?}", found.keys());
 }
 
-/// Every call has one call line and one result, and what was there before the resume is still there.
+/// Every call is written down and has one result, and what was there before the resume is still there. (A call
+/// that was open is written down again when it is made again.)
 fn check_record(run: &Path, kept: &BTreeSet<CallId>, what: &str) {
     let folder = RunFolder::open(run).unwrap();
-    let (mut calls, mut results) = (BTreeMap::new(), BTreeMap::new());
+    let (mut calls, mut results) = (BTreeSet::new(), BTreeMap::new());
     for entry in folder.records().unwrap() {
         match entry.unwrap().record {
-            Record::Call(call) => *calls.entry(call.call_id).or_insert(0) += 1,
+            Record::Call(call) => {
+                calls.insert(call.call_id);
+            }
             Record::Result(result) => {
                 assert_eq!(result.status, Status::Ok, "{what}: {result:#?}");
                 *results.entry(result.call_id).or_insert(0) += 1;
@@ -166,7 +169,6 @@ fn check_record(run: &Path, kept: &BTreeSet<CallId>, what: &str) {
         }
     }
     assert_eq!((calls.len(), results.len()), (NOTES + 1, NOTES + 1), "{what}");
-    assert!(calls.values().all(|count| *count == 1), "{what}: a call was recorded twice");
     assert!(results.values().all(|count| *count == 1), "{what}: a call was run twice");
     assert!(kept.iter().all(|id| results.contains_key(id)), "{what}: a result is gone");
 }

@@ -101,7 +101,16 @@ pub fn gate() -> Gate {
 impl Gate {
     /// A journal in memory for calls that belong to no plan.
     pub fn scope(&self) -> Arc<RunScope> {
-        let header = RunHeader {
+        RunScope::new(Journal::in_memory(&Gate::header()))
+    }
+
+    /// The same on disk.
+    pub fn scope_in(&self, run_dir: &std::path::Path) -> Arc<RunScope> {
+        RunScope::new(Journal::create(run_dir, &Gate::header()).unwrap())
+    }
+
+    fn header() -> RunHeader {
+        RunHeader {
             format: RunHeader::FORMAT,
             run_id: RunId::parse("run").unwrap(),
             created_at: "2026-01-02T03:04:05Z".parse().unwrap(),
@@ -122,8 +131,7 @@ impl Gate {
             },
             sibling: SiblingPolicy::Ignore,
             confirm: false,
-        };
-        RunScope::new(Journal::in_memory(&header))
+        }
     }
 
     pub async fn call(&self, tool: &str, args: Value) -> ToolResult {

@@ -1,13 +1,18 @@
 //! Tools that do as their arguments tell them.
 
 use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use envelope::{Concurrency, EntryKind, Failure, Fault, Idempotency, Risk, SideEffect, VaultPath};
+use envelope::{
+    CallId, Concurrency, EntryKind, Failure, Fault, Idempotency, Observed, Risk, SideEffect, VaultPath,
+};
+use journal::{Record, RunFolder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
-use toolkit::{PathKeys, Registry, Tool, ToolCx};
+use toolkit::{PathKeys, Reconciled, Registry, Tool, ToolCx};
 
 /// What the tools really did, in order.
 #[derive(Default)]
@@ -20,6 +25,13 @@ pub struct Worklog {
     pub open: Notify,
     /// How often `dependency_unavailable` is still to be answered.
     pub outages: Mutex<u32>,
+    /// Where to look, when a tool begins, whether its own call is on the disk.
+    pub run_dir: Mutex<Option<PathBuf>>,
+    pub on_disk: Mutex<Vec<bool>>,
+    /// What `reconcile` is to answer; unknown if nothing is said.
+    pub happened: Mutex<Option<bool>>,
+    /// How often results were put into words.
+    pub mapped: AtomicU32,
 }
 
 impl Worklog {
@@ -186,6 +198,9 @@ impl<F: Flavour> Tool for Script<F> {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         self.work.begun.lock().unwrap().push(args.text.clone());
+        if let Some(run_dir) = &*self.work.run_dir.lock().unwrap() {
+            self.work.on_disk.lock().unwrap().push(is_on_disk(run_dir, cx.call_id()));
+        }
         let mut output = Output {
             text: args.text.clone(),
             count: 1,
@@ -233,7 +248,37 @@ impl<F: Flavour> Tool for Script<F> {
         Ok(output)
     }
 
+    async fn reconcile(&self, cx: &ToolCx, args: &Args, _before: &[Observed]) -> Reconciled<Output> {
+        match *self.work.happened.lock().unwrap() {
+            Some(true) => {
+                self.effect(cx, args);
+                Reconciled::Happened(Output {
+                    text: args.text.clone(),
+                    count: 1,
+                    items: Vec::new(),
+                    seen: None,
+                })
+            }
+            Some(false) => Reconciled::DidNot,
+            None => Reconciled::Unknown { why: "the tool cannot tell afterwards".to_owned() },
+        }
+    }
+
     fn summary(&self, output: &Output) -> String {
+        self.work.mapped.fetch_add(1, Ordering::SeqCst);
         format!("Did {}", output.text)
     }
+
+    fn receipt(&self, output: &Output) -> String {
+        format!("Did {}", output.text)
+    }
+}
+
+/// Whether the record of a call can be read from the run folder, by anybody, right now.
+fn is_on_disk(run_dir: &Path, call: &CallId) -> bool {
+    let folder = RunFolder::open(run_dir).unwrap();
+    folder.records().unwrap().map_while(Result::ok).any(|entry| match entry.record {
+        Record::Call(recorded) => recorded.call_id == *call,
+        Record::Result(_) | Record::Event(_) => false,
+    })
 }
