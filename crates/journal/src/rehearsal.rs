@@ -199,7 +199,7 @@ impl Rehearsal {
     fn feed(&mut self, owed: &mut Owed, at: Timestamp, input: Input) {
         match &input {
             Input::Confirmed(_) | Input::Declined { .. } | Input::CancelRequested { .. } => {
-                self.question = None
+                self.question = None;
             }
             Input::TimerFired(fired) => self.timers.retain(|(timer, _)| timer != fired),
             Input::Done(_) => {}
