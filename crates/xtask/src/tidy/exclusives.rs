@@ -40,7 +40,7 @@ const EXCLUSIVES: [Exclusive; 6] = [
     Exclusive {
         word: "Command::new",
         krate: "engine",
-        files: &["hooks/command.rs"],
+        files: &["hooks/process.rs"],
         mend: "only a hook of the settings file is a process",
     },
 ];
