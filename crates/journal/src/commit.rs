@@ -106,7 +106,15 @@ impl Batch {
 pub(crate) struct Files {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) logs: [Log; 3],
-    pub(crate) wal: Wal,
+    pub(crate) ahead: Ahead,
+}
+
+/// The write-ahead log, or what it will start from.
+pub(crate) enum Ahead {
+    Log(Wal),
+    /// A run that was closed and is opened again gets one with its first new record, so that who only looks
+    /// and goes leaves it as it was.
+    NotYet(Checkpoint),
 }
 
 pub(crate) struct Log {
@@ -155,24 +163,46 @@ impl Files {
         let Some(head) = batch.head else {
             // Everything is written already; what is missing is the sync.
             if sync {
-                self.wal.sync()?;
+                self.sync_ahead()?;
                 acknowledge(newest);
             }
             return Ok(());
         };
-        if !self.wal.fits(batch.records.len(), batch.bytes.len()) {
+        let wal = self.wal()?;
+        if !wal.fits(batch.records.len(), batch.bytes.len()) {
             self.append(batch)?;
             self.checkpoint(head)?;
             acknowledge(newest);
-            return self.wal.grow();
+            return self.wal()?.grow();
         }
         let first = head.seq + 1 - batch.records.len() as u64;
-        self.wal.write(batch.frames(first))?;
+        wal.write(batch.frames(first))?;
         if sync {
-            self.wal.sync()?;
+            wal.sync()?;
             acknowledge(newest);
         }
         self.append(batch)
+    }
+
+    /// The write-ahead log, made if there is none yet. Its name is durable before the first frame is written.
+    fn wal(&mut self) -> io::Result<&mut Wal> {
+        if let Ahead::NotYet(start) = &self.ahead {
+            let wal = Wal::format(self.disk.create(WAL_FILE)?, start)?;
+            self.disk.sync_names()?;
+            self.ahead = Ahead::Log(wal);
+        }
+        match &mut self.ahead {
+            Ahead::Log(wal) => Ok(wal),
+            Ahead::NotYet(_) => Err(io::Error::other("there is no write-ahead log")),
+        }
+    }
+
+    fn sync_ahead(&mut self) -> io::Result<()> {
+        match &mut self.ahead {
+            Ahead::Log(wal) => wal.sync(),
+            // Nothing was written since the three logs were synced.
+            Ahead::NotYet(_) => Ok(()),
+        }
     }
 
     fn append(&mut self, batch: &Batch) -> io::Result<()> {
@@ -189,11 +219,14 @@ impl Files {
     fn checkpoint(&mut self, head: ChainHead) -> io::Result<()> {
         self.sync_logs()?;
         let lens = [self.logs[0].len, self.logs[1].len, self.logs[2].len];
-        self.wal.restart(&Checkpoint { head, lens })
+        self.wal()?.restart(&Checkpoint { head, lens })
     }
 
     /// Makes the three logs complete on their own and takes the write-ahead log away.
     pub(crate) fn close(&mut self) -> io::Result<()> {
+        if matches!(self.ahead, Ahead::NotYet(_)) {
+            return Ok(());
+        }
         self.sync_logs()?;
         self.disk.sync_names()?;
         self.disk.remove(WAL_FILE)?;

@@ -8,8 +8,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::{any, proptest};
 
 use crate::line::Link;
-use crate::samples::{confirmation, finished_run, header, write_run};
-use crate::{Journal, Kind, ProblemKind, Verification, list_runs, verify};
+use crate::samples::{call, confirmation, finished_run, header, write_run};
+use crate::{Journal, JournalError, Kind, ProblemKind, Verification, list_runs, verify};
 
 /// A finished run whose files a test may spoil, with a way back.
 struct Spoiled {
@@ -134,9 +134,9 @@ fn a_log_cut_at_any_byte_of_the_last_records_is_found_and_never_mended_silently(
             match Journal::reopen(&run.dir) {
                 Ok((_, recovery)) => {
                     assert_eq!((at.seq, recovery.dropped.len()), (last, usize::from(end > at.start)));
-                    fs::remove_file(run.dir.join("journal.wal")).unwrap();
+                    assert!(!run.dir.join("journal.wal").exists(), "made before there is a record for it");
                 }
-                Err(crate::JournalError::Damaged(problem)) => {
+                Err(JournalError::Damaged(problem)) => {
                     assert_eq!((problem.seq, at.seq < last), (Some(at.seq), true));
                 }
                 Err(other) => panic!("{other}"),
@@ -306,6 +306,74 @@ fn several_breaks_are_all_reported() {
         changed: calls.jsonl line 1 (byte 0), record 3: this line is not what was written
         orphan result: results.jsonl line 1 (byte 0), record 5: no call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` is recorded before it
         missing: calls.jsonl line 4 (byte 2250), record 11: record 11 is gone; this line is record 12"#]]);
+}
+
+/// Where the two headers of a write-ahead log are, the second generation's first.
+const HEADERS: [std::ops::Range<usize>; 2] = [0..112, 4096..4096 + 112];
+
+/// A run that was killed when only its write-ahead log had the newest records, in its second generation.
+fn killed_twice(state: &Path) -> PathBuf {
+    let dir = state.join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    write_run(&journal, 1).unwrap();
+    drop(journal);
+    let (journal, _) = Journal::reopen(&dir).unwrap();
+    let before = fs::metadata(dir.join("calls.jsonl")).unwrap().len();
+    journal.call(&call(7)).unwrap();
+    drop(journal);
+    fs::File::options().write(true).open(dir.join("calls.jsonl")).unwrap().set_len(before).unwrap();
+    dir
+}
+
+#[test]
+fn a_write_ahead_log_with_records_and_without_its_header_is_damage_and_is_left_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = killed_twice(temp.path());
+    let path = dir.join("journal.wal");
+    let sound = fs::read(&path).unwrap();
+    let changed = HEADERS[0].clone().map(|byte| {
+        let mut bytes = sound.clone();
+        bytes[byte] ^= 1 << (byte % 8);
+        bytes
+    });
+    let wiped = [HEADERS[0].clone(), HEADERS[1].clone()].into_iter().fold(sound.clone(), |mut bytes, at| {
+        bytes[at].fill(0);
+        bytes
+    });
+    for bytes in changed.chain([wiped]) {
+        put(&path, &bytes);
+        let Err(JournalError::Damaged(problem)) = Journal::reopen(&dir) else { panic!("mended") };
+        expect!["changed: journal.wal: its header is not what was written, so records that only it holds cannot be read; to go on without them, move it out of the folder"].assert_eq(&problem.to_string());
+        assert_eq!(verify(&dir, None).unwrap().problems, [*problem]);
+        assert!(fs::read(&path).unwrap() == bytes, "the evidence was changed");
+    }
+    put(&path, &sound);
+    let (_, recovery) = Journal::reopen(&dir).unwrap();
+    assert_eq!((recovery.restored, recovery.head.seq), (1, 7));
+}
+
+#[test]
+fn a_write_ahead_log_needs_no_header_but_the_newest_and_none_without_records() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = killed_twice(temp.path());
+    let path = dir.join("journal.wal");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[HEADERS[1].start] ^= 1;
+    put(&path, &bytes);
+    let (journal, recovery) = Journal::reopen(&dir).unwrap();
+    assert_eq!((recovery.restored, recovery.head.seq), (1, 7));
+    journal.close().unwrap();
+    // As a crash leaves it while it is made: short, blank, or with half a header.
+    for len in [0, 100, 4096 + 56, 256 << 10] {
+        let mut unready = vec![0; len];
+        if len == 4096 + 56 {
+            unready[4096..].copy_from_slice(&bytes[4096..4096 + 56]);
+        }
+        put(&path, &unready);
+        let (journal, recovery) = Journal::reopen(&dir).unwrap();
+        assert_eq!((recovery.restored, recovery.head.seq), (0, 7), "{len} bytes");
+        journal.close().unwrap();
+    }
 }
 
 proptest! {

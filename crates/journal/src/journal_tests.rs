@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use envelope::{DataRef, EventType, Hash, Status};
 use expect_test::expect;
@@ -194,6 +195,36 @@ fn what_a_killed_process_wrote_is_there_and_what_only_the_log_ahead_has_is_resto
     journal.close().unwrap();
     assert_eq!(fs::read(dir.join("results.jsonl")).unwrap(), results);
     assert_eq!(verify(&dir, None).unwrap().problems, []);
+}
+
+#[test]
+fn a_finished_run_that_is_opened_and_let_go_again_is_as_it_was() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = finished_run(temp.path(), "run-1", 2);
+    let look = || -> Vec<(String, Vec<u8>, SystemTime)> {
+        let read = |name: String| {
+            let path = dir.join(&name);
+            (name, fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap())
+        };
+        names(&dir).into_iter().map(read).collect()
+    };
+    let (files, verified) = (look(), verify(&dir, None).unwrap());
+    assert!(!verified.open);
+    let (closed, recovery) = Journal::reopen(&dir).unwrap();
+    assert_eq!((recovery.head, recovery.restored, recovery.dropped.len()), (verified.head, 0, 0));
+    assert_eq!(list_runs(dir.parent().unwrap()).unwrap()[0].state, RunState::Finished(Some("ok".to_owned())));
+    block_on(closed.durable(u64::MAX)).unwrap();
+    assert_eq!(closed.close().unwrap(), verified.head);
+    let (dropped, _) = Journal::reopen(&dir).unwrap();
+    drop(dropped);
+    assert_eq!(look(), files);
+    assert_eq!(verify(&dir, None).unwrap(), verified);
+    let (journal, _) = Journal::reopen(&dir).unwrap();
+    let seq = journal.event(&event(EventType::StepProgress, None)).unwrap();
+    block_on(journal.durable(seq)).unwrap();
+    assert!(verify(&dir, None).unwrap().open);
+    journal.close().unwrap();
+    assert_eq!(verify(&dir, None).unwrap().records, verified.records + 1);
 }
 
 #[test]

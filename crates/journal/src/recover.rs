@@ -13,7 +13,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::commit::{Files, Log};
+use crate::commit::{Ahead, Files, Log};
 use crate::disk::{Dir, Disk};
 use crate::error::JournalError;
 use crate::header::{RUN_FILE, RunFile};
@@ -22,7 +22,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::run_log::io_error;
 use crate::scan::{Found, Scan};
 use crate::source::Source;
-use crate::wal::{Checkpoint, Seen, WAL_FILE, Wal};
+use crate::wal::{Checkpoint, Left, Seen, WAL_FILE, Wal};
 
 /// What recovery found and did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,13 +53,17 @@ pub(crate) struct Recovered {
 pub(crate) fn recover(folder: &Dir, disk: &mut dyn Disk) -> Result<Recovered, JournalError> {
     let failed = |source| io_error("recover", folder.path(), source);
     let run = read_run(folder)?;
-    let wal = Seen::read(folder).map_err(failed)?;
-    let tail = Tail::find(folder, run.start(), wal.as_ref()).map_err(failed)?;
+    let left = Left::read(folder).map_err(failed)?;
+    if let Some(problem) = left.problem() {
+        return Err(JournalError::Damaged(Box::new(problem)));
+    }
+    let wal = left.log();
+    let tail = Tail::find(folder, run.start(), wal).map_err(failed)?;
     if tail.damaged {
-        return Err(JournalError::Damaged(Box::new(pinpoint(folder, &run, wal.as_ref()).map_err(failed)?)));
+        return Err(JournalError::Damaged(Box::new(pinpoint(folder, &run, wal).map_err(failed)?)));
     }
     let recovery = Recovery { head: tail.head, restored: tail.restored, dropped: tail.dropped.clone() };
-    let files = repair(folder, disk, &tail, wal.as_ref()).map_err(failed)?;
+    let files = repair(folder, disk, &tail, wal).map_err(failed)?;
     Ok(Recovered { run, files, recovery })
 }
 
@@ -191,14 +195,14 @@ fn repair(folder: &Dir, disk: &mut dyn Disk, tail: &Tail, wal: Option<&Seen>) ->
     let mut log = |kind| repair_log(folder, disk, tail, kind);
     let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
     let start = Checkpoint { head: tail.head, lens: [logs[0].len, logs[1].len, logs[2].len] };
-    let wal = match (folder.read(WAL_FILE)?, wal) {
-        (Some(_), Some(seen)) => Wal::resume(disk.open(WAL_FILE)?, seen, &start)?,
-        // Its headers cannot be read: a crash came while it was made.
-        (Some(_), None) => Wal::format(disk.open(WAL_FILE)?, &start)?,
-        (None, _) => Wal::format(disk.create(WAL_FILE)?, &start)?,
+    let ahead = match (folder.read(WAL_FILE)?, wal) {
+        (Some(_), Some(seen)) => Ahead::Log(Wal::resume(disk.open(WAL_FILE)?, seen, &start)?),
+        // A crash came while it was made.
+        (Some(_), None) => Ahead::Log(Wal::format(disk.open(WAL_FILE)?, &start)?),
+        (None, _) => Ahead::NotYet(start),
     };
     disk.sync_names()?;
-    Ok(Files { disk: disk.share()?, logs, wal })
+    Ok(Files { disk: disk.share()?, logs, ahead })
 }
 
 fn repair_log(folder: &Dir, disk: &mut dyn Disk, tail: &Tail, kind: Kind) -> io::Result<Log> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult};
 use serde::Serialize;
 
-use crate::commit::{Files, Log, Raw};
+use crate::commit::{Ahead, Files, Log, Raw};
 use crate::disk::{Dir, Disk};
 use crate::error::JournalError;
 use crate::header::{RUN_FILE, RunFile, RunHeader};
@@ -95,14 +95,15 @@ impl Journal {
             let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
             let wal = Wal::format(disk.create(WAL_FILE)?, &Checkpoint { head: start, lens: [0; 3] })?;
             disk.replace(RUN_FILE, RUN_FILE_TEMPORARY, &text)?;
-            Ok(Files { disk: disk.share()?, logs, wal })
+            Ok(Files { disk: disk.share()?, logs, ahead: Ahead::Log(wal) })
         };
         let files = make().map_err(|source| io_error("start the journal in", folder.path(), source))?;
         Journal::start(folder, disk, run, files, start)
     }
 
     /// Continues the record of a run that a crash interrupted, or that was closed. Says what was lost at
-    /// the end (never a record that was acknowledged) and what the write-ahead log gave back.
+    /// the end (never a record that was acknowledged) and what the write-ahead log gave back. A run that was
+    /// closed stays as it is until something is appended.
     pub fn reopen(run_dir: &Path) -> Result<(Journal, Recovery), JournalError> {
         let folder = open_run(run_dir)?;
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
@@ -169,6 +170,8 @@ impl Journal {
         self.append(Kind::Event, event)
     }
 
+    /// Waits for room only when megabytes are queued, and then for the committer alone, which has a thread of
+    /// its own and takes no lock of ours but the queue's: whoever waits here holds nobody up.
     fn append(&self, kind: Kind, record: &impl Serialize) -> Result<Seq, JournalError> {
         // One buffer per thread: a record is serialised once and copied once, into the queue.
         thread_local!(static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
@@ -203,6 +206,9 @@ impl Journal {
     }
 
     /// Adds the confirmation to `run.json`. Durable when this returns.
+    ///
+    /// Blocks for a few syncs: call it where blocking is allowed, not on a thread of the runtime. It needs
+    /// neither the committer nor room in the queue, so it comes to its end while appends wait for room.
     pub fn confirm(&self, confirmation: &Confirmation) -> Result<(), JournalError> {
         match &*self.place {
             Place::Memory(memory) => guard(&memory.run).confirmation = Some(confirmation.clone()),
@@ -221,6 +227,9 @@ impl Journal {
     }
 
     /// Stores bytes once, by their hash, beside the runs. Durable when this returns.
+    ///
+    /// Blocks for a write and a few syncs: call it where blocking is allowed, not on a thread of the runtime.
+    /// It shares nothing with the logs, so it comes to its end while appends wait for room.
     pub fn put_object(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
         match &*self.place {
             Place::Disk(on_disk) => on_disk.objects.put(bytes),
@@ -312,9 +321,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(1);
 impl OnDisk {
     fn stop(&self, close: bool) {
         self.writer.finish(close);
-        let committer = guard(&self.committer).take();
-        if committer.is_some_and(|thread| thread.join().is_err()) {
-            self.writer.fail("the committer panicked");
+        if let Some(committer) = guard(&self.committer).take() {
+            // If it panicked, it has stopped the journal itself.
+            let _joined = committer.join();
         }
     }
 }

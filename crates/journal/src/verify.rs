@@ -15,7 +15,7 @@ use crate::objects::{OBJECTS, Objects, names};
 use crate::problem::{Problem, ProblemKind, TornTail};
 use crate::run_log::io_error;
 use crate::scan::{Current, Found, Scan};
-use crate::wal::WAL_FILE;
+use crate::wal::{Left, WAL_FILE};
 
 /// Behind so many problems nobody looks for more, and each can cost a search through the logs.
 const MAX_PROBLEMS: usize = 100;
@@ -64,7 +64,8 @@ pub fn verify(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verificati
 fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, JournalError> {
     let folder = RunFolder::open(run_dir)?;
     let failed = |source| io_error("read", run_dir, source);
-    let open = folder.dir().read(WAL_FILE).map_err(failed)?.is_some();
+    let has_wal = || folder.dir().read(WAL_FILE).map(|wal| wal.is_some()).map_err(failed);
+    let open_before = has_wal()?;
     let mut scan = Scan::open(folder.dir(), folder.run().start()).map_err(failed)?;
     let mut check = Check::new(folder.run(), Objects::beside(run_dir), expected_head);
     while check.problems.len() < MAX_PROBLEMS {
@@ -75,6 +76,9 @@ fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, Jo
         }
     }
     let (head, torn) = (scan.head(), scan.torn());
+    // A writer that came in the meantime made its write-ahead log before it touched the three logs.
+    let open = has_wal()? || open_before;
+    check.problems.extend(Left::read(folder.dir()).map_err(failed)?.problem());
     if !open {
         check.problems.extend(torn.iter().map(|torn| Problem {
             file: torn.file.clone(),

@@ -16,6 +16,7 @@ use envelope::Hash;
 use crate::disk::{Dir, LogFile};
 use crate::kind::{ChainHead, Kind, Seq};
 use crate::line::{Link, MAX_LINE};
+use crate::problem::{Problem, ProblemKind};
 
 pub(crate) const WAL_FILE: &str = "journal.wal";
 
@@ -149,15 +150,104 @@ pub(crate) struct SeenRecord {
     pub line: Vec<u8>,
 }
 
-impl Seen {
-    /// Reads the log of a run folder. `None`: there is none, or none whose header can be read.
-    pub(crate) fn read(dir: &Dir) -> io::Result<Option<Seen>> {
-        Ok(dir.read_all(WAL_FILE)?.and_then(|bytes| Seen::parse(&bytes)))
+/// What is to be made of the file that a crash left.
+#[derive(Debug)]
+pub(crate) enum Left {
+    /// No file, or one that was never ready to take a record.
+    Nothing,
+    Log(Seen),
+    /// Frames are there, perhaps acknowledged and in no other file, and the header to read them by is not.
+    Unreadable,
+}
+
+/// One of the two places for a header.
+enum Slot {
+    Blank,
+    Header(u64, Checkpoint),
+    Unreadable,
+}
+
+impl Left {
+    pub(crate) fn read(dir: &Dir) -> io::Result<Left> {
+        Ok(dir.read_all(WAL_FILE)?.map_or(Left::Nothing, |bytes| Left::parse(&bytes)))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Seen> {
-        let headers = [0, PAGE as usize].into_iter().filter_map(|at| read_header(bytes.get(at..)?));
-        let (generation, start) = headers.max_by_key(|(generation, _)| *generation)?;
+    /// Tells what a power cut can leave from what it cannot.
+    ///
+    /// A header fits into one sector, so a power cut leaves a slot as it was or as it was to be. The first
+    /// header is synced, with the zeros around it, before the first frame is written: without any header there
+    /// can be no frame. From then on one slot always has a header, because the next one goes to the other
+    /// slot. A frame may be there without the header of its generation, if neither was synced; then that slot
+    /// is blank or has the header before the last.
+    ///
+    /// Only a write that failed halfway leaves half a header, and no frame comes after a failure. So a slot
+    /// that is neither blank nor readable is harmless as long as no frame could be of its generation;
+    /// otherwise its header was there and is not any more.
+    fn parse(bytes: &[u8]) -> Left {
+        let slots = [0, PAGE as usize].map(|at| Slot::read(bytes.get(at..).unwrap_or_default()));
+        let unreadable = slots.iter().any(|slot| matches!(slot, Slot::Unreadable));
+        let headers = slots.into_iter().filter_map(|slot| match slot {
+            Slot::Header(generation, start) => Some((generation, start)),
+            Slot::Blank | Slot::Unreadable => None,
+        });
+        let frames = bytes.get(FRAMES_AT as usize..).unwrap_or_default();
+        match headers.max_by_key(|(generation, _)| *generation) {
+            Some((generation, _)) if unreadable && first_generation(frames) > generation => Left::Unreadable,
+            Some((generation, start)) => Left::Log(Seen::parse(bytes, generation, start)),
+            None if frames.iter().any(|byte| *byte != 0) => Left::Unreadable,
+            None => Left::Nothing,
+        }
+    }
+
+    pub(crate) fn log(&self) -> Option<&Seen> {
+        match self {
+            Left::Log(seen) => Some(seen),
+            Left::Nothing | Left::Unreadable => None,
+        }
+    }
+
+    /// What to tell a person about a log that cannot be read.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        matches!(self, Left::Unreadable).then(|| Problem {
+            file: WAL_FILE.to_owned(),
+            line: None,
+            offset: None,
+            seq: None,
+            what: ProblemKind::Changed,
+            message: "its header is not what was written, so records that only it holds cannot be read; \
+                      to go on without them, move it out of the folder"
+                .to_owned(),
+        })
+    }
+}
+
+impl Slot {
+    fn read(bytes: &[u8]) -> Slot {
+        let bytes = bytes.get(..HEADER_LEN).unwrap_or(bytes);
+        match read_header(bytes) {
+            Some((generation, start)) => Slot::Header(generation, start),
+            None if bytes.iter().all(|byte| *byte == 0) => Slot::Blank,
+            None => Slot::Unreadable,
+        }
+    }
+}
+
+/// The generation that the first frame claims; 0 where none was ever written.
+fn first_generation(frames: &[u8]) -> u64 {
+    let mut fields = Fields(frames);
+    fields.take::<4>().and_then(|_| fields.number()).unwrap_or(0)
+}
+
+impl Seen {
+    /// Reads the log of a run folder. `None`: there is none, or none that can be read.
+    pub(crate) fn read(dir: &Dir) -> io::Result<Option<Seen>> {
+        Ok(match Left::read(dir)? {
+            Left::Log(seen) => Some(seen),
+            Left::Nothing | Left::Unreadable => None,
+        })
+    }
+
+    fn parse(bytes: &[u8], generation: u64, start: Checkpoint) -> Seen {
         let mut records = Vec::new();
         let (mut head, mut at) = (start.head, FRAMES_AT as usize);
         while let Some((record, len)) = bytes.get(at..).and_then(|rest| read_frame(rest, generation, &head)) {
@@ -165,7 +255,7 @@ impl Seen {
             at += len;
             records.push(record);
         }
-        Some(Seen { generation, len: bytes.len() as u64, start, records })
+        Seen { generation, len: bytes.len() as u64, start, records }
     }
 
     /// The record at `seq`, if the log holds it.
