@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use envelope::EventType;
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::disk::Dir;
-use crate::samples::{call, confirmation, event, header, result};
+use crate::samples::{call, confirmation, event, finished_run, header, result};
 use crate::sim::{Fault, SimDisk};
 use crate::{ChainHead, Journal, JournalError, RunFolder, Seq, verify};
 
@@ -173,6 +174,95 @@ fn recovery_may_be_interrupted_at_any_operation() {
             }
         }
     }
+}
+
+#[test]
+fn a_closed_run_that_is_opened_again_loses_nothing_either() {
+    let mut completed = false;
+    for operation in 1..60 {
+        let temp = tempfile::tempdir().unwrap();
+        let path = finished_run(temp.path(), "run-1", 2);
+        let disk = SimDisk::load(&path);
+        disk.fail_at(operation, Fault::Short);
+        let mut acknowledged = Some(verify(&path, None).unwrap().head);
+        let go_on = |acknowledged: &mut Acknowledged| {
+            let folder = Dir::open(&path).unwrap();
+            let (journal, _) = Journal::reopen_in(folder, Box::new(disk.clone()))?;
+            for _ in 0..3 {
+                let seq = journal.event(&event(EventType::StepProgress, None))?;
+                wait(&journal, seq, acknowledged)?;
+            }
+            *acknowledged = Some(journal.close()?);
+            Ok::<(), JournalError>(())
+        };
+        completed = go_on(&mut acknowledged).is_ok();
+        assert_eq!(completed, !disk.failed(), "a failure at operation {operation} was swallowed");
+        for seed in 0..6 {
+            let after = temp.path().join("cut").join(seed.to_string()).join("run-1");
+            disk.power_cut(&after, &mut chances(seed + 6 * operation));
+            check_recovers(&after, acknowledged, &format!("failed at {operation}, cut {seed}"));
+        }
+        check_recovers(&path, acknowledged, &format!("failed at {operation}, killed"));
+        if completed {
+            break;
+        }
+    }
+    assert!(completed, "the run never got to its end");
+}
+
+/// A journal whose committer hangs in a sync, with more appended than the queue may hold; `then` runs while an
+/// appender waits for room. Says how that appender fared.
+fn while_the_disk_hangs(then: impl FnOnce(&SimDisk, &Journal)) -> Result<Seq, JournalError> {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("runs").join("run-1");
+    std::fs::create_dir_all(&path).unwrap();
+    let disk = SimDisk::new(&path);
+    let journal =
+        Journal::create_in(Dir::open(&path).unwrap(), Box::new(disk.clone()), &header("run-1")).unwrap();
+    disk.hold();
+    let first = journal.call(&call(0)).unwrap();
+    let mut large = call(1);
+    large.args.insert("content".to_owned(), Value::String("x".repeat(1 << 20)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| block_on(journal.durable(first)));
+        disk.wait_until_held();
+        for _ in 0..8 {
+            journal.call(&large).unwrap();
+        }
+        // The queue is over its limit now: this one waits for room.
+        let waiting = scope.spawn(|| journal.call(&large));
+        then(&disk, &journal);
+        disk.release();
+        waiting.join().unwrap()
+    })
+}
+
+#[test]
+fn a_confirmation_and_an_object_are_stored_while_appends_wait_for_room() {
+    let appended = while_the_disk_hangs(|_, journal| {
+        journal.confirm(&confirmation()).unwrap();
+        let stored = journal.put_object(b"large").unwrap();
+        assert_eq!(journal.object(&stored).unwrap(), b"large");
+    });
+    assert_eq!(appended.unwrap(), 10);
+}
+
+#[test]
+fn a_committer_that_panics_stops_the_journal_for_all_who_wait() {
+    let appended = while_the_disk_hangs(|disk, _| disk.fail_at(disk.operations() + 1, Fault::Panic));
+    let told = appended.map_err(|error| error.to_string());
+    assert!(told.clone().is_err_and(|why| why.ends_with("the committer panicked")), "{told:?}");
+    let temp = tempfile::tempdir().unwrap();
+    let disk = SimDisk::new(temp.path());
+    let folder = Dir::open(temp.path()).unwrap();
+    let journal = Journal::create_in(folder, Box::new(disk.clone()), &header("run-1")).unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Panic);
+    let seq = journal.call(&call(0)).unwrap();
+    let waited = block_on(journal.durable(seq)).unwrap_err();
+    expect!["the journal stopped after a failed write: the committer panicked"]
+        .assert_eq(&waited.to_string());
+    assert!(journal.call(&call(1)).is_err());
+    assert!(journal.close().is_err());
 }
 
 #[test]

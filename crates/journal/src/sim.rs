@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::ThreadId;
 
 use crate::disk::{Dir, Disk, LogFile};
@@ -21,6 +21,21 @@ pub(crate) enum Fault {
     Refuse,
     /// Writes half of the bytes, then fails as a full disk does.
     Short,
+    /// Panics, as a bug would.
+    Panic,
+}
+
+/// Where syncs wait while the test holds the disk.
+#[derive(Default)]
+struct Gate {
+    held: Mutex<Held>,
+    moved: Condvar,
+}
+
+#[derive(Default)]
+struct Held {
+    closed: bool,
+    waiting: bool,
 }
 
 #[derive(Default)]
@@ -70,13 +85,14 @@ fn put(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
 #[derive(Clone)]
 pub(crate) struct SimDisk {
     state: Arc<Mutex<State>>,
+    gate: Arc<Gate>,
     path: PathBuf,
 }
 
 impl SimDisk {
     /// A disk whose folder is empty.
     pub(crate) fn new(path: &Path) -> SimDisk {
-        SimDisk { state: Arc::default(), path: path.to_owned() }
+        SimDisk { state: Arc::default(), gate: Arc::default(), path: path.to_owned() }
     }
 
     /// A disk with everything in the folder on it for certain.
@@ -97,6 +113,29 @@ impl SimDisk {
 
     pub(crate) fn fail_at(&self, operation: u64, fault: Fault) {
         self.state.lock().unwrap().fail_at = Some((operation, fault));
+    }
+
+    /// Lets no sync come to its end until [`SimDisk::release`].
+    pub(crate) fn hold(&self) {
+        self.gate.held.lock().unwrap().closed = true;
+    }
+
+    /// Returns when a sync is being held.
+    pub(crate) fn wait_until_held(&self) {
+        let held = self.gate.held.lock().unwrap();
+        drop(self.gate.moved.wait_while(held, |held| !held.waiting).unwrap());
+    }
+
+    pub(crate) fn release(&self) {
+        *self.gate.held.lock().unwrap() = Held::default();
+        self.gate.moved.notify_all();
+    }
+
+    fn pass_gate(&self) {
+        let mut held = self.gate.held.lock().unwrap();
+        held.waiting = held.closed;
+        self.gate.moved.notify_all();
+        drop(self.gate.moved.wait_while(held, |held| held.closed).unwrap());
     }
 
     pub(crate) fn operations(&self) -> u64 {
@@ -150,6 +189,8 @@ impl SimDisk {
         if fault.is_some() {
             state.failed = Some(here);
         }
+        drop(state);
+        assert!(fault != Some(Fault::Panic), "injected");
         fault
     }
 
@@ -230,7 +271,7 @@ impl LogFile for SimFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let (bytes, failed) = match self.disk.step() {
             None => (bytes, false),
-            Some(Fault::Refuse) => (&bytes[..0], true),
+            Some(Fault::Refuse | Fault::Panic) => (&bytes[..0], true),
             Some(Fault::Short) => (&bytes[..bytes.len() / 2], true),
         };
         self.real.write_at(offset, bytes)?;
@@ -247,6 +288,7 @@ impl LogFile for SimFile {
     fn sync(&mut self) -> io::Result<()> {
         // After a failed sync the kernel forgets which pages were dirty: they may never reach the disk.
         self.disk.refuse()?;
+        self.disk.pass_gate();
         let mut state = self.disk.state.lock().unwrap();
         let inode = &mut state.files[self.inode];
         for change in std::mem::take(&mut inode.unsynced) {

@@ -194,6 +194,7 @@ impl Writer {
 
     /// The committer: runs until the journal is closed, abandoned or has failed.
     pub(crate) fn run(&self, mut files: Files) {
+        let _alarm = Alarm { writer: self };
         let (mut raw, mut batch) = (Raw::default(), Batch::default());
         let mut head = self.head();
         loop {
@@ -254,6 +255,19 @@ impl Writer {
                 lingered = timeout.timed_out();
             }
             queue.committer = Committer::Awake;
+        }
+    }
+}
+
+/// Stops the journal if the committer panics: those who wait for it would wait for ever.
+struct Alarm<'a> {
+    writer: &'a Writer,
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.writer.fail("the committer panicked");
         }
     }
 }
