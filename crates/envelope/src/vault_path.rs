@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 /// A path inside the vault: relative, `/`-separated, never climbing out, portable to every system a vault
 /// is synced to.
@@ -26,7 +27,14 @@ pub struct BadPath {
 
 /// Folders that belong to other programs or to us. A vault is code to Obsidian and to git, so a tool that
 /// could write here could run programs.
-const PROTECTED: [&str; 5] = [".obsidian", ".git", ".trash", ".tollgate", "git~1"];
+///
+/// Beside each stands how its short name begins where Windows makes one: `GIT~1`, or a higher number.
+const PROTECTED: [(&str, &str); 4] =
+    [(".obsidian", "obsidi~"), (".git", "git~"), (".trash", "trash~"), (".tollgate", "tollga~")];
+
+/// A file that is being written has such a name for a moment. A tool that could make one could have it
+/// taken for a leftover.
+const TEMPORARY: &str = ".tollgate-tmp-";
 
 /// Names that Windows reads as devices, with or without an extension, superscript digits included.
 const DEVICES: [&str; 28] = [
@@ -99,11 +107,21 @@ impl VaultPath {
 
     /// Whether the path lies in a folder that no tool may touch, however it is spelled.
     pub fn protected_by(&self) -> Option<&'static str> {
-        self.segments().find_map(|segment| {
-            let folded = fold(segment);
-            PROTECTED.into_iter().find(|name| folded == *name)
-        })
+        self.segments().find_map(protection)
     }
+}
+
+/// What protects a name, if anything.
+fn protection(segment: &str) -> Option<&'static str> {
+    let plain = skeleton(segment);
+    if plain.starts_with(TEMPORARY) {
+        return Some(TEMPORARY);
+    }
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    PROTECTED
+        .into_iter()
+        .find(|(name, short)| plain == *name || plain.strip_prefix(short).is_some_and(is_number))
+        .map(|(name, _)| name)
 }
 
 /// The rule a segment breaks, if any.
@@ -176,6 +194,17 @@ fn fold(text: &str) -> String {
         .to_lowercase()
         .nfc()
         .collect()
+}
+
+/// What is left of a name when everything that a file system, a font or a conversion may drop is dropped:
+/// case, accents, widths, invisible characters. Coarser than [`fold`] and only for protected names, where
+/// to refuse one name too many costs nothing.
+fn skeleton(segment: &str) -> String {
+    if segment.is_ascii() {
+        return segment.to_ascii_lowercase();
+    }
+    let plain: String = segment.nfkd().filter(|c| !is_combining_mark(*c) && *c != '\u{ad}').collect();
+    fold(&plain).nfkd().filter(|c| !is_combining_mark(*c)).collect()
 }
 
 impl TryFrom<String> for VaultPath {
@@ -284,11 +313,31 @@ mod tests {
             (".OBSIDIAN/x", Some(".obsidian")),
             ("a/.git/config", Some(".git")),
             (".g\u{200c}it/config", Some(".git")),
-            ("GIT~1/config", Some("git~1")),
             (".tollgate", Some(".tollgate")),
             (".trash/x.md", Some(".trash")),
+            // Short names of Windows.
+            ("GIT~1/config", Some(".git")),
+            ("OBSIDI~1/app.json", Some(".obsidian")),
+            ("a/obsidi~12", Some(".obsidian")),
+            ("TOLLGA~1/runs", Some(".tollgate")),
+            ("TRASH~1/x.md", Some(".trash")),
+            // A dotted capital I, a dotless small one, an accent, wide letters, a soft hyphen, a long s.
+            (".OBS\u{130}DIAN/app.json", Some(".obsidian")),
+            (".OBSI\u{307}D\u{131}AN/app.json", Some(".obsidian")),
+            (".gi\u{300}t/config", Some(".git")),
+            ("\u{ff0e}\u{ff47}it/config", Some(".git")),
+            (".g\u{ad}it/config", Some(".git")),
+            (".tra\u{17f}h/x", Some(".trash")),
+            // Where our files are while they are written.
+            (".tollgate-tmp-1", Some(".tollgate-tmp-")),
+            ("a/.Tollgate-TMP-x.md", Some(".tollgate-tmp-")),
             (".obsidian.md", None),
             ("git/x.md", None),
+            ("git~/x.md", None),
+            ("git~1.md", None),
+            ("digit~1", None),
+            ("obsidian/x.md", None),
+            ("tollgate-tmp-1.md", None),
         ] {
             assert_eq!(VaultPath::parse(path).unwrap().protected_by(), by, "{path:?}");
         }
