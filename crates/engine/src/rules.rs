@@ -60,9 +60,13 @@ impl CompiledRule {
                 "it names no `tools`, `paths` or `risk`; to let everything through set `mode`".to_owned()
             ));
         }
-        let tools = rule.tools.iter().map(|pattern| tool_glob(pattern).map_err(bad)).collect::<Result<_, _>>()?;
-        let paths =
-            rule.paths.iter().map(|pattern| PathPattern::compile(pattern).map_err(bad)).collect::<Result<_, _>>()?;
+        let tools =
+            rule.tools.iter().map(|pattern| tool_glob(pattern).map_err(bad)).collect::<Result<_, _>>()?;
+        let paths = rule
+            .paths
+            .iter()
+            .map(|pattern| PathPattern::compile(pattern).map_err(bad))
+            .collect::<Result<_, _>>()?;
         Ok(CompiledRule { rule, number, tools, paths })
     }
 

@@ -9,10 +9,17 @@ use envelope::VaultPath;
 use globset::{GlobBuilder, GlobMatcher};
 
 pub(super) struct PathPattern {
+    /// For rules that ask or deny: as wide as anyone could mean it.
     folded: Spelling,
     written: Spelling,
-    /// Folding can widen a class such as `[!A-z]`, and a rule that allows must not grow.
-    has_class: bool,
+    /// For rules that allow: as narrow as it is written.
+    allowed: Vec<(Form, GlobMatcher)>,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Folded,
+    Written,
 }
 
 impl PathPattern {
@@ -22,17 +29,25 @@ impl PathPattern {
             return Err(format!("`{pattern}` can match no path; for all in that folder write `{folder}/**`"));
         }
         let bad = |error: globset::Error| format!("`{pattern}` is not a glob: {}", error.kind());
+        let (wide, folded) = (by_character(pattern)?, VaultPath::fold_name(pattern));
+        let mut allowed = vec![(Form::Written, glob(pattern).map_err(bad)?)];
+        // Folding would widen a class such as `[!A-z]`.
+        if !pattern.contains('[') {
+            allowed.push((Form::Folded, glob(&folded).map_err(bad)?));
+        }
         Ok(PathPattern {
-            folded: Spelling::compile(&VaultPath::fold_name(pattern)).map_err(bad)?,
-            written: Spelling::compile(pattern).map_err(bad)?,
-            has_class: pattern.contains('['),
+            folded: Spelling::compile(&by_character(&folded)?).map_err(bad)?,
+            written: Spelling::compile(&wide).map_err(bad)?,
+            allowed,
         })
     }
 
     /// Whether the pattern matches the path itself.
     pub(super) fn covers(&self, path: &VaultPath) -> bool {
-        self.written.whole.is_match(path.as_str())
-            || (!self.has_class && self.folded.whole.is_match(path.folded()))
+        self.allowed.iter().any(|(form, glob)| match form {
+            Form::Folded => glob.is_match(path.folded()),
+            Form::Written => glob.is_match(path.as_str()),
+        })
     }
 
     /// Whether the pattern matches the path or may match something below it.
@@ -122,6 +137,38 @@ impl Spelling {
     }
 }
 
+/// The pattern with each `?` standing for a character. The matcher goes by bytes, and would let `Gr?n`
+/// miss `Grün`. Beyond ASCII it may take two short characters for one, which only makes a rule tighter.
+fn by_character(pattern: &str) -> Result<String, String> {
+    const ASCII: &str = "[\u{1}-.0-~]";
+    const REST: &str = "[!\u{1}-~]";
+    let any = format!("{{{ASCII},{REST}{REST},{REST}{REST}{REST},{REST}{REST}{REST}{REST}}}");
+    let mut wide = String::new();
+    let mut class = false;
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if !class => {
+                wide.push(c);
+                wide.extend(chars.next());
+                continue;
+            }
+            '?' if !class => {
+                wide.push_str(&any);
+                continue;
+            }
+            '[' => class = true,
+            ']' => class = false,
+            _ if class && !c.is_ascii() => {
+                return Err(format!("`{pattern}` has `{c}` between brackets; write `{{x,{c}}}` instead"));
+            }
+            _ => {}
+        }
+        wide.push(c);
+    }
+    Ok(wide)
+}
+
 fn looks_like_a_file(name: &str) -> bool {
     name.rfind('.').is_some_and(|dot| dot > 0)
 }
@@ -179,10 +226,27 @@ mod tests {
             ("GRÖSSE/**", "größe/x.md"),
             ("Gr??e/Keys/**", "Größe"),
             ("Gr??e/*", "Größe/x.md"),
+            ("Gr{?,??}n/*", "Grün/x.md"),
+            ("猫?/*", "猫犬/x.md"),
             ("[A-Z]*/x.md", "notes/x.md"),
             ("a\u{200b}b/*", "ab/x"),
         ] {
             assert!(touches(pattern, path), "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_question_mark_stands_for_one_character() {
+        for (pattern, path, expected) in [
+            ("Log?/*", "Log1/x.md", true),
+            ("Log?/*", "Logbook/x.md", false),
+            ("Log?/*", "Log/x.md", false),
+            ("Gr?n", "Grün", true),
+            ("Gr?n", "Grüüün", false),
+            ("a?b", "a/b", false),
+            ("[?]x", "ax", false),
+        ] {
+            assert_eq!(touches(pattern, path), expected, "{pattern} {path}");
         }
     }
 
@@ -195,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_can_match_nothing_is_refused() {
-        for pattern in ["/Private/**", "Private/", "[z-a]", "{a"] {
+        for pattern in ["/Private/**", "Private/", "[z-a]", "{a", "[äö]x"] {
             assert!(PathPattern::compile(pattern).is_err(), "{pattern}");
         }
     }
