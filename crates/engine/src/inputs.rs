@@ -4,6 +4,7 @@
 //! working input, and [`PermittedArgs`] is the only thing the tool can be called with.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 use toolkit::{DecodedArgs, PathKeys};
@@ -83,10 +84,70 @@ pub(crate) fn visible_text(text: &str) -> String {
     out
 }
 
+/// What a hook made of the observable copy, with the original put back wherever it only repeats the copy.
+///
+/// A hook that moves a note gets to see its text with control characters spelled out, and hands all of it
+/// back. Taken literally, that would write the spelling into the note.
+pub(crate) fn unescaped(raw: &Value, shown: &Value, updated: Value) -> Value {
+    if std::ptr::eq(raw, shown) {
+        return updated;
+    }
+    if updated == *shown {
+        return raw.clone();
+    }
+    match (raw, shown, updated) {
+        (Value::Object(raw), Value::Object(shown), Value::Object(updated)) => {
+            Value::Object(unescaped_fields(raw, shown, updated))
+        }
+        (Value::Array(raw), Value::Array(shown), Value::Array(updated)) => {
+            Value::Array(unescaped_items(raw, shown, updated))
+        }
+        (_, _, updated) => updated,
+    }
+}
+
+fn unescaped_fields(
+    raw: &Map<String, Value>,
+    shown: &Map<String, Value>,
+    mut updated: Map<String, Value>,
+) -> Map<String, Value> {
+    let mut out = Map::new();
+    for (key, original) in raw {
+        let shown_key = visible_text(key);
+        if let (Some(was), Some(now)) = (shown.get(&shown_key), updated.get(&shown_key)) {
+            out.insert(key.clone(), unescaped(original, was, now.clone()));
+        }
+    }
+    updated.retain(|key, _| !shown.contains_key(key));
+    out.extend(updated);
+    out
+}
+
+fn unescaped_items(raw: &[Value], shown: &[Value], updated: Vec<Value>) -> Vec<Value> {
+    if updated.len() == shown.len() {
+        return raw
+            .iter()
+            .zip(shown)
+            .zip(updated)
+            .map(|((raw, shown), now)| unescaped(raw, shown, now))
+            .collect();
+    }
+    // Items came or went, so places no longer tell which is which; what an item says does.
+    let originals: HashMap<String, &Value> = raw
+        .iter()
+        .zip(shown)
+        .filter(|(raw, shown)| raw != shown)
+        .map(|(raw, shown)| (shown.to_string(), raw))
+        .collect();
+    updated.into_iter().map(|now| originals.get(&now.to_string()).map_or(now, |&raw| raw.clone())).collect()
+}
+
 /// JSON pointers of the top-level fields that differ, for the mutation record.
 pub(crate) fn changed_fields(before: &Value, after: &Value) -> Vec<String> {
-    let empty = Map::new();
-    let (before, after) = (before.as_object().unwrap_or(&empty), after.as_object().unwrap_or(&empty));
+    let (Value::Object(before), Value::Object(after)) = (before, after) else {
+        // The whole value is the one field that there is.
+        return if before == after { Vec::new() } else { vec![String::new()] };
+    };
     let mut fields: Vec<String> = before
         .iter()
         .filter(|(key, value)| after.get(*key) != Some(value))
@@ -103,9 +164,11 @@ fn pointer(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection;
+    use proptest::prelude::{Strategy, prop_assert_eq, prop_oneof, proptest};
     use serde_json::json;
 
-    use super::{changed_fields, observable};
+    use super::{changed_fields, observable, unescaped};
 
     #[test]
     fn what_a_terminal_would_act_on_is_spelled_out() {
@@ -128,5 +191,71 @@ mod tests {
             changed_fields(&json!({"a": 1, "b/c": 2, "d": 3}), &json!({"a": 1, "b/c": 4, "e": 5})),
             ["/b~1c", "/d", "/e"]
         );
+    }
+
+    #[test]
+    fn a_change_of_what_is_no_object_is_a_change_too() {
+        assert_eq!(changed_fields(&json!(["a"]), &json!(["b"])), [""]);
+        assert_eq!(changed_fields(&json!({"a": 1}), &json!(null)), [""]);
+        assert_eq!(changed_fields(&json!("a"), &json!("a")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_hook_only_repeats_stays_as_it_was() {
+        let mark = "a\u{200f}b";
+        for (raw, change, expected) in [
+            (
+                json!({"text": mark, "path": "a.md"}),
+                json!({"text": "a\\u{200f}b", "path": "b.md"}),
+                json!({"text": mark, "path": "b.md"}),
+            ),
+            (
+                json!({"deep": {"text": mark, "n": 1}, "list": [mark, 2]}),
+                json!({"deep": {"text": "a\\u{200f}b", "n": 2}, "list": ["a\\u{200f}b", 3]}),
+                json!({"deep": {"text": mark, "n": 2}, "list": [mark, 3]}),
+            ),
+            (
+                json!({"list": ["x", mark, "y", {"t": mark}]}),
+                json!({"list": [{"t": "a\\u{200f}b"}, "a\\u{200f}b"]}),
+                json!({"list": [{"t": mark}, mark]}),
+            ),
+            (json!({mark: 1, "b": 2}), json!({"a\\u{200f}b": 1, "c": 3}), json!({mark: 1, "c": 3})),
+            (json!({"text": mark}), json!({"text": "other"}), json!({"text": "other"})),
+            (json!({"text": mark}), json!([1]), json!([1])),
+        ] {
+            assert_eq!(unescaped(&raw, &observable(&raw), change), expected);
+        }
+    }
+
+    /// Objects and lists of texts, some of which have to be spelled out.
+    fn inputs() -> impl Strategy<Value = serde_json::Value> {
+        let text = "[ab\u{1b}\u{202e}]{0,4}";
+        let leaf = text.prop_map(serde_json::Value::from);
+        leaf.prop_recursive(3, 24, 4, move |inner| {
+            prop_oneof![
+                collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+                collection::btree_map(text, inner, 0..4)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn an_echo_changes_nothing(raw in inputs()) {
+            let shown = observable(&raw).into_owned();
+            prop_assert_eq!(unescaped(&raw, &shown, shown.clone()), raw);
+        }
+
+        #[test]
+        fn an_added_field_is_the_only_change(raw in collection::btree_map("[a-c]{1,2}", inputs(), 0..4)) {
+            let raw = serde_json::Value::Object(raw.into_iter().collect());
+            let shown = observable(&raw).into_owned();
+            let add = |mut value: serde_json::Value| {
+                value["new"] = json!("x");
+                value
+            };
+            prop_assert_eq!(unescaped(&raw, &shown, add(shown.clone())), add(raw));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Code that stands before and after a call: it may add, change, tighten or stop, never loosen.
 
 mod command;
+mod process;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,8 @@ use envelope::{Effects, Failure, Fault, Risk, ToolCall, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit::{BoxFuture, CancelCause, CancelToken};
+
+use crate::catch::{catch_call, catch_panic};
 
 pub use command::CommandHook;
 
@@ -30,7 +33,7 @@ pub struct BeforeCall<'a> {
     pub input: &'a Value,
 }
 
-/// What a hook sees after a call.
+/// What a hook sees after a call. The input is the observable copy of what the tool was called with.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AfterCall<'a> {
@@ -83,7 +86,8 @@ pub struct BeforeReply {
     pub reason: Option<String>,
     /// Kept in the record of the call.
     pub context: Option<String>,
-    /// Replaces the input; checked again like the first one.
+    /// Replaces the input, whole; checked again like the first one. What it only repeats from the input it
+    /// was shown stands for the original, spelled-out characters included.
     pub updated_input: Option<Value>,
 }
 
@@ -130,18 +134,34 @@ impl Hooks {
     }
 }
 
-/// Waits for a hook within its limit. A crash, an error and a late answer all fail closed; a run that is
-/// cancelled does not wait.
-pub(crate) async fn ask_hook<T>(
+/// Asks a hook about a call that has not run: a run that is cancelled does not wait for the answer.
+pub(crate) async fn ask_before(
     hook: &dyn Hook,
     cancel: &CancelToken,
-    failure: Failure,
-    answer: BoxFuture<'_, Result<T, HookError>>,
-) -> Result<T, Fault> {
-    let settled = tokio::select! {
+    call: &BeforeCall<'_>,
+) -> Result<BeforeReply, Fault> {
+    tokio::select! {
         biased;
-        settled = tokio::time::timeout(hook.limit(), crate::catch::catch_panic(answer)) => settled,
-        cause = cancel.cancelled() => return Err(cancelled_while(cause, hook)),
+        settled = within_limit(hook, Failure::HookFailed, || hook.before(call)) => settled,
+        cause = cancel.cancelled() => Err(cancelled_while(cause, hook)),
+    }
+}
+
+/// Asks a hook about a call that has run. Cancelling cannot undo what was done, so it must not hide it
+/// either: only the hook's own limit ends the wait.
+pub(crate) async fn ask_after(hook: &dyn Hook, call: &AfterCall<'_>) -> Result<AfterReply, Fault> {
+    within_limit(hook, Failure::PostHookFailed, || hook.after(call)).await
+}
+
+/// A crash, an error and a late answer all fail closed.
+async fn within_limit<'a, T>(
+    hook: &dyn Hook,
+    failure: Failure,
+    ask: impl FnOnce() -> BoxFuture<'a, Result<T, HookError>>,
+) -> Result<T, Fault> {
+    let settled = match catch_call(ask) {
+        Ok(answer) => tokio::time::timeout(hook.limit(), catch_panic(answer)).await,
+        Err(panic) => Ok(Err(panic)),
     };
     let why = match settled {
         Ok(Ok(Ok(reply))) => return Ok(reply),
@@ -149,7 +169,11 @@ pub(crate) async fn ask_hook<T>(
         Ok(Err(panic)) => format!("it crashed: {panic}"),
         Err(_late) => format!("it did not answer within {} ms", hook.limit().as_millis()),
     };
-    Err(Fault::new(failure, format!("hook `{}` failed: {why}", hook.name())).detail("hook", hook.name()))
+    Err(hook_fault(hook, failure, &why))
+}
+
+pub(crate) fn hook_fault(hook: &dyn Hook, failure: Failure, why: &str) -> Fault {
+    Fault::new(failure, format!("hook `{}` failed: {why}", hook.name())).detail("hook", hook.name())
 }
 
 fn cancelled_while(cause: CancelCause, hook: &dyn Hook) -> Fault {

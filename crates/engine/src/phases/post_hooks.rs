@@ -1,13 +1,15 @@
 //! Phase 10: lets hooks see the result, add to the record, change or withhold it.
 
+use std::borrow::Cow;
+
 use envelope::{Actor, Failure, Fault, Mutation, Phase};
 use serde_json::Value;
 use toolkit::{Entry, Mapped, Seen};
 
 use crate::Engine;
 use crate::call::Flight;
-use crate::hooks::{AfterCall, AfterReply, CallNames, Hook, ask_hook};
-use crate::inputs::changed_fields;
+use crate::hooks::{AfterCall, AfterReply, CallNames, Hook, ask_after};
+use crate::inputs::{changed_fields, observable};
 use crate::trace::Trace;
 
 use super::map_result::keeps_its_word;
@@ -27,9 +29,13 @@ pub(crate) async fn post_hooks(
     trace: &mut Trace<'_>,
 ) -> Result<Settled, Fault> {
     let mut settled = Settled { mapped, redacted: false };
-    for hook in engine.parts.hooks.after(&entry.decl.name) {
+    let mut hooks = engine.parts.hooks.after(&entry.decl.name).peekable();
+    if hooks.peek().is_none() {
+        return Ok(settled);
+    }
+    let input = called_with(flight);
+    for hook in hooks {
         let reply = {
-            let input = Value::Object(flight.call.args.clone());
             let effects = flight.cx.with_seen(|seen: &Seen| seen.effects.clone());
             let call = AfterCall {
                 call: CallNames::of(&flight.call),
@@ -37,11 +43,20 @@ pub(crate) async fn post_hooks(
                 output: &settled.mapped.data,
                 effects: &effects,
             };
-            ask_hook(&**hook, &flight.cancel, Failure::PostHookFailed, hook.after(&call)).await?
+            ask_after(&**hook, &call).await?
         };
         heed(entry, &mut settled, &**hook, reply, trace)?;
     }
     Ok(settled)
+}
+
+/// What the tool was called with, as hooks see it.
+fn called_with(flight: &Flight) -> Value {
+    let raw = Value::Object(flight.call.called_with.as_ref().unwrap_or(&flight.call.args).clone());
+    match observable(&raw) {
+        Cow::Owned(shown) => shown,
+        Cow::Borrowed(_) => raw,
+    }
 }
 
 fn heed(

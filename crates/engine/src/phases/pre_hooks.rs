@@ -6,8 +6,9 @@ use toolkit::Entry;
 
 use crate::Engine;
 use crate::call::Flight;
-use crate::hooks::{BeforeCall, BeforeReply, CallNames, Hook, HookDecision, ask_hook};
-use crate::inputs::{Inputs, changed_fields, observable};
+use crate::catch::catch_call;
+use crate::hooks::{BeforeCall, BeforeReply, CallNames, Hook, HookDecision, ask_before, hook_fault};
+use crate::inputs::{Inputs, changed_fields, observable, unescaped, visible_text};
 use crate::trace::Trace;
 
 use super::{parse_schema, validate_values};
@@ -15,8 +16,9 @@ use super::{parse_schema, validate_values};
 /// The input after the hooks, and what they want decided.
 pub(crate) struct Hooked {
     pub(crate) inputs: Inputs,
-    /// Set when a hook wants a person asked, or the call denied: by whom and why.
-    pub(crate) asks: Option<String>,
+    /// Each hook that wants a person asked, and why. None of them speaks for another.
+    pub(crate) asks: Vec<String>,
+    /// The first hook that wants the call denied, and why.
     pub(crate) denies: Option<String>,
 }
 
@@ -28,50 +30,59 @@ pub(crate) async fn pre_hooks(
     inputs: Inputs,
     trace: &mut Trace<'_>,
 ) -> Result<Hooked, Fault> {
-    let mut hooked = Hooked { inputs, asks: None, denies: None };
+    let mut hooked = Hooked { inputs, asks: Vec::new(), denies: None };
     for hook in engine.parts.hooks.before(&entry.decl.name) {
-        let reply = {
-            let input = observable(hooked.inputs.current(&flight.model));
+        let mut reply = {
+            let raw = hooked.inputs.current(&flight.model);
+            let shown = observable(raw);
             let call = BeforeCall {
                 call: CallNames::of(&flight.call),
                 preview: &hooked.inputs.preview,
-                input: &input,
+                input: &shown,
             };
-            ask_hook(&**hook, &flight.cancel, Failure::HookFailed, hook.before(&call)).await?
+            let mut reply = ask_before(&**hook, &flight.cancel, &call).await?;
+            // What the hook only repeats is not its change, so the original of it stays.
+            reply.updated_input = reply.updated_input.map(|updated| unescaped(raw, &shown, updated));
+            reply
         };
-        heed(entry, flight, &mut hooked, &**hook, reply, trace).await?;
+        let updated = reply.updated_input.take();
+        heed(&mut hooked, &**hook, &reply, trace)?;
+        if let Some(updated) = updated {
+            change_input(entry, flight, &mut hooked, &**hook, updated, &reason(&reply), trace).await?;
+        }
     }
     Ok(hooked)
 }
 
-async fn heed(
-    entry: &Entry,
-    flight: &Flight,
+fn heed(
     hooked: &mut Hooked,
     hook: &dyn Hook,
-    reply: BeforeReply,
+    reply: &BeforeReply,
     trace: &mut Trace<'_>,
 ) -> Result<(), Fault> {
-    let reason = reply.reason.unwrap_or_else(|| "no reason given".to_owned());
-    if let Some(context) = reply.context {
+    if let Some(context) = &reply.context {
         trace.note(format!("hook `{}`: {context}", hook.name()));
     }
+    let who = || format!("hook `{}` ({})", hook.name(), reason(reply));
     match reply.decision {
         HookDecision::Pass => {}
-        HookDecision::Ask => hooked.asks = Some(format!("hook `{}` ({reason})", hook.name())),
-        HookDecision::Deny => hooked.denies = Some(format!("hook `{}` ({reason})", hook.name())),
+        HookDecision::Ask => hooked.asks.push(who()),
+        HookDecision::Deny => {
+            hooked.denies.get_or_insert_with(who);
+        }
         HookDecision::Stop => {
             return Err(Fault::new(
                 Failure::HookBlocked,
-                format!("hook `{}` stopped the call: {reason}", hook.name()),
+                format!("hook `{}` stopped the call: {}", hook.name(), reason(reply)),
             )
             .detail("hook", hook.name()));
         }
     }
-    match reply.updated_input {
-        Some(updated) => change_input(entry, flight, hooked, hook, updated, reason, trace).await,
-        None => Ok(()),
-    }
+    Ok(())
+}
+
+fn reason(reply: &BeforeReply) -> String {
+    reply.reason.clone().unwrap_or_else(|| "no reason given".to_owned())
 }
 
 /// A changed input is as untrusted as the first one: it passes the same checks.
@@ -81,9 +92,12 @@ async fn change_input(
     hooked: &mut Hooked,
     hook: &dyn Hook,
     updated: Value,
-    why: String,
+    why: &str,
     trace: &mut Trace<'_>,
 ) -> Result<(), Fault> {
+    if !updated.is_object() {
+        return Err(hook_fault(hook, Failure::HookFailed, "its updated input is not an object"));
+    }
     let fields = changed_fields(hooked.inputs.current(&flight.model), &updated);
     if fields.is_empty() {
         return Ok(());
@@ -94,15 +108,22 @@ async fn change_input(
     };
     let decoded = parse_schema(entry, &updated).map_err(blame)?;
     validate_values(entry, flight, &decoded).await.map_err(blame)?;
-    hooked.inputs.paths = entry.tool.paths(&decoded);
-    hooked.inputs.preview = crate::inputs::visible_text(&entry.tool.preview(&decoded));
+    let described = catch_call(|| (entry.tool.paths(&decoded), entry.tool.preview(&decoded)));
+    let (paths, preview) = described.map_err(|panic| {
+        blame(Fault::new(
+            Failure::InputMutationFailed,
+            format!("{} cannot describe this call: {panic}", entry.decl.name),
+        ))
+    })?;
+    hooked.inputs.paths = paths;
+    hooked.inputs.preview = visible_text(&preview);
     hooked.inputs.decoded = decoded;
     hooked.inputs.changed = Some(updated);
     trace.mutations.push(Mutation {
         phase: Phase::PreHooks,
         by: Actor::Hook(hook.name().to_owned()),
         fields,
-        why,
+        why: why.to_owned(),
     });
     Ok(())
 }
