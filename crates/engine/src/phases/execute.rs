@@ -9,6 +9,7 @@ use crate::Engine;
 use crate::call::Flight;
 use crate::catch::{CatchPanic, catch_panic};
 use crate::inputs::PermittedArgs;
+use crate::limit::call_limit;
 
 type Work<'a> = CatchPanic<BoxFuture<'a, Result<RawOutput, Fault>>>;
 
@@ -20,8 +21,7 @@ pub(crate) async fn execute(
     flight: &mut Flight,
     permitted: PermittedArgs,
 ) -> Result<RawOutput, Fault> {
-    let asked = flight.call.timeout_ms.unwrap_or(entry.decl.timeout_ms);
-    let limit = asked.min(engine.policy().limits.call_timeout_ms.get());
+    let limit = call_limit(entry, flight);
     let began = engine.parts.clock.now();
     flight.dispatched = Some(began);
     let tool = entry.tool.clone();
@@ -67,17 +67,35 @@ fn end_by_itself(
                 Some(Cancellation { requested_at: now, acknowledged_at: Some(now), done: true });
             Err(ended_early(entry, cause, limit, true))
         }
-        (Some(_) | None, _) => settle(entry, settled),
+        (Some(_) | None, _) => settle(entry, flight, settled),
     }
 }
 
-fn settle(entry: &Entry, settled: Result<Result<RawOutput, Fault>, String>) -> Result<RawOutput, Fault> {
-    settled.unwrap_or_else(|panic| {
-        Err(unknown_outcome(
+fn settle(
+    entry: &Entry,
+    flight: &Flight,
+    settled: Result<Result<RawOutput, Fault>, String>,
+) -> Result<RawOutput, Fault> {
+    match settled {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(fault)) => Err(partly_done(entry, flight, fault)),
+        Err(panic) => Err(unknown_outcome(
             entry,
             Fault::new(Failure::ExecutionFailed, format!("{} crashed: {panic}", entry.decl.name)),
-        ))
-    })
+        )),
+    }
+}
+
+/// A tool that failed after it had an effect is not tried again, whatever the cause, unless it says that
+/// twice is as good as once.
+fn partly_done(entry: &Entry, flight: &Flight, fault: Fault) -> Fault {
+    let did_something = flight.cx.with_seen(|seen| !seen.effects.is_empty());
+    match entry.decl.idempotency {
+        Idempotency::NotIdempotent if did_something => {
+            fault.retryable(false).detail("outcome", "partly done")
+        }
+        Idempotency::NotIdempotent | Idempotency::Idempotent => fault,
+    }
 }
 
 fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> Fault {
