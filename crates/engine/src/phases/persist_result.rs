@@ -56,12 +56,13 @@ fn keep_by_hash(
     data: &Value,
     trace: &mut Trace<'_>,
 ) -> Result<Option<DataRef>, Fault> {
-    // A rough size is enough for nearly every result, and costs no serialisation.
-    if rough_size(data) <= INLINE_BYTES {
+    let limit = engine.policy().limits.max_result_bytes;
+    // A bound from above is enough for nearly every result, and costs no serialisation.
+    let bound = size_bound(data);
+    if bound <= INLINE_BYTES && bound as u64 <= limit {
         return Ok(None);
     }
     let bytes = serde_json::to_vec(data).unwrap_or_default();
-    let limit = engine.policy().limits.max_result_bytes;
     if bytes.len() as u64 > limit {
         return Err(Fault::new(
             Failure::ResultTooLarge,
@@ -70,26 +71,72 @@ fn keep_by_hash(
         .detail("bytes", bytes.len())
         .detail("limit", limit));
     }
+    if bytes.len() <= INLINE_BYTES {
+        return Ok(None);
+    }
     let kept = scope.journal.put_object(&bytes).map_err(|error| journal_fault(&error))?;
     trace.note(format!("{} bytes kept as {}", kept.bytes, kept.hash));
     Ok(Some(kept))
 }
 
-/// At most what the value takes as JSON text.
-fn rough_size(value: &Value) -> usize {
+/// The value takes no more bytes than this as JSON text.
+fn size_bound(value: &Value) -> usize {
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| rough_size(item) + 1).sum::<usize>() + 2,
+        Value::Null | Value::Bool(_) => 5,
+        // The longest are floats such as `-2.2250738585072014e-308`.
+        Value::Number(_) => 25,
+        Value::String(text) => text_bound(text),
+        Value::Array(items) => items.iter().map(|item| size_bound(item) + 1).sum::<usize>() + 2,
         Value::Object(map) => {
-            map.iter().map(|(key, value)| key.len() + rough_size(value) + 4).sum::<usize>() + 2
+            map.iter().map(|(key, value)| text_bound(key) + size_bound(value) + 2).sum::<usize>() + 2
         }
     }
+}
+
+fn text_bound(text: &str) -> usize {
+    let escaped = text.bytes().filter(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')).count();
+    // At worst one byte becomes six: `\u001b`.
+    text.len() + escaped * 5 + 2
 }
 
 fn head(text: &str) -> &str {
     match text.char_indices().nth(500) {
         Some((end, _)) => &text[..end],
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection;
+    use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
+    use serde_json::Value;
+
+    use super::size_bound;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[\u{0}-\u{1f}\"\\\\]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 32, 4, |inner| {
+            prop_oneof![
+                collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                collection::btree_map(any::<String>(), inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_is_larger_than_its_bound(value in values()) {
+            prop_assert!(value.to_string().len() <= size_bound(&value), "{value}");
+        }
     }
 }
