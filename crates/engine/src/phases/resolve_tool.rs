@@ -1,6 +1,6 @@
 //! Phase 1: finds the tool's declaration by name or alias among what this run may see.
 
-use envelope::Fault;
+use envelope::{Fault, canonical_hash};
 use toolkit::Entry;
 
 use crate::Engine;
@@ -9,9 +9,17 @@ use crate::call::Flight;
 /// Ends in `unknown_tool`, `blocked_tool` or `schema_not_loaded`.
 pub(crate) fn resolve_tool<'a>(engine: &'a Engine, flight: &mut Flight) -> Result<&'a Entry, Fault> {
     let entry = engine.parts.surface.resolve(flight.call.tool.as_str())?;
-    // What the caller says about risk and category is never taken over; the declaration decides.
-    flight.call.risk_level = entry.decl.risk_level;
-    flight.call.cancellable = entry.decl.cancellable;
-    flight.call.tool.clone_from(&entry.decl.name);
+    let (call, decl) = (&mut flight.call, &*entry.decl);
+    // Whatever the caller says about these, the declaration decides.
+    call.risk_level = decl.risk_level;
+    call.cancellable = decl.cancellable;
+    if call.category.as_deref() != Some(decl.category.as_str()) {
+        call.category = Some(decl.category.as_str().into());
+    }
+    call.tool.clone_from(&decl.name);
+    // A driver has hashed the arguments already; a call that comes alone may not have been.
+    if call.args_hash.is_none() {
+        call.args_hash = Some(canonical_hash(&flight.model));
+    }
     Ok(entry)
 }
