@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use envelope::{OnError, Step, StepId};
 use plan::{CheckedPlan, CheckedStep, Question};
 use serde_json::Value;
 
@@ -15,15 +16,21 @@ pub(crate) fn plan_question(plan: &CheckedPlan) -> String {
     let mut text = String::new();
     let whole = &plan.plan;
     if let Some(title) = whole.ui_hints.get("title").and_then(Value::as_str) {
-        line(&mut text, &visible_text(title));
+        line(&mut text, &one_line(title));
     }
-    line(&mut text, &format!("Goal: {}", visible_text(&whole.goal)));
+    line(&mut text, &format!("Goal: {}", one_line(&whole.goal)));
     line(&mut text, &format!("Risk: {}   Plan: {}", whole.risk_level, plan.hash));
     for assumption in &whole.assumptions {
-        line(&mut text, &format!("Assumes: {}", visible_text(assumption)));
+        line(&mut text, &format!("Assumes: {}", one_line(assumption)));
     }
     for request in &whole.context_requests {
-        line(&mut text, &format!("Would have liked to know: {}", visible_text(&request.kind)));
+        line(&mut text, &format!("Would have liked to know: {}", one_line(&request.kind)));
+    }
+    if !plan.vars.is_empty() {
+        line(&mut text, &format!("Variables: {}", plan.vars.len()));
+    }
+    for (name, value) in &plan.vars {
+        line(&mut text, &format!("       {}: {}", one_line(name), short(value)));
     }
     line(&mut text, &format!("Steps: {}", plan.steps.len()));
     for (number, (step, written)) in plan.steps.iter().zip(&whole.steps).enumerate() {
@@ -32,7 +39,7 @@ pub(crate) fn plan_question(plan: &CheckedPlan) -> String {
     text
 }
 
-fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &envelope::Step) {
+fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &Step) {
     let each = match (&step.foreach, &written.foreach) {
         (Some(checked), Some(foreach)) => {
             format!(" for each {} of {}", checked.item_name, short(&foreach.from))
@@ -47,12 +54,36 @@ fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &env
             step.id,
             step.decl.name,
             step.decl.risk_level,
-            visible_text(head)
+            one_line(head)
         ),
     );
     for (name, value) in &written.args {
-        line(text, &format!("       {}: {}", visible_text(name), short(value)));
+        line(text, &format!("       {}: {}", one_line(name), short(value)));
     }
+    for setting in settings(step, written) {
+        line(text, &format!("       ({setting})"));
+    }
+}
+
+/// What a step says about itself beyond its arguments, where that differs from what goes without saying.
+fn settings(step: &CheckedStep, written: &Step) -> Vec<String> {
+    let mut said = Vec::new();
+    if !written.depends_on.is_empty() {
+        let ids: Vec<&str> = written.depends_on.iter().map(StepId::as_str).collect();
+        said.push(format!("after {}", ids.join(", ")));
+    }
+    match step.on_error {
+        OnError::Stop => {}
+        OnError::Skip => said.push("if it fails, the rest goes on".to_owned()),
+        OnError::Retry => said.push(format!(
+            "if it fails, up to {} attempts, the second after {} ms",
+            step.retry.max_attempts, step.retry.backoff_ms
+        )),
+    }
+    if step.timeout_ms != step.decl.timeout_ms {
+        said.push(format!("may take {} ms", step.timeout_ms));
+    }
+    said
 }
 
 /// A foreach that grew past what the policy lets pass unasked.
@@ -78,6 +109,11 @@ fn short(value: &Value) -> String {
         Some((cut, _)) => format!("{}… ({} more characters)", &whole[..cut], whole[cut..].chars().count()),
         None => whole,
     }
+}
+
+/// Text that others wrote, so that it cannot pass for a line of ours.
+fn one_line(text: &str) -> String {
+    visible_text(text).replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
 }
 
 fn line(text: &mut String, line: &str) {
