@@ -67,6 +67,10 @@ pub enum Act {
     BreakSchema,
     /// Has its effect, then fails.
     HalfDone,
+    /// Has its effect, then loses what it depends on.
+    CutOff,
+    /// Answers with what nobody told it.
+    Leak,
     Big,
     Progress,
     Context,
@@ -177,6 +181,8 @@ impl<F: Flavour> Tool for Script<F> {
             | Act::Unavailable
             | Act::BreakSchema
             | Act::HalfDone
+            | Act::CutOff
+            | Act::Leak
             | Act::Big
             | Act::Progress
             | Act::Context => Ok(()),
@@ -235,6 +241,11 @@ impl<F: Flavour> Tool for Script<F> {
                 self.effect(cx, &args);
                 return Err(Fault::new(Failure::ExecutionFailed, "it stopped half-way"));
             }
+            Act::CutOff => {
+                self.effect(cx, &args);
+                return Err(Fault::new(Failure::DependencyUnavailable, "the line went dead"));
+            }
+            Act::Leak => output.text = "sk-secret".to_owned(),
             Act::Big => output.items = vec!["x".repeat(1000); 100],
             Act::Progress => {
                 cx.progress(1, Some(2), "half of it");
