@@ -1,15 +1,17 @@
 //! A tool without its types, as the registry keeps it.
 //!
-//! Authors implement [`Tool`]; the blanket implementation here erases the types. No macro, no boxed trait
+//! Authors implement [`Tool`]; the one implementation here erases the types. No macro, no boxed trait
 //! methods in author code.
 
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use envelope::{Failure, Fault, Observed, ToolDecl, ToolName};
 use serde_json::Value;
 
+use crate::schema::with_integers;
 use crate::{PathKeys, Reconciled, Tool, ToolCx};
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -53,8 +55,20 @@ pub trait AnyTool: Send + Sync {
     fn remap(&self, data: &Value) -> Result<Mapped, Fault>;
 }
 
-/// A tool behind a reference count can be used by an output that outlives the call.
-impl<T: Tool> AnyTool for std::sync::Arc<T> {
+/// A tool with its types erased.
+pub(crate) struct Erased<T> {
+    /// Shared with outputs that outlive the call.
+    tool: Arc<T>,
+    input_schema: Value,
+}
+
+impl<T: Tool> Erased<T> {
+    pub(crate) fn new(tool: T) -> Erased<T> {
+        Erased { tool: Arc::new(tool), input_schema: schema_of::<T::Args>() }
+    }
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
     fn decl(&self) -> Result<ToolDecl, envelope::BadId> {
         Ok(ToolDecl {
             name: ToolName::parse(T::NAME)?,
@@ -68,13 +82,14 @@ impl<T: Tool> AnyTool for std::sync::Arc<T> {
             idempotency: T::IDEMPOTENCY,
             cancellable: T::CANCELLABLE,
             timeout_ms: T::TIMEOUT_MS,
-            input_schema: schema_of::<T::Args>(),
+            input_schema: self.input_schema.clone(),
             output_schema: schema_of::<T::Output>(),
         })
     }
 
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault> {
-        <T::Args as serde::Deserialize>::deserialize(args).map(|args| DecodedArgs(Box::new(args))).map_err(
+        let args = with_integers(&self.input_schema, args);
+        <T::Args as serde::Deserialize>::deserialize(&*args).map(|args| DecodedArgs(Box::new(args))).map_err(
             |error| {
                 Fault::new(
                     Failure::SchemaValidationFailed,
@@ -86,28 +101,28 @@ impl<T: Tool> AnyTool for std::sync::Arc<T> {
 
     fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>> {
         match typed::<T>(args) {
-            Ok(args) => Box::pin(Tool::validate(&**self, cx, args)),
+            Ok(args) => Box::pin(Tool::validate(&*self.tool, cx, args)),
             Err(fault) => Box::pin(std::future::ready(Err(fault))),
         }
     }
 
     fn paths(&self, args: &DecodedArgs) -> PathKeys {
-        typed::<T>(args).map(|args| Tool::paths(&**self, args)).unwrap_or_default()
+        typed::<T>(args).map(|args| Tool::paths(&*self.tool, args)).unwrap_or_default()
     }
 
     fn preview(&self, args: &DecodedArgs) -> String {
-        typed::<T>(args).map(|args| Tool::preview(&**self, args)).unwrap_or_default()
+        typed::<T>(args).map(|args| Tool::preview(&*self.tool, args)).unwrap_or_default()
     }
 
     fn observe<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Observed>> {
         match typed::<T>(args) {
-            Ok(args) => Box::pin(Tool::observe(&**self, cx, args)),
+            Ok(args) => Box::pin(Tool::observe(&*self.tool, cx, args)),
             Err(_) => Box::pin(std::future::ready(Vec::new())),
         }
     }
 
     fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>> {
-        let tool = self.clone();
+        let tool = self.tool.clone();
         Box::pin(async move {
             let args = args.0.downcast::<T::Args>().map_err(|_| foreign_args::<T>())?;
             let output = Tool::run(&*tool, cx, *args).await?;
@@ -126,8 +141,8 @@ impl<T: Tool> AnyTool for std::sync::Arc<T> {
                 Ok(args) => args,
                 Err(fault) => return Reconciled::Unknown { why: fault.message },
             };
-            match Tool::reconcile(&**self, cx, args, before).await {
-                Reconciled::Happened(output) => Reconciled::Happened(raw(self.clone(), output)),
+            match Tool::reconcile(&*self.tool, cx, args, before).await {
+                Reconciled::Happened(output) => Reconciled::Happened(raw(self.tool.clone(), output)),
                 Reconciled::DidNot => Reconciled::DidNot,
                 Reconciled::Unknown { why } => Reconciled::Unknown { why },
             }
@@ -137,11 +152,11 @@ impl<T: Tool> AnyTool for std::sync::Arc<T> {
     fn remap(&self, data: &Value) -> Result<Mapped, Fault> {
         let output =
             <T::Output as serde::Deserialize>::deserialize(data).map_err(|error| unmappable::<T>(&error))?;
-        map(&**self, &output)
+        map(&*self.tool, &output)
     }
 }
 
-fn raw<T: Tool>(tool: std::sync::Arc<T>, output: T::Output) -> RawOutput {
+fn raw<T: Tool>(tool: Arc<T>, output: T::Output) -> RawOutput {
     RawOutput(Box::new(move || map(&*tool, &output)))
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use envelope::{Hash, ToolDecl, ToolName};
 
+use crate::any_tool::Erased;
 use crate::conventions::{check_conventions, explicit_required};
 use crate::{AnyTool, CompiledSchema, Tool};
 
@@ -51,7 +52,7 @@ impl Registry {
 
     /// Takes a tool in, or says everything that keeps it out.
     pub fn register<T: Tool>(&mut self, tool: T) -> Result<(), Refused> {
-        let tool: Arc<dyn AnyTool> = Arc::new(Arc::new(tool));
+        let tool: Arc<dyn AnyTool> = Arc::new(Erased::new(tool));
         let entry = self.checked(tool).map_err(|problems| Refused { tool: T::NAME.to_owned(), problems })?;
         let entry = Arc::new(entry);
         self.spellings.insert(entry.alias.clone(), entry.clone());

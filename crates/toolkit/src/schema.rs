@@ -10,6 +10,7 @@
 mod choice;
 mod effort;
 mod explain;
+mod integers;
 mod limits;
 mod reference;
 mod screen;
@@ -22,6 +23,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use self::explain::Explainer;
+pub(crate) use self::integers::with_integers;
 
 /// Bounds for a compiled pattern. A megabyte holds every pattern that fits a kilobyte of text without
 /// counted repetitions of counted repetitions, which are what blows up.
