@@ -416,3 +416,37 @@ async fn a_crash_of_any_part_ends_as_the_result_of_its_call() {
     assert!(!result.ok);
     assert_eq!(gate.results().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn work_that_cannot_be_stopped_keeps_its_paths_closed() {
+    let gate = Arc::new(gate());
+    let scope = gate.scope();
+    let late = gate
+        .call_in(
+            &scope,
+            "test.write",
+            json!({"act": "door", "text": "late", "path": "a"}),
+            CancelToken::new(),
+        )
+        .await;
+    let error = late.error.unwrap();
+    assert_eq!((error.kind, error.retryable), (Some(Failure::Timeout), Some(false)));
+    assert_eq!(error.details.unwrap()["stillRunning"], true);
+    let next = {
+        let (gate, scope) = (gate.clone(), scope.clone());
+        tokio::spawn(async move {
+            gate.call_in(&scope, "test.write", json!({"text": "next", "path": "a"}), CancelToken::new())
+                .await
+                .ok
+        })
+    };
+    assert!(
+        gate.call_in(&scope, "test.write", json!({"text": "other", "path": "b"}), CancelToken::new())
+            .await
+            .ok
+    );
+    assert_eq!(gate.work.ended(), ["other"]);
+    gate.work.open.notify_one();
+    assert!(next.await.unwrap());
+    assert_eq!(gate.work.ended(), ["other", "late", "next"]);
+}

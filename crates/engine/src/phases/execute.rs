@@ -11,7 +11,7 @@ use crate::catch::{CatchPanic, catch_panic};
 use crate::inputs::PermittedArgs;
 use crate::limit::call_limit;
 
-type Work<'a> = CatchPanic<BoxFuture<'a, Result<RawOutput, Fault>>>;
+type Work = CatchPanic<BoxFuture<'static, Result<RawOutput, Fault>>>;
 
 /// Ends in `execution_failed`, `timeout`, `canceled`, `sibling_canceled`, `dependency_unavailable`, or
 /// in the tool's own cause.
@@ -24,9 +24,9 @@ pub(crate) async fn execute(
     let limit = call_limit(entry, flight);
     let began = engine.parts.clock.now();
     flight.dispatched = Some(began);
-    let tool = entry.tool.clone();
-    let cx = flight.cx.clone();
-    let mut work: Work<'_> = catch_panic(tool.run(&cx, permitted.decoded));
+    let (tool, cx) = (entry.tool.clone(), flight.cx.clone());
+    // Owns all it needs: if it cannot be stopped, it outlives this call.
+    let mut work: Work = catch_panic(Box::pin(async move { tool.run(&cx, permitted.decoded).await }));
     let cause = tokio::select! {
         biased;
         // Finished work is the truth, even if the time ran out in the same moment.
@@ -36,19 +36,34 @@ pub(crate) async fn execute(
     };
     let requested_at = engine.parts.clock.now();
     flight.cancel.cancel(cause);
-    let grace = Duration::from_millis(engine.policy().limits.cancel_grace_ms);
-    // Once told to stop, a tool may still need a moment to leave things in order.
-    let stopped = match entry.decl.cancellable {
-        true => tokio::time::timeout(grace, &mut work).await.ok(),
-        // It cannot be stopped, so leaving it running behind our back would be a lie.
-        false => Some(work.await),
+    // Once told to stop, a tool may still need a moment to leave things in order; one that cannot be stopped
+    // is given its whole time again, since leaving it running behind our back would be a lie.
+    let grace = match entry.decl.cancellable {
+        true => engine.policy().limits.cancel_grace_ms,
+        false => limit,
     };
+    let stopped = tokio::time::timeout(Duration::from_millis(grace), &mut work).await.ok();
+    if stopped.is_none() {
+        abandon(flight, work);
+    }
     let acknowledged_at = stopped.as_ref().map(|_| engine.parts.clock.now());
     flight.cancellation = Some(Cancellation { requested_at, acknowledged_at, done: stopped.is_some() });
     match stopped {
         // It was done before it heard of the request. What happened, happened.
         Some(Ok(Ok(output))) => Ok(output),
         Some(_) | None => Err(ended_early(entry, cause, limit, stopped.is_some())),
+    }
+}
+
+/// Lets work go on that does not heed the signal, and keeps its paths closed to others until it ends: a late
+/// write must not land on top of a newer one.
+fn abandon(flight: &mut Flight, work: Work) {
+    if let Some(slot) = flight.slot.take() {
+        slot.failed();
+        tokio::spawn(async move {
+            let _late = work.await;
+            drop(slot);
+        });
     }
 }
 
@@ -110,7 +125,7 @@ fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> 
             Fault::new(Failure::SiblingCanceled, format!("{name} was cancelled because a sibling failed"))
         }
     };
-    let fault = if stopped { fault } else { fault.detail("stillRunning", true) };
+    let fault = if stopped { fault } else { fault.retryable(false).detail("stillRunning", true) };
     unknown_outcome(entry, fault)
 }
 
