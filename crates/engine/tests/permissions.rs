@@ -81,16 +81,18 @@ async fn a_remembered_yes_to_a_hook_does_not_answer_a_rule() {
 }
 
 #[tokio::test]
-async fn every_open_reason_stands_in_one_question() {
+async fn every_open_reason_stands_in_one_question_and_is_remembered() {
     let policy =
         Policy { rules: vec![asks(&["test.*"], &[]), asks(&[], &["Private/**"])], ..Policy::cautious() };
     let hooks = vec![asker("first", "a"), asker("second", "b")];
-    let gate = Build { policy, hooks, people: People::yes(), ..Build::default() }.gate();
+    let gate = Build { policy, hooks, people: remembering(), ..Build::default() }.gate();
     assert!(gate.call("test.write", json!({"path": "Private/x"})).await.ok);
     assert_eq!(
         gate.people.asked(),
         ["test.write: Do  because rule 1; rule 2; mode ask; hook `first` (a); hook `second` (b)"]
     );
+    assert!(gate.call("test.write", json!({"path": "Private/y"})).await.ok);
+    assert_eq!(gate.people.asked().len(), 1);
 }
 
 #[tokio::test]

@@ -223,6 +223,7 @@ mod tests {
             ("Prive\u{301}/**", "Priv\u{e9}/x.md"),
             ("Priv\u{e9}/**", "Prive\u{301}/x.md"),
             ("Größe/**", "GRÖSSE/x.md"),
+            ("Größe/Keys/**", "GRÖSSE"),
             ("GRÖSSE/**", "größe/x.md"),
             ("Gr??e/Keys/**", "Größe"),
             ("Gr??e/*", "Größe/x.md"),
