@@ -141,6 +141,18 @@ async fn a_hook_adds_context_that_later_phases_see() {
 }
 
 #[tokio::test]
+async fn a_hook_reports_progress() {
+    let gate = with_hooks(vec![Hooked::before("scanner", |_| {
+        Ok(BeforeReply { progress: Some("looking at the text".to_owned()), ..Default::default() })
+    })]);
+    gate.call("test.look", json!({})).await;
+    let events = gate.events().into_iter();
+    let told: Vec<_> =
+        events.filter(|event| event.event_type == EventType::StepProgress).map(|event| event.message).collect();
+    assert_eq!(told, ["hook `scanner`: looking at the text"]);
+}
+
+#[tokio::test]
 async fn a_hook_may_tighten_a_permission_and_never_loosen_it() {
     let hook = |decision: HookDecision| -> Vec<Arc<dyn engine::Hook>> {
         vec![Arc::new(Hooked::before("guard", move |_| Ok(BeforeReply { decision, ..Default::default() })))]

@@ -46,7 +46,7 @@ pub(crate) async fn pre_hooks(
             reply
         };
         let updated = reply.updated_input.take();
-        heed(&mut hooked, &**hook, &reply, trace)?;
+        heed(flight, &mut hooked, &**hook, &reply, trace)?;
         if let Some(updated) = updated {
             change_input(entry, flight, &mut hooked, &**hook, updated, &reason(&reply), trace).await?;
         }
@@ -55,11 +55,15 @@ pub(crate) async fn pre_hooks(
 }
 
 fn heed(
+    flight: &Flight,
     hooked: &mut Hooked,
     hook: &dyn Hook,
     reply: &BeforeReply,
     trace: &mut Trace<'_>,
 ) -> Result<(), Fault> {
+    if let Some(message) = &reply.progress {
+        flight.cx.progress(0, None, format!("hook `{}`: {message}", hook.name()));
+    }
     if let Some(context) = &reply.context {
         trace.note(format!("hook `{}`: {context}", hook.name()));
     }
