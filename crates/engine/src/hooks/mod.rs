@@ -86,6 +86,8 @@ pub struct BeforeReply {
     pub reason: Option<String>,
     /// Kept in the record of the call.
     pub context: Option<String>,
+    /// Told to whoever follows the run.
+    pub progress: Option<String>,
     /// Replaces the input, whole; checked again like the first one. What it only repeats from the input it
     /// was shown stands for the original, spelled-out characters included.
     pub updated_input: Option<Value>,
