@@ -32,10 +32,6 @@ pub struct BadPath {
 const PROTECTED: [(&str, &str); 4] =
     [(".obsidian", "obsidi~"), (".git", "git~"), (".trash", "trash~"), (".tollgate", "tollga~")];
 
-/// A file that is being written has such a name for a moment. A tool that could make one could have it
-/// taken for a leftover.
-const TEMPORARY: &str = ".tollgate-tmp-";
-
 /// Names that Windows reads as devices, with or without an extension, superscript digits included.
 const DEVICES: [&str; 28] = [
     "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
@@ -47,6 +43,9 @@ impl VaultPath {
     /// The longest name that every file system a vault is synced to can store.
     pub const MAX_SEGMENT_BYTES: usize = 255;
     pub const MAX_BYTES: usize = 1024;
+    /// How a file is named for the moment in which it takes another's place. No tool may use such a name:
+    /// whoever could make one could have it taken for a leftover.
+    pub const TEMPORARY_PREFIX: &str = ".tollgate-tmp-";
 
     /// Parses the text a model or a client sent us.
     pub fn parse(raw: &str) -> Result<VaultPath, BadPath> {
@@ -114,8 +113,8 @@ impl VaultPath {
 /// What protects a name, if anything.
 fn protection(segment: &str) -> Option<&'static str> {
     let plain = skeleton(segment);
-    if plain.starts_with(TEMPORARY) {
-        return Some(TEMPORARY);
+    if plain.starts_with(VaultPath::TEMPORARY_PREFIX) {
+        return Some(VaultPath::TEMPORARY_PREFIX);
     }
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     PROTECTED

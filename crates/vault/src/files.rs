@@ -1,5 +1,6 @@
 //! The tools on files and folders: `vault.*`, one file each.
 
+mod before;
 mod blocking;
 mod create_file;
 mod ensure_folder;

@@ -15,7 +15,8 @@ use files::{CreateFile, EnsureFolder, ListFiles, MaybeVault, ReadFile};
 use text::{ParseMarkdownBullets, SlugifyTitle};
 
 pub use sandbox::{
-    Change, Content, Entry, ListQuery, Listing, MadeFolder, OpenError, Seen, Vault, Witness, Written, etag_of,
+    Change, Content, Entry, FreeName, ListQuery, Listing, MadeFolder, OpenError, Seen, Survey, Vault,
+    Witness, Written, etag_of,
 };
 
 /// Registers every tool of this crate. Without a vault the tools on files are declared but refuse to work.

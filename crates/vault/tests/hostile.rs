@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use envelope::{Fault, VaultPath};
 use expect_test::expect;
-use support::{CANARY, Listener, World, at, put};
+use support::{CANARY, Listener, World, at, create_unique, put};
 use vault::{Change, ListQuery, Seen};
 
 /// How each way in ends at `path`: reading, looking, creating, overwriting, making a folder, listing.
@@ -60,7 +60,7 @@ fn every_way(world: &World, path: &VaultPath) -> Vec<(&'static str, String)> {
         ("create", said(vault.create(path, b"new", &listener).map(|written| written.path.to_string()))),
         (
             "unique",
-            said(vault.create_unique(path, b"new", &listener).map(|written| written.path.to_string())),
+            said(create_unique(vault, path, b"new", &listener).map(|written| written.path.to_string())),
         ),
         ("overwrite", said(vault.overwrite(path, b"new", &listener).map(|written| written.path.to_string()))),
         ("folder", said(vault.ensure_folder(path, &listener).map(|made| made.path.to_string()))),
@@ -131,15 +131,48 @@ fn links_into_protected_folders_are_refused_wherever_they_stand() {
     for link in ["settings", "Notes/plugins", "repo", "indirect", "bin", "runs"] {
         refused(&world, &format!("{link}/app.json"));
     }
-    for direct in
-        [".obsidian/app.json", ".Obsidian/new.json", "Notes/.git/config", "GIT~1/config", ".trash/x"]
-    {
+    for direct in [
+        ".obsidian/app.json",
+        ".Obsidian/new.json",
+        ".OBS\u{130}DIAN/new.json",
+        "Notes/.git/config",
+        "GIT~1/config",
+        "OBSIDI~1/app.json",
+        ".trash/x",
+    ] {
         refused(&world, direct);
     }
     let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), offset: 0, limit: 100 };
     let page = world.vault.list(&query, &Listener::default()).unwrap();
     let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(listed, ["Notes", "Notes/real.md"]);
+}
+
+#[test]
+fn a_file_with_the_name_of_a_temporary_one_is_out_of_reach_and_never_removed() {
+    let world = World::new();
+    let theirs = ["Notes/.tollgate-tmp-0", "Notes/.tollgate-tmp-new-0", "Notes/.tollgate-tmp-a.md"];
+    for name in theirs {
+        put(&world.inside(name), "theirs");
+        refused(&world, name);
+    }
+    world.link(".tollgate-tmp-0", "Notes/link.md");
+    refused(&world, "Notes/link.md/x");
+    let listener = Listener::default();
+    let hidden: Vec<_> =
+        std::fs::read_dir(world.inside("Notes")).unwrap().map(|e| e.unwrap().path()).collect();
+    world.vault.overwrite(&at("Notes/real.md"), b"new", &listener).unwrap();
+    world.vault.create(&at("Notes/new.md"), b"new", &listener).unwrap();
+    for path in hidden {
+        assert!(path.symlink_metadata().is_ok(), "{} is gone", path.display());
+    }
+    for name in theirs {
+        assert_eq!(std::fs::read_to_string(world.inside(name)).unwrap(), "theirs");
+    }
+    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), offset: 0, limit: 100 };
+    let page = world.vault.list(&query, &listener).unwrap();
+    let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(listed, ["Notes", "Notes/new.md", "Notes/real.md"]);
 }
 
 #[test]
@@ -279,7 +312,7 @@ fn twins_are_conflicts_that_name_the_existing_spelling() {
     assert_eq!(written.path, at("Notes/Cafe\u{301}.md"));
     let fault = world.vault.read(&at("Notes/Real.md"), 0..9, &listener).unwrap_err();
     assert_eq!(fault.hint.as_deref(), Some("did you mean `Notes/real.md`?"));
-    let unique = world.vault.create_unique(&at("Notes/REAL.md"), b"x", &listener).unwrap();
+    let unique = create_unique(&world.vault, &at("Notes/REAL.md"), b"x", &listener).unwrap();
     assert_eq!(unique.path, at("Notes/REAL 1.md"));
 }
 
@@ -290,7 +323,7 @@ fn the_longest_names_work_and_leave_no_temporary_file() {
     let long = format!("{}.md", "n".repeat(252));
     let written = world.vault.create(&at(&long), b"1", &listener).unwrap();
     assert_eq!(written.path.name().len(), 255);
-    let second = world.vault.create_unique(&at(&long), b"2", &listener).unwrap();
+    let second = create_unique(&world.vault, &at(&long), b"2", &listener).unwrap();
     assert_eq!(second.path.name().len(), 255);
     world.vault.overwrite(&at(&long), b"3", &listener).unwrap();
     let names: Vec<_> =

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use envelope::{EntryKind, Failure, VaultPath};
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
-use support::{Listener, World, at};
+use support::{Listener, World, at, create_unique};
 use vault::{Change, ListQuery};
 
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ fn apply(world: &World, operation: &Operation, listener: &Listener) -> Result<St
     let done = match operation {
         Operation::Create(path, byte) => vault.create(&at(path), &[*byte], listener).map(|file| file.path),
         Operation::CreateUnique(path, byte) => {
-            vault.create_unique(&at(path), &[*byte], listener).map(|file| file.path)
+            create_unique(vault, &at(path), &[*byte], listener).map(|file| file.path)
         }
         Operation::Overwrite(path, byte) => {
             vault.overwrite(&at(path), &[*byte], listener).map(|file| file.path)

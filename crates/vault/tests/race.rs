@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use envelope::Failure;
 use rustix::fs::{CWD, RenameFlags};
-use support::{Listener, World, at, put};
+use support::{Listener, World, at, create_unique, put};
 use vault::{ListQuery, Vault};
 
 const TRIES: u32 = 4_000;
@@ -78,7 +78,7 @@ fn use_once(vault: &Vault, n: u32) -> u32 {
     let written = match n % 4 {
         0 => vault.create(&at(&format!("flip/new {n}.md")), b"x", &listener).map(drop),
         1 => vault.overwrite(&at("flip/secret.md"), b"harmless", &listener).map(drop),
-        2 => vault.create_unique(&at("flip/unique.md"), b"x", &listener).map(drop),
+        2 => create_unique(vault, &at("flip/unique.md"), b"x", &listener).map(drop),
         _ => vault.ensure_folder(&at(&format!("flip/folder {n}")), &listener).map(drop),
     };
     match written {

@@ -378,7 +378,7 @@ async fn a_taken_path_is_handled_as_asked() {
         {"kind":"conflict","message":"`NOTE.md` and the existing `Note.md` are the same name on many systems","hint":"write `Note.md` as it is spelled, or choose a name that differs in more than case"}
     "#]]).await;
     bench.check("vault.createFile", args(json!({"path": "Folder"})), expect![[r#"
-        {"kind":"conflict","message":"`Folder` already exists (a folder)","hint":"choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\""}
+        {"kind":"conflict","message":"`Folder` already exists (a folder)","hint":"choose another path, or set collisionStrategy to \"create-unique\""}
     "#]]).await;
     bench.check("vault.createFile", args(json!({"path": "Folder/x/y.md"})), expect![[r#"
         {"kind":"precondition_failed","message":"`Folder/x` is a file, so nothing can be below it","hint":"name a folder, or leave out what follows the file"}
@@ -422,6 +422,35 @@ async fn a_taken_path_is_handled_as_asked() {
     bench.check("vault.createFile", both, expect![[r#"
         {"kind":"invalid_arguments","message":"ifNotExists: true and collisionStrategy: \"overwrite\" contradict each other","hint":"leave out ifNotExists to overwrite, or leave out collisionStrategy to only create"}
     "#]]).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_overwritten_is_not_said_to_be() {
+    let bench = Bench::new(&[("Folder/x.md", b"x")]);
+    let base = bench.folder.path();
+    for (target, link) in [("nowhere.md", "dead"), ("Folder", "to-folder"), ("Folder/x.md", "to-file")] {
+        std::os::unix::fs::symlink(target, base.join(link)).unwrap();
+    }
+    let pipe = base.join("pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let mut shown = String::new();
+    for path in ["Folder", "Folder/x.md", "dead", "to-folder", "to-file", "pipe"] {
+        let (said, _) = bench.call("vault.createFile", json!({"path": path, "content": ""})).await;
+        let offers = said["hint"].as_str().unwrap().contains("overwrite");
+        let args = json!({"path": path, "content": "", "collisionStrategy": "overwrite"});
+        let (overwritten, _) = bench.call("vault.createFile", args).await;
+        assert_eq!(offers, overwritten["etag"].is_string(), "{path}: {said} {overwritten}");
+        shown.push_str(&format!("{}: {}\n", said["message"], said["hint"]));
+    }
+    expect![[r#"
+        "`Folder` already exists (a folder)": "choose another path, or set collisionStrategy to \"create-unique\""
+        "`Folder/x.md` already exists (a file)": "choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\""
+        "`dead` already exists (a link that leads to no file)": "choose another path, or set collisionStrategy to \"create-unique\""
+        "`to-folder` already exists (a link)": "choose another path, or set collisionStrategy to \"create-unique\""
+        "`to-file` already exists (a link)": "choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\""
+        "`pipe` already exists (a pipe, a socket or a device)": "choose another path, or set collisionStrategy to \"create-unique\""
+    "#]].assert_eq(&shown);
 }
 
 #[tokio::test]

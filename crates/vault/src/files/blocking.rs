@@ -12,6 +12,7 @@ use crate::sandbox::{Change, Witness};
 pub(super) struct CallWitness {
     cx: ToolCx,
     abandoned: Arc<AtomicBool>,
+    heeds_cancel: bool,
 }
 
 /// Set when the call's future is dropped: its thread goes on, but must begin nothing more.
@@ -28,9 +29,26 @@ pub(super) async fn blocking<T: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
+    on_thread(cx, true, work).await
+}
+
+/// [`blocking`] for finding out what an interrupted call did. That a call is to be stopped is no reason not
+/// to know what it had done by then.
+pub(super) async fn finding_out<T: Send + 'static>(
+    cx: &ToolCx,
+    work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    on_thread(cx, false, work).await
+}
+
+async fn on_thread<T: Send + 'static>(
+    cx: &ToolCx,
+    heeds_cancel: bool,
+    work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
     let abandoned = Arc::new(AtomicBool::new(false));
     let _guard = AbandonOnDrop(abandoned.clone());
-    let witness = CallWitness { cx: cx.clone(), abandoned };
+    let witness = CallWitness { cx: cx.clone(), abandoned, heeds_cancel };
     match tokio::task::spawn_blocking(move || work(&witness)).await {
         Ok(result) => result,
         Err(error) => Err(Fault::new(Failure::ExecutionFailed, format!("the file work broke off: {error}"))),
@@ -50,7 +68,7 @@ impl Witness for CallWitness {
 
     fn may_go_on(&self) -> Result<(), Fault> {
         let stopped = |failure, why: &str| Err(Fault::new(failure, format!("stopped: {why}")));
-        match self.cx.cancel().cause() {
+        match self.cx.cancel().cause().filter(|_| self.heeds_cancel) {
             Some(CancelCause::Run) => stopped(Failure::Canceled, "the run was cancelled"),
             Some(CancelCause::Sibling) => stopped(Failure::SiblingCanceled, "a sibling failed"),
             Some(CancelCause::Deadline) => stopped(Failure::Timeout, "the time of the call is up"),

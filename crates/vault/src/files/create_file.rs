@@ -1,16 +1,22 @@
 //! `vault.createFile`: a new file, complete or not at all.
 
+mod judge;
+
+use std::sync::OnceLock;
+
 use envelope::{Failure, Fault, Idempotency, Observed, Requirement, Risk, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
+use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
 
-use super::blocking::blocking;
+use self::judge::judge;
+use super::before::{observed, report_folders};
+use super::blocking::{blocking, finding_out};
 use super::frontmatter;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::{Seen, Vault, Witness, Written, etag_of};
+use crate::sandbox::{Change, FreeName, Seen, Vault, Witness, Written, etag_of};
 
 pub(crate) struct CreateFile {
     pub(crate) vault: MaybeVault,
@@ -39,6 +45,9 @@ pub(crate) struct Args {
     /// Report what would happen without writing anything.
     #[serde(default)]
     dry_run: bool,
+    /// The free name of `create-unique`, once it is chosen. Not part of what is sent.
+    #[serde(skip)]
+    chosen: OnceLock<FreeName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -80,52 +89,53 @@ impl Tool for CreateFile {
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.path.get()?;
-        args.strategy()?;
-        args.text().map(drop)
+    async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.text()?;
+        self.target(cx, args).await.map(drop)
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: args.path.reach(&self.vault) }
+        let mut writes = args.path.reach(&self.vault);
+        writes.extend(self.free_name(args).map(Reach::Path).filter(|free| !writes.contains(free)));
+        PathKeys { reads: Vec::new(), writes }
     }
 
     fn preview(&self, args: &Args) -> String {
         let size = args.text().map_or(args.content.len(), |text| text.len());
-        let path = args.path.shown();
+        let path = args.chosen.get().map_or_else(|| args.path.shown(), |chosen| chosen.path().to_string());
         match args.strategy() {
             Ok(CollisionStrategy::Overwrite) => format!("Create or overwrite {path} ({size} bytes)"),
-            Ok(CollisionStrategy::CreateUnique) => {
+            Ok(CollisionStrategy::CreateUnique) if args.chosen.get().is_none() => {
                 format!("Create {path}, or the next free name ({size} bytes)")
             }
-            Ok(CollisionStrategy::Error) | Err(_) => format!("Create {path} ({size} bytes)"),
+            Ok(CollisionStrategy::Error | CollisionStrategy::CreateUnique) | Err(_) => {
+                format!("Create {path} ({size} bytes)")
+            }
         }
     }
 
     async fn observe(&self, cx: &ToolCx, args: &Args) -> Vec<Observed> {
-        let (Ok(vault), Ok(path), Ok(strategy)) =
-            (self.vault.get(), args.path.get().cloned(), args.strategy())
-        else {
+        let (Ok(vault), Ok(path)) = (self.vault.get(), self.target(cx, args).await) else {
             return Vec::new();
         };
-        blocking(cx, move |witness| before(&vault, &path, strategy, witness)).await.into_iter().collect()
+        blocking(cx, move |witness| vault.survey(&path, witness)).await.map_or_else(|_| Vec::new(), observed)
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let path = args.path.get()?.clone();
+        let path = self.target(cx, &args).await?;
         let strategy = args.strategy()?;
         let text = args.text()?;
         let dry_run = args.dry_run;
         let vault = self.vault.get()?;
         let written = blocking(cx, move |witness| {
             let bytes = text.as_bytes();
-            if dry_run {
-                return foreseen(&vault, &path, strategy, bytes, witness);
-            }
-            match strategy {
-                CollisionStrategy::Error => vault.create(&path, bytes, witness),
-                CollisionStrategy::CreateUnique => vault.create_unique(&path, bytes, witness),
-                CollisionStrategy::Overwrite => vault.overwrite(&path, bytes, witness),
+            match (strategy, args.chosen.get()) {
+                _ if dry_run => foreseen(&vault, &path, strategy, bytes, witness),
+                (CollisionStrategy::CreateUnique, Some(name)) => vault.create_chosen(name, bytes, witness),
+                (CollisionStrategy::CreateUnique, None) | (CollisionStrategy::Error, _) => {
+                    vault.create(&path, bytes, witness)
+                }
+                (CollisionStrategy::Overwrite, _) => vault.overwrite(&path, bytes, witness),
             }
         })
         .await?;
@@ -143,19 +153,33 @@ impl Tool for CreateFile {
             return Reconciled::DidNot;
         }
         let unknown = |why: &str| Reconciled::Unknown { why: why.to_owned() };
-        let (Ok(strategy), Ok(text), [before]) = (args.strategy(), args.text(), before) else {
+        let (Ok(strategy), Ok(text), [folders @ .., file]) = (args.strategy(), args.text(), before) else {
             return unknown("what was there before the call is not recorded");
         };
-        let Ok(path) = VaultPath::parse(&before.path) else {
+        let Ok(path) = VaultPath::parse(&file.path) else {
             return unknown("the recorded path cannot be read");
         };
         let Ok(vault) = self.vault.get() else {
             return unknown("no vault is open");
         };
-        match blocking(cx, move |witness| vault.look(&path, witness)).await {
-            Ok(now) => judge(strategy, before, now, etag_of(text.as_bytes())),
-            Err(fault) => Reconciled::Unknown { why: fault.message },
-        }
+        let (folders, file) = (folders.to_vec(), file.clone());
+        let found = finding_out(cx, move |witness| {
+            report_folders(&vault, &folders, witness)?;
+            let now = vault.survey(&path, witness)?;
+            // A link that was put there since is not what the call wrote, wherever it leads.
+            let seen = if now.path == path { now.seen } else { Seen::Other };
+            let verdict = judge(strategy, &file, seen, etag_of(text.as_bytes()));
+            if let Reconciled::Happened(output) = &verdict {
+                witness.saw(match file.etag {
+                    None => Change::FileCreated { path },
+                    Some(before_etag) => {
+                        Change::FileReplaced { path, before_etag, after_etag: output.etag.clone() }
+                    }
+                });
+            }
+            Ok(verdict)
+        });
+        found.await.unwrap_or_else(|fault| Reconciled::Unknown { why: fault.message })
     }
 
     fn summary(&self, output: &Output) -> String {
@@ -196,24 +220,32 @@ impl Args {
     }
 }
 
-/// Where the file will be and what is there now.
-fn before(
-    vault: &Vault,
-    path: &VaultPath,
-    strategy: CollisionStrategy,
-    witness: &dyn Witness,
-) -> Result<Observed, Fault> {
-    let path = match strategy {
-        CollisionStrategy::CreateUnique => vault.would_create_unique(path)?,
-        CollisionStrategy::Error | CollisionStrategy::Overwrite => path.clone(),
-    };
-    let etag = match vault.look(&path, witness)? {
-        Seen::Nothing => None,
-        Seen::File { etag, .. } => Some(etag),
-        // The call will fail on it; what matters afterwards is that something was there.
-        Seen::Folder | Seen::Other => Some("not-a-file".to_owned()),
-    };
-    Ok(Observed { path: path.to_string(), etag })
+impl CreateFile {
+    /// The path that the call will write. A free name is chosen once, before anyone is asked, and then
+    /// kept: what was permitted is what is written.
+    async fn target(&self, cx: &ToolCx, args: &Args) -> Result<VaultPath, Fault> {
+        let asked = args.path.get()?.clone();
+        match (args.strategy()?, args.chosen.get()) {
+            (CollisionStrategy::Error | CollisionStrategy::Overwrite, _) => Ok(asked),
+            (CollisionStrategy::CreateUnique, Some(chosen)) => Ok(chosen.path().clone()),
+            (CollisionStrategy::CreateUnique, None) => {
+                let (vault, call) = (self.vault.get()?, cx.call_id().clone());
+                let free = blocking(cx, move |_| vault.choose_free(&asked, &call)).await?;
+                Ok(args.chosen.get_or_init(|| free).path().clone())
+            }
+        }
+    }
+
+    /// The free name that was chosen or, before that, the one that would be.
+    fn free_name(&self, args: &Args) -> Option<VaultPath> {
+        match (args.strategy().ok()?, args.chosen.get()) {
+            (CollisionStrategy::Error | CollisionStrategy::Overwrite, _) => None,
+            (CollisionStrategy::CreateUnique, Some(chosen)) => Some(chosen.path().clone()),
+            (CollisionStrategy::CreateUnique, None) => {
+                self.vault.get().ok()?.next_free(args.path.get().ok()?).ok()
+            }
+        }
+    }
 }
 
 fn foreseen(
@@ -225,77 +257,11 @@ fn foreseen(
 ) -> Result<Written, Fault> {
     let (path, created) = match strategy {
         CollisionStrategy::Error => (vault.would_create(path)?, true),
-        CollisionStrategy::CreateUnique => (vault.would_create_unique(path)?, true),
+        CollisionStrategy::CreateUnique => (path.clone(), true),
         CollisionStrategy::Overwrite => {
             let (path, before) = vault.would_overwrite(path, witness)?;
             (path, before.is_none())
         }
     };
     Ok(Written { path, etag: etag_of(bytes), mtime_ms: None, created })
-}
-
-/// Tells from before and now whether the file was written. Pure.
-fn judge(strategy: CollisionStrategy, before: &Observed, now: Seen, intended: String) -> Reconciled<Output> {
-    let replaces = match strategy {
-        CollisionStrategy::Overwrite => true,
-        CollisionStrategy::Error | CollisionStrategy::CreateUnique => false,
-    };
-    match (&before.etag, now) {
-        // What was there was in the way: such a call fails, now as then.
-        (Some(_), _) if !replaces => Reconciled::DidNot,
-        (None, Seen::Nothing) => Reconciled::DidNot,
-        (_, Seen::File { etag, mtime_ms }) if etag == intended => Reconciled::Happened(Output {
-            path: before.path.clone(),
-            created: before.etag.is_none(),
-            etag,
-            mtime_ms: Some(mtime_ms),
-            dry_run: false,
-        }),
-        (Some(old), Seen::File { etag, .. }) if etag == *old => Reconciled::DidNot,
-        (Some(_), Seen::Nothing) => Reconciled::Unknown { why: format!("`{}` is gone", before.path) },
-        (_, Seen::File { .. } | Seen::Folder | Seen::Other) => Reconciled::Unknown {
-            why: format!("`{}` holds neither what was there before nor what was to be written", before.path),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use envelope::Observed;
-    use toolkit::Reconciled;
-
-    use super::{CollisionStrategy, judge};
-    use crate::sandbox::Seen;
-
-    #[test]
-    fn a_crash_between_effect_and_record_is_told_from_one_before_the_effect() {
-        let file = |etag: &str| Seen::File { etag: etag.to_owned(), mtime_ms: 7 };
-        let check = |strategy, before: Option<&str>, now: Seen| {
-            let before = Observed { path: "a.md".to_owned(), etag: before.map(str::to_owned) };
-            match judge(strategy, &before, now, "new".to_owned()) {
-                Reconciled::Happened(output) => format!("happened, created={}", output.created),
-                Reconciled::DidNot => "did not".to_owned(),
-                Reconciled::Unknown { why } => format!("unknown: {why}"),
-            }
-        };
-        use CollisionStrategy::{CreateUnique, Error, Overwrite};
-        let neither = "unknown: `a.md` holds neither what was there before nor what was to be written";
-        for (strategy, before, now, expected) in [
-            (Error, None, Seen::Nothing, "did not"),
-            (Error, None, file("new"), "happened, created=true"),
-            (Error, None, file("other"), neither),
-            (Error, None, Seen::Folder, neither),
-            (Error, Some("new"), file("new"), "did not"),
-            (CreateUnique, None, file("new"), "happened, created=true"),
-            (CreateUnique, None, Seen::Nothing, "did not"),
-            (Overwrite, None, Seen::Nothing, "did not"),
-            (Overwrite, Some("old"), file("old"), "did not"),
-            (Overwrite, Some("old"), file("new"), "happened, created=false"),
-            (Overwrite, Some("old"), file("other"), neither),
-            (Overwrite, Some("old"), Seen::Nothing, "unknown: `a.md` is gone"),
-        ] {
-            let shown = format!("{strategy:?} {before:?} {now:?}");
-            assert_eq!(check(strategy, before, now), expected, "{shown}");
-        }
-    }
 }

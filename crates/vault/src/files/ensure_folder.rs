@@ -5,13 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
 
-use super::blocking::blocking;
+use super::before::{observed, report_folders};
+use super::blocking::{blocking, finding_out};
 use super::given_path::GivenFolder;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::Seen;
-
-/// Stands for a folder where a file would have its etag.
-const FOLDER: &str = "folder";
+use crate::sandbox::{Seen, Survey};
 
 pub(crate) struct EnsureFolder {
     pub(crate) vault: MaybeVault,
@@ -65,11 +63,10 @@ impl Tool for EnsureFolder {
     }
 
     async fn observe(&self, cx: &ToolCx, args: &Args) -> Vec<Observed> {
-        match self.look(cx, args).await {
-            Ok((path, Seen::Folder)) => vec![Observed { path, etag: Some(FOLDER.to_owned()) }],
-            Ok((path, Seen::Nothing)) => vec![Observed { path, etag: None }],
-            Ok((_, Seen::File { .. } | Seen::Other)) | Err(_) => Vec::new(),
-        }
+        let (Ok(vault), Ok(path)) = (self.vault.get(), folder(args).cloned()) else {
+            return Vec::new();
+        };
+        blocking(cx, move |witness| vault.survey(&path, witness)).await.map_or_else(|_| Vec::new(), observed)
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
@@ -84,12 +81,24 @@ impl Tool for EnsureFolder {
     }
 
     async fn reconcile(&self, cx: &ToolCx, args: &Args, before: &[Observed]) -> Reconciled<Output> {
-        match (self.look(cx, args).await, before.first()) {
-            (Ok((path, Seen::Folder)), Some(before)) if !args.dry_run => {
-                Reconciled::Happened(Output { path, created: before.etag.is_none(), dry_run: false })
-            }
-            // Doing it again does nothing more than doing it once.
-            (Ok(_) | Err(_), Some(_) | None) => Reconciled::DidNot,
+        // Doing it again does nothing more than doing it once, so that is the answer to every doubt.
+        let (Some(asked), false, Ok(vault), Ok(path)) =
+            (before.last().cloned(), args.dry_run, self.vault.get(), folder(args).cloned())
+        else {
+            return Reconciled::DidNot;
+        };
+        let before = before.to_vec();
+        let found = finding_out(cx, move |witness| {
+            report_folders(&vault, &before, witness)?;
+            vault.survey(&path, witness)
+        });
+        match found.await {
+            Ok(Survey { path, seen: Seen::Folder, .. }) => Reconciled::Happened(Output {
+                path: path.to_string(),
+                created: asked.etag.is_none(),
+                dry_run: false,
+            }),
+            Ok(_) | Err(_) => Reconciled::DidNot,
         }
     }
 
@@ -107,12 +116,4 @@ fn folder(args: &Args) -> Result<&VaultPath, Fault> {
         Fault::new(Failure::InvalidArguments, "the path is empty: the vault itself is always there")
             .hint("name a folder, such as `Projects/2026`")
     })
-}
-
-impl EnsureFolder {
-    async fn look(&self, cx: &ToolCx, args: &Args) -> Result<(String, Seen), Fault> {
-        let path = folder(args)?.clone();
-        let vault = self.vault.get()?;
-        blocking(cx, move |witness| Ok((path.to_string(), vault.look(&path, witness)?))).await
-    }
 }

@@ -36,19 +36,6 @@ pub struct Content {
     pub mtime_ms: i64,
 }
 
-/// What is at a path right now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
-    Nothing,
-    Folder,
-    File {
-        etag: String,
-        mtime_ms: i64,
-    },
-    /// A pipe, a device, or a link that leads to nothing.
-    Other,
-}
-
 /// An open regular file.
 pub(super) struct OpenFile {
     pub(super) file: File,
@@ -85,26 +72,6 @@ impl Vault {
             etag,
             mtime_ms: folder::mtime_ms(&open.stat),
         })
-    }
-
-    /// What is at `path`, as far as a caller can act on it. The content is hashed however large it is:
-    /// this is how an effect is told from its absence after a crash.
-    pub fn look(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Seen, Fault> {
-        let place = match self.locate(path, LastLink::Follow) {
-            Ok(Found::Place(place)) => place,
-            Ok(Found::Nothing(_)) => return Ok(Seen::Nothing),
-            Err(fault) if fault.failure == Failure::NotFound => return Ok(Seen::Other),
-            Err(fault) => return Err(fault),
-        };
-        match place.kind() {
-            Kind::Folder => Ok(Seen::Folder),
-            Kind::File => {
-                let open = self.open_file(path)?;
-                let mtime_ms = folder::mtime_ms(&open.stat);
-                Ok(Seen::File { etag: whole_etag(&open, witness)?, mtime_ms })
-            }
-            Kind::Link | Kind::Other => Ok(Seen::Other),
-        }
     }
 
     pub(super) fn open_file(&self, path: &VaultPath) -> Result<OpenFile, Fault> {

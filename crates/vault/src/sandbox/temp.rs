@@ -2,21 +2,18 @@
 //!
 //! Where the system can (`O_TMPFILE`), the file has no name at all until it is linked into place, so a
 //! crash leaves nothing behind. Elsewhere, and for the moment in which a file replaces another, it has a
-//! hidden name in the same folder. Its owner holds a lock on it; one whose lock can be had is a leftover of
-//! a crash and is removed by the next writer that comes across it.
+//! hidden name in the same folder and its owner holds a lock on it.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsRawFd as _;
 
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::folder;
+use super::leftovers::{first_name, hidden_name, lock};
 
-/// Starts with a dot: Obsidian does not index it, and no tool of ours lists it.
-const PREFIX: &str = ".tollgate-tmp-";
 /// More writers than this do not meet in one folder.
 const MAX_NAMES: u32 = 1_024;
 
@@ -88,16 +85,18 @@ impl<'a> Temp<'a> {
 
     /// Gives a nameless file a hidden name.
     fn take_name(&mut self) -> Result<(), Errno> {
-        // Locked before it can be seen, so that nobody takes it for a leftover.
-        rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive)?;
+        // Locked before it can be seen, so that nobody takes it for a leftover. Where there are no locks
+        // nobody can have one, and leftovers stay.
+        lock(&self.file);
+        let inode = self.stat()?.st_ino;
         for n in 0..MAX_NAMES {
-            let hidden = format!("{PREFIX}{n}");
+            let hidden = hidden_name(inode, n);
             match link_nameless(&self.file, self.dir, &hidden) {
                 Ok(()) => {
                     self.name = Some(hidden);
                     return Ok(());
                 }
-                Err(Errno::EXIST) => remove_leftover(self.dir, &hidden)?,
+                Err(Errno::EXIST) => {}
                 Err(Errno::NOENT) => return self.copy_to_named(),
                 Err(error) => return Err(error),
             }
@@ -119,29 +118,45 @@ impl<'a> Temp<'a> {
     fn named(dir: &'a Dir) -> Result<Temp<'a>, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for n in 0..MAX_NAMES {
-            let hidden = format!("{PREFIX}{n}");
-            match rustix::fs::openat(dir, hidden.as_str(), flags, Mode::from_raw_mode(0o666)) {
+            let first = first_name(n);
+            match rustix::fs::openat(dir, first.as_str(), flags, Mode::from_raw_mode(0o666)) {
                 Ok(fd) => {
-                    let file = File::from(fd);
-                    // Until the lock is held another writer may take it for a leftover and remove it.
-                    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-                        && is_same(dir, &hidden, &file)
-                    {
-                        return Ok(Temp { dir, file, name: Some(hidden) });
-                    }
+                    let mut temp = Temp { dir, file: File::from(fd), name: Some(first) };
+                    temp.rename_by_inode();
+                    return Ok(temp);
                 }
-                Err(Errno::EXIST) => remove_leftover(dir, &hidden)?,
+                Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
             }
         }
         Err(Errno::EXIST)
+    }
+
+    /// Gives a file the name by which it is known as a leftover. Where that cannot be done it keeps the
+    /// first one, which nobody removes but we.
+    fn rename_by_inode(&mut self) {
+        let (Some(first), Ok(stat)) = (&self.name, self.stat()) else {
+            return;
+        };
+        lock(&self.file);
+        let hidden = hidden_name(stat.st_ino, 0);
+        let renamed = rustix::fs::renameat_with(
+            self.dir,
+            first.as_str(),
+            self.dir,
+            hidden.as_str(),
+            RenameFlags::NOREPLACE,
+        );
+        if renamed.is_ok() {
+            self.name = Some(hidden);
+        }
     }
 }
 
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
         if let Some(hidden) = self.name.take() {
-            // Best effort: a name that stays is removed by the next writer.
+            // As good as it goes: a name that stays is known as a leftover.
             rustix::fs::unlinkat(self.dir, hidden.as_str(), AtFlags::empty()).ok();
         }
     }
@@ -164,30 +179,6 @@ fn link_nameless(file: &File, dir: &Dir, name: &str) -> Result<(), Errno> {
     }
 }
 
-/// Removes a hidden file whose owner is gone. Whoever holds its lock is alive, and only the holder of the
-/// lock removes the name, so a name that still means the locked file is safe to remove.
-fn remove_leftover(dir: &Dir, hidden: &str) -> Result<(), Errno> {
-    let Ok(file) = folder::open_file(dir, hidden) else {
-        return Ok(());
-    };
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-        && is_same(dir, hidden, &file)
-    {
-        match rustix::fs::unlinkat(dir, hidden, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn is_same(dir: &Dir, name: &str, file: &File) -> bool {
-    match (folder::stat(dir, name), rustix::fs::fstat(file)) {
-        (Ok(named), Ok(open)) => (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino),
-        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
-    }
-}
-
 fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
@@ -200,7 +191,7 @@ mod tests {
     use rustix::io::Errno;
 
     use super::super::folder::open_ambient;
-    use super::{PREFIX, Temp};
+    use super::Temp;
 
     fn open(path: &Path) -> Dir {
         open_ambient(path).unwrap()
@@ -254,16 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn a_leftover_of_a_crash_is_removed_and_a_live_one_is_left_alone() {
+    fn names_that_somebody_else_has_taken_are_left_alone() {
         let temp = tempfile::tempdir().unwrap();
         let dir = open(temp.path());
+        std::fs::File::create(temp.path().join(".tollgate-tmp-new-0")).unwrap();
         let live = Temp::named(&dir).unwrap();
-        std::fs::File::create(temp.path().join(format!("{PREFIX}1"))).unwrap();
+        Temp::named(&dir).unwrap().link("other.md").unwrap();
         Temp::write(&dir, b"text", None).unwrap().replace("note.md").unwrap();
-        // The first hidden name was in use, the second was a leftover that was taken over or removed.
         Temp::write(&dir, b"text", None).unwrap().replace("note.md").unwrap();
-        assert_eq!(names(temp.path()), [format!("{PREFIX}0"), "note.md".to_owned()]);
+        assert_eq!(names(temp.path()).len(), 4, "{:?}", names(temp.path()));
         drop(live);
-        assert_eq!(names(temp.path()), ["note.md"]);
+        assert_eq!(names(temp.path()), [".tollgate-tmp-new-0", "note.md", "other.md"]);
     }
 }

@@ -26,9 +26,12 @@ const READ_EACH_TIME: usize = 128;
 /// Folders kept; a run rarely writes into more at a time.
 const MAX_KEPT: usize = 64;
 
+/// A folder: its device and its inode.
+type Key = (u64, u64);
+
 #[derive(Default)]
 pub(super) struct Twins {
-    kept: Mutex<HashMap<(u64, u64), Kept>>,
+    kept: Mutex<HashMap<Key, Kept>>,
     hashing: RandomState,
 }
 
@@ -67,33 +70,10 @@ impl Twins {
         make: impl FnOnce() -> Result<(), Errno>,
     ) -> Result<Claim, Errno> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let stat = rustix::fs::fstat(dir)?;
-        let key = (stat.st_dev, stat.st_ino);
         let wanted = self.hash(name);
-        let usable = kept.get(&key).is_some_and(|folder| folder.is_current(&stat));
-        if !usable {
-            kept.remove(&key);
-            let hashes = self.read(dir)?;
-            if hashes.contains(&wanted) && twin_of(dir, name)?.is_some() {
-                return Ok(Claim::Taken);
-            }
-            if hashes.len() <= READ_EACH_TIME {
-                return added(make());
-            }
-            // Names that changed while they were read are good enough for this look, not for the next one.
-            let stamp = Stamp::of(&stat);
-            if stamp == Stamp::of(&rustix::fs::fstat(dir)?) {
-                if kept.len() >= MAX_KEPT {
-                    kept.clear();
-                }
-                let when_read = hashes.len();
-                kept.insert(key, Kept { stamp, hashes, when_read });
-            }
-        } else if kept.get(&key).is_some_and(|folder| folder.hashes.contains(&wanted)) {
-            // Two folded names can share a hash; only the folder itself can tell.
-            if twin_of(dir, name)?.is_some() {
-                return Ok(Claim::Taken);
-            }
+        let (key, taken) = self.look(&mut kept, dir, name, wanted)?;
+        if taken {
+            return Ok(Claim::Taken);
         }
         let claim = added(make())?;
         if claim == Claim::Made
@@ -103,6 +83,46 @@ impl Twins {
             folder.stamp = Stamp::of(&rustix::fs::fstat(dir)?);
         }
         Ok(claim)
+    }
+
+    /// Whether the name, or a twin of it, is there now.
+    pub(super) fn has(&self, dir: &Dir, name: &str) -> Result<bool, Errno> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self.hash(name);
+        self.look(&mut kept, dir, name, wanted).map(|(_, taken)| taken)
+    }
+
+    /// Whether a twin is there, from what is kept of the folder or else from the folder.
+    fn look(
+        &self,
+        kept: &mut HashMap<Key, Kept>,
+        dir: &Dir,
+        name: &str,
+        wanted: u64,
+    ) -> Result<(Key, bool), Errno> {
+        let stat = rustix::fs::fstat(dir)?;
+        let key = (stat.st_dev, stat.st_ino);
+        let known = kept.get(&key).filter(|folder| folder.is_current(&stat));
+        let may_be = match known {
+            Some(folder) => folder.hashes.contains(&wanted),
+            None => {
+                kept.remove(&key);
+                let hashes = self.read(dir)?;
+                let may_be = hashes.contains(&wanted);
+                let stamp = Stamp::of(&stat);
+                // Names that changed while they were read are good enough for this look, not for the next.
+                if hashes.len() > READ_EACH_TIME && stamp == Stamp::of(&rustix::fs::fstat(dir)?) {
+                    if kept.len() >= MAX_KEPT {
+                        kept.clear();
+                    }
+                    let when_read = hashes.len();
+                    kept.insert(key, Kept { stamp, hashes, when_read });
+                }
+                may_be
+            }
+        };
+        // Two folded names can share a hash; only the folder itself can tell.
+        Ok((key, may_be && twin_of(dir, name)?.is_some()))
     }
 
     fn read(&self, dir: &Dir) -> Result<HashSet<u64>, Errno> {

@@ -7,6 +7,8 @@ use cap_std::fs::Dir;
 use rustix::io::Errno;
 
 use super::folder;
+use super::free_name::Chosen;
+use super::leftovers::Leftovers;
 use super::twins::Twins;
 
 /// One folder of notes, held open. Whatever happens to the path it was opened by, the vault stays this
@@ -14,6 +16,8 @@ use super::twins::Twins;
 pub struct Vault {
     pub(super) root: Arc<Dir>,
     pub(super) twins: Twins,
+    pub(super) chosen: Chosen,
+    pub(super) leftovers: Leftovers,
 }
 
 /// Why a folder cannot be used as a vault.
@@ -39,7 +43,12 @@ impl Vault {
             }
         };
         let root = folder::open_ambient(path).map_err(failed)?;
-        Ok(Vault { root: Arc::new(root), twins: Twins::default() })
+        Ok(Vault {
+            root: Arc::new(root),
+            twins: Twins::default(),
+            chosen: Chosen::default(),
+            leftovers: Leftovers::default(),
+        })
     }
 }
 

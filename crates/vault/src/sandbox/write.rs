@@ -7,12 +7,12 @@ use super::change::{Change, Witness};
 use super::etag::etag_of;
 use super::fault;
 use super::folder::{self, Kind};
+use super::free_name::FreeName;
 use super::locate::{Found, Gap, LastLink, OpenFolder, Place, child};
 use super::make_folder::{paths_of, refuse_twin};
 use super::read::{open_place, whole_etag};
 use super::temp::Temp;
 use super::twins::{Claim, twin_of};
-use super::unique::unique_names;
 use super::vault::Vault;
 
 /// How often a file that appears and disappears while it is written is tried again.
@@ -34,22 +34,29 @@ impl Vault {
     /// Creates a file, with the folders above it. Anything that is there already, a twin or a dangling link
     /// included, is a conflict.
     pub fn create(&self, path: &VaultPath, bytes: &[u8], witness: &dyn Witness) -> Result<Written, Fault> {
-        let folder = self.folder_of(path, witness)?;
-        match self.create_in(&folder, std::iter::once(path.name().to_owned()), bytes, witness)? {
+        match self.create_exactly(path, bytes, witness)? {
             Some(written) => Ok(written),
             None => Err(self.occupied(path)),
         }
     }
 
-    /// Creates a file under the first free name of `Note.md`, `Note 1.md`, `Note 2.md` and so on.
-    pub fn create_unique(
+    /// Creates a file under the name that was chosen for it, and under no other.
+    pub fn create_chosen(
         &self,
-        path: &VaultPath,
+        name: &FreeName,
         bytes: &[u8],
         witness: &dyn Witness,
     ) -> Result<Written, Fault> {
-        let folder = self.folder_of(path, witness)?;
-        self.create_in(&folder, unique_names(path.name()), bytes, witness)?.ok_or_else(|| no_free_name(path))
+        let path = name.path();
+        self.create_exactly(path, bytes, witness)?.ok_or_else(|| {
+            Fault::new(
+                Failure::Conflict,
+                format!("`{path}` was free when it was chosen and has been taken since"),
+            )
+            .detail("existing", path.as_str())
+            .hint("call again: the next free name will be chosen")
+            .retryable(true)
+        })
     }
 
     /// Creates a file or puts it in the place of the one that is there, whose mode it keeps.
@@ -59,14 +66,13 @@ impl Vault {
         for _ in 0..MAX_TRIES {
             match self.locate(path, LastLink::Follow)? {
                 Found::Place(place) => {
-                    if let Some(written) = replace(place, bytes, witness)? {
+                    if let Some(written) = self.replace(place, bytes, witness)? {
                         return Ok(written);
                     }
                 }
                 Found::Nothing(_) => {
                     let folder = self.folder_of(path, witness)?;
-                    let name = std::iter::once(path.name().to_owned());
-                    if let Some(written) = self.create_in(&folder, name, bytes, witness)? {
+                    if let Some(written) = self.create_in(&folder, path.name(), bytes, witness)? {
                         return Ok(written);
                     }
                     let found = twin_of(&folder.dir, path.name());
@@ -91,28 +97,6 @@ impl Vault {
                 missing_path(&gap, path)
             }
         }
-    }
-
-    /// The path that [`Vault::create_unique`] would use.
-    pub fn would_create_unique(&self, path: &VaultPath) -> Result<VaultPath, Fault> {
-        let parent = path.parent();
-        let folder = match parent.as_ref().map(|parent| self.locate(parent, LastLink::Follow)).transpose()? {
-            Some(Found::Nothing(gap)) => {
-                refuse_twin(&gap)?;
-                let parent = paths_of(&gap)?.pop();
-                return spelled_in(parent.as_ref(), path.name());
-            }
-            Some(Found::Place(_)) | None => self.open_folder(parent.as_ref())?,
-        };
-        let failed = |error| fault::from_errno("list the folder of", path.as_str(), error);
-        let taken: std::collections::HashSet<String> = folder::names(&folder.dir)
-            .map_err(failed)?
-            .named
-            .iter()
-            .map(|named| VaultPath::fold_name(&named.name))
-            .collect();
-        let free = unique_names(path.name()).find(|name| !taken.contains(&VaultPath::fold_name(name)));
-        free.map(|name| spelled(&folder, &name)).unwrap_or_else(|| Err(no_free_name(path)))
     }
 
     /// The path that [`Vault::overwrite`] would write to, and the etag of what is there.
@@ -144,41 +128,45 @@ impl Vault {
         }
     }
 
-    /// Creates the file under the first of `names` that is free; `None` when none is.
-    fn create_in(
+    /// Creates the file at this path; `None` when the name is taken.
+    fn create_exactly(
         &self,
-        folder: &OpenFolder,
-        names: impl Iterator<Item = String>,
+        path: &VaultPath,
         bytes: &[u8],
         witness: &dyn Witness,
     ) -> Result<Option<Written>, Fault> {
-        let mut temp: Option<Temp<'_>> = None;
-        for name in names {
-            // A glance before the work: most collisions cost no temporary file.
-            if folder::stat(&folder.dir, &name).is_ok() {
-                continue;
-            }
-            let path = spelled(folder, &name)?;
-            let failed = |error| fault::from_errno("create", path.as_str(), error);
-            witness.may_go_on()?;
-            let temp = match &mut temp {
-                Some(temp) => temp,
-                none => none.insert(Temp::write(&folder.dir, bytes, None).map_err(failed)?),
-            };
-            // The last moment at which the call can be stopped without an effect.
-            witness.may_go_on()?;
-            match self.twins.claim(&folder.dir, &name, || temp.link(&name)).map_err(failed)? {
-                Claim::Taken => {}
-                Claim::Made => {
-                    witness.saw(Change::FileCreated { path: path.clone() });
-                    folder::sync(&folder.dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
-                    let stat = temp.stat().map_err(failed)?;
-                    let mtime_ms = Some(folder::mtime_ms(&stat));
-                    return Ok(Some(Written { path, etag: etag_of(bytes), mtime_ms, created: true }));
-                }
+        let folder = self.folder_of(path, witness)?;
+        self.create_in(&folder, path.name(), bytes, witness)
+    }
+
+    fn create_in(
+        &self,
+        folder: &OpenFolder,
+        name: &str,
+        bytes: &[u8],
+        witness: &dyn Witness,
+    ) -> Result<Option<Written>, Fault> {
+        // A glance before the work: most collisions cost no temporary file.
+        if folder::stat(&folder.dir, name).is_ok() {
+            return Ok(None);
+        }
+        let path = spelled_in(folder.path.as_ref(), name)?;
+        let failed = |error| fault::from_errno("create", path.as_str(), error);
+        witness.may_go_on()?;
+        self.leftovers.remove_once(&folder.dir);
+        let mut temp = Temp::write(&folder.dir, bytes, None).map_err(failed)?;
+        // The last moment at which the call can be stopped without an effect.
+        witness.may_go_on()?;
+        match self.twins.claim(&folder.dir, name, || temp.link(name)).map_err(failed)? {
+            Claim::Taken => Ok(None),
+            Claim::Made => {
+                witness.saw(Change::FileCreated { path: path.clone() });
+                folder::sync(&folder.dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
+                let stat = temp.stat().map_err(failed)?;
+                let mtime_ms = Some(folder::mtime_ms(&stat));
+                Ok(Some(Written { path, etag: etag_of(bytes), mtime_ms, created: true }))
             }
         }
-        Ok(None)
     }
 
     /// What is in the way of a new file.
@@ -190,41 +178,45 @@ impl Vault {
             }
             Err(fault) => return fault,
         };
-        let what = match place.kind() {
-            Kind::Folder => "a folder",
-            Kind::File => "a file",
-            Kind::Link => {
+        let (what, can_be_replaced) = match place.kind() {
+            Kind::Folder => ("a folder", false),
+            Kind::File => ("a file", true),
+            Kind::Link => match self.locate(path, LastLink::Follow) {
                 // A link out of the vault is more than a conflict: say so.
-                match self.locate(path, LastLink::Follow) {
-                    Err(fault) if fault.failure == Failure::SandboxViolation => return fault,
-                    Ok(_) | Err(_) => "a link",
-                }
-            }
-            Kind::Other => "something that is not a file",
+                Err(fault) if fault.failure == Failure::SandboxViolation => return fault,
+                Ok(Found::Place(target)) => ("a link", target.kind() == Kind::File),
+                Ok(Found::Nothing(_)) | Err(_) => ("a link that leads to no file", false),
+            },
+            Kind::Other => ("a pipe, a socket or a device", false),
         };
         Fault::new(Failure::Conflict, format!("`{}` already exists ({what})", place.path))
             .detail("existing", place.path.as_str())
-            .hint("choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\"")
+            .hint(if can_be_replaced {
+                "choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\""
+            } else {
+                "choose another path, or set collisionStrategy to \"create-unique\""
+            })
     }
-}
 
-/// Replaces a file; `None` when it was swapped meanwhile.
-fn replace(place: Place, bytes: &[u8], witness: &dyn Witness) -> Result<Option<Written>, Fault> {
-    let (dir, name) = (place.dir.clone(), place.name.clone());
-    let Some(open) = open_place(place)? else {
-        return Ok(None);
-    };
-    let path = open.path.clone();
-    let failed = |error: Errno| fault::from_errno("write", path.as_str(), error);
-    let before_etag = whole_etag(&open, witness)?;
-    let mut temp = Temp::write(&dir, bytes, Some(open.mode())).map_err(failed)?;
-    witness.may_go_on()?;
-    temp.replace(&name).map_err(failed)?;
-    let etag = etag_of(bytes);
-    witness.saw(Change::FileReplaced { path: path.clone(), before_etag, after_etag: etag.clone() });
-    folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
-    let mtime_ms = Some(folder::mtime_ms(&temp.stat().map_err(failed)?));
-    Ok(Some(Written { path, etag, mtime_ms, created: false }))
+    /// Replaces a file; `None` when it was swapped meanwhile.
+    fn replace(&self, place: Place, bytes: &[u8], witness: &dyn Witness) -> Result<Option<Written>, Fault> {
+        let (dir, name) = (place.dir.clone(), place.name.clone());
+        let Some(open) = open_place(place)? else {
+            return Ok(None);
+        };
+        let path = open.path.clone();
+        let failed = |error: Errno| fault::from_errno("write", path.as_str(), error);
+        let before_etag = whole_etag(&open, witness)?;
+        self.leftovers.remove_once(&dir);
+        let mut temp = Temp::write(&dir, bytes, Some(open.mode())).map_err(failed)?;
+        witness.may_go_on()?;
+        temp.replace(&name).map_err(failed)?;
+        let etag = etag_of(bytes);
+        witness.saw(Change::FileReplaced { path: path.clone(), before_etag, after_etag: etag.clone() });
+        folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
+        let mtime_ms = Some(folder::mtime_ms(&temp.stat().map_err(failed)?));
+        Ok(Some(Written { path, etag, mtime_ms, created: false }))
+    }
 }
 
 /// The whole path that is missing, as its existing part is spelled on disk.
@@ -232,16 +224,12 @@ fn missing_path(gap: &Gap, asked: &VaultPath) -> Result<VaultPath, Fault> {
     Ok(paths_of(gap)?.pop().unwrap_or_else(|| asked.clone()))
 }
 
-fn spelled(folder: &OpenFolder, name: &str) -> Result<VaultPath, Fault> {
-    spelled_in(folder.path.as_ref(), name)
-}
-
-fn spelled_in(folder: Option<&VaultPath>, name: &str) -> Result<VaultPath, Fault> {
+pub(super) fn spelled_in(folder: Option<&VaultPath>, name: &str) -> Result<VaultPath, Fault> {
     VaultPath::parse(&child(folder, name))
         .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))
 }
 
-fn no_free_name(path: &VaultPath) -> Fault {
+pub(super) fn no_free_name(path: &VaultPath) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` and every numbered name after it exist"))
         .hint("choose another name")
 }

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use envelope::{Fault, VaultPath};
-use vault::{Change, Vault, Witness};
+use envelope::{CallId, Fault, VaultPath};
+use vault::{Change, Vault, Witness, Written};
 
 /// Stands in every file outside the vault; must never come out of it.
 pub(crate) const CANARY: &str = "canary: nothing inside the vault may show this";
@@ -69,6 +69,17 @@ pub(crate) fn put(path: &Path, text: &str) {
 
 pub(crate) fn at(path: &str) -> VaultPath {
     VaultPath::parse(path).unwrap()
+}
+
+/// A file under the next free name, as a call makes it.
+pub(crate) fn create_unique(
+    vault: &Vault,
+    path: &VaultPath,
+    bytes: &[u8],
+    listener: &Listener,
+) -> Result<Written, Fault> {
+    let name = vault.choose_free(path, &CallId::parse("call").unwrap())?;
+    vault.create_chosen(&name, bytes, listener)
 }
 
 /// Every file and folder outside the vault or in a protected folder, with its content.
