@@ -138,7 +138,9 @@ fn a_run_that_is_still_going_can_be_read_verified_and_listed() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("runs").join("run-1");
     let journal = Journal::create(&dir, &header("run-1")).unwrap();
-    write_run(&journal, 0).unwrap();
+    // Not finished: a finished run with a call whose result is on its way would be a problem.
+    journal.confirm(&confirmation()).unwrap();
+    journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation())))).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             for index in 0..2000 {
@@ -157,7 +159,7 @@ fn a_run_that_is_still_going_can_be_read_verified_and_listed() {
         }
     });
     journal.close().unwrap();
-    assert_eq!(verify(&dir, None).unwrap().records, 4003);
+    assert_eq!(verify(&dir, None).unwrap().records, 4001);
 }
 
 #[test]
