@@ -36,7 +36,7 @@ pub(crate) struct Progress {
 enum Committer {
     /// Sleeps until somebody comes.
     Asleep,
-    /// Waits a moment for more records, or for the first; one that nobody waits for does not wake it.
+    /// Waits a moment for more records.
     Lingering,
     /// Looks at the queue by itself before it sleeps again.
     Awake,
@@ -236,20 +236,18 @@ impl Writer {
             }
             let sync = queue.wanted > self.progress.borrow().durable;
             let queued = queue.raw.bytes.len();
-            if sync || (lingered && queued > 0) || queued >= FULL || queue.stage != Stage::Open {
+            if sync || lingered || queued >= FULL || queue.stage != Stage::Open {
                 std::mem::swap(&mut queue.raw, raw);
+                queue.committer = Committer::Awake;
                 if queued > MOST {
                     self.room.notify_all();
                 }
                 return Some((sync, queue.stage));
             }
-            if lingered {
+            if queued == 0 {
                 queue.committer = Committer::Asleep;
                 queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                lingered = false;
             } else {
-                // Also with an empty queue: who was just served often comes back at once, and then only the
-                // wait for the sync wakes the committer, not the append before it as well.
                 queue.committer = Committer::Lingering;
                 let (woken, timeout) =
                     self.wake.wait_timeout(queue, LINGER).unwrap_or_else(PoisonError::into_inner);
