@@ -44,6 +44,10 @@ pub struct Limits {
 pub struct Policy {
     pub mode: Mode,
     pub rules: Vec<Rule>,
+    /// What stands before and after calls, one declaration a hook. Not read by the gate, which is given the
+    /// hooks themselves; here so that a yes and a resumed run are bound to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<String>,
     pub limits: Limits,
     pub sibling_failure: SiblingPolicy,
 }
@@ -54,6 +58,7 @@ impl Policy {
         Policy {
             mode: Mode::Ask,
             rules: Vec::new(),
+            hooks: Vec::new(),
             limits: Limits {
                 max_concurrency: NonZeroU32::MIN.saturating_add(7),
                 max_attempts: NonZeroU32::MIN.saturating_add(4),

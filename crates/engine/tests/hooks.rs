@@ -286,7 +286,7 @@ async fn a_plan_cannot_give_a_call_more_time_than_the_policy() {
 /// A hook of one line of shell, with more time than it needs.
 fn shell(script: &str, when: HookWhen) -> CommandHook {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    CommandHook::new("script", argv, when, Duration::from_secs(60), &[]).unwrap()
+    CommandHook::new("script", argv, when, Duration::from_secs(60), &[], std::env::temp_dir()).unwrap()
 }
 
 #[tokio::test]

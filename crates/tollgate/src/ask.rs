@@ -14,6 +14,7 @@ use envelope::Channel;
 use tokio::sync::{Mutex, oneshot};
 use toolkit::BoxFuture;
 
+use crate::drive::Interrupts;
 use crate::progress::Progress;
 use crate::screen::{self, Paint};
 use crate::visible::{one_line, short, visible};
@@ -25,28 +26,31 @@ const SHOWN_CHARS: usize = 2000;
 pub(crate) struct Asker {
     yes: bool,
     progress: Arc<Progress>,
+    interrupts: Interrupts,
     /// One question at a time; holds what the person wants to be asked no more.
     always: Mutex<HashSet<(String, String)>>,
 }
 
 impl Asker {
-    pub(crate) fn new(yes: bool, progress: Arc<Progress>) -> Asker {
-        Asker { yes, progress, always: Mutex::default() }
+    pub(crate) fn new(yes: bool, progress: Arc<Progress>, interrupts: Interrupts) -> Asker {
+        Asker { yes, progress, interrupts, always: Mutex::default() }
     }
 
     /// Shows the text and returns the line that was typed; `None` when nobody is there.
     async fn ask(&self, text: &str) -> Option<String> {
+        if self.interrupts.were_heard() {
+            // The run is being cancelled: nobody wants this answer, and the end does not wait for it.
+            return std::future::pending().await;
+        }
         let terminal = terminal()?;
         let _still = self.progress.pause();
         screen::note(text);
         let (tell, told) = oneshot::channel();
         // A thread of its own: a read from a terminal cannot be cancelled, and must not hold up the end.
         std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = BufReader::new(terminal).read_line(&mut line);
-            let _nobody_waits = tell.send(read.ok().filter(|bytes| *bytes > 0).map(|_| line));
+            let _nobody_waits = tell.send(typed(terminal));
         });
-        told.await.ok().flatten().map(|line| line.trim().to_lowercase())
+        told.await.ok().flatten()
     }
 
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
@@ -114,6 +118,20 @@ impl Asker {
 }
 
 const NOBODY: &str = "no terminal is there to ask at; run again with --yes";
+
+/// Asks outside of a run. `None` when nobody is there.
+pub(crate) fn at_terminal(question: &str) -> Option<String> {
+    let terminal = terminal()?;
+    screen::note(question);
+    typed(terminal)
+}
+
+/// The line that is typed. Its end without a line (Ctrl-D) is an empty answer, which is never a yes.
+fn typed(terminal: File) -> Option<String> {
+    let mut line = String::new();
+    BufReader::new(terminal).read_line(&mut line).ok()?;
+    Some(line.trim().to_lowercase())
+}
 
 /// Where answers are typed: the terminal itself, since standard input may carry the plan.
 fn terminal() -> Option<File> {

@@ -6,9 +6,10 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, replay::Replay, resume::Resume,
-    run::Run, runs::Runs, show::Show, tools::Tools, verify::Verify,
+    run::Run, runs::Runs, show::Show, tools::Tools, trust::Trust, verify::Verify,
 };
 use crate::exit::Exit;
+use crate::screen;
 use crate::stop::{Outcome, Stop};
 
 /// A gate for an agent's tool calls: checks, asks, runs, records and reports.
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Replay(Replay),
     Resume(Resume),
+    Trust(Trust),
     Doctor(Doctor),
 }
 
@@ -62,6 +64,7 @@ impl Cli {
             Command::Verify(verify) => verify.run(vault),
             Command::Replay(replay) => replay.run(vault),
             Command::Resume(resume) => resume.run(vault),
+            Command::Trust(trust) => trust.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
         }
     }
@@ -82,6 +85,7 @@ impl Command {
             Command::Verify(verify) => verify.json,
             Command::Replay(replay) => replay.json,
             Command::Resume(resume) => resume.json,
+            Command::Trust(trust) => trust.json,
             Command::Doctor(doctor) => doctor.json,
         }
     }
@@ -95,7 +99,10 @@ pub(crate) fn parse() -> Result<Cli, Exit> {
         if json && !asked {
             Stop::bad_input("usage", error.to_string().trim_end()).show(true);
         } else {
-            let _gone = error.print();
+            let printed = error.print();
+            if asked {
+                screen::said(printed);
+            }
         }
         if asked { Exit::Done } else { Exit::BadInput }
     })

@@ -1,6 +1,8 @@
 //! Carries a run on a tokio runtime and ends it when the person says so.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::RunCancel;
 use tokio::signal::unix::{SignalKind, signal};
@@ -9,14 +11,39 @@ use crate::exit::Exit;
 use crate::screen;
 use crate::stop::Stop;
 
+/// Ctrl-C, as the parts of one command see it. All clones are the same.
+#[derive(Clone)]
+pub(crate) struct Interrupts {
+    run: RunCancel,
+    heard: Arc<AtomicBool>,
+    /// Whether the last word has to be JSON.
+    json: bool,
+}
+
+impl Interrupts {
+    pub(crate) fn new(json: bool) -> Interrupts {
+        Interrupts { run: RunCancel::new(), heard: Arc::default(), json }
+    }
+
+    /// What ends the run they belong to.
+    pub(crate) fn cancel(&self) -> RunCancel {
+        self.run.clone()
+    }
+
+    /// Whether the person has asked for the end.
+    pub(crate) fn were_heard(&self) -> bool {
+        self.heard.load(Ordering::SeqCst)
+    }
+}
+
 /// Runs async work to its end. Ctrl-C cancels it cleanly; a second one ends the process at once.
-pub(crate) fn to_end<T>(cancel: RunCancel, work: impl Future<Output = T>) -> Result<T, Stop> {
+pub(crate) fn to_end<T>(interrupts: &Interrupts, work: impl Future<Output = T>) -> Result<T, Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Stop::io("start the runtime", error))?;
     let done = runtime.block_on(async {
-        tokio::spawn(obey_signals(cancel));
+        tokio::spawn(obey_signals(interrupts.clone()));
         work.await
     });
     // A question that nobody answered may still be waiting for the terminal.
@@ -25,25 +52,30 @@ pub(crate) fn to_end<T>(cancel: RunCancel, work: impl Future<Output = T>) -> Res
 }
 
 #[allow(clippy::exit, reason = "the second Ctrl-C means now, whatever is open")]
-async fn obey_signals(cancel: RunCancel) {
+async fn obey_signals(interrupts: Interrupts) {
     let (Ok(mut interrupt), Ok(mut terminate)) =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
         return;
     };
-    let mut asked = false;
     loop {
         tokio::select! {
             heard = interrupt.recv() => if heard.is_none() { return },
             heard = terminate.recv() => if heard.is_none() { return },
         }
-        if asked {
-            std::process::exit(i32::from(Exit::Cancelled.code()));
+        if interrupts.heard.swap(true, Ordering::SeqCst) {
+            let stop = Stop::new(
+                Exit::Cancelled,
+                "cancelled",
+                "stopped at once; what was under way has no result yet",
+            )
+            .hint("`tollgate resume last` finds out what became of it and goes on");
+            stop.show(interrupts.json);
+            std::process::exit(i32::from(stop.exit.code()));
         }
-        asked = true;
         screen::note(
             "\nCancelling: calls that are under way are being ended. Press Ctrl-C again to stop at once.",
         );
-        cancel.cancel();
+        interrupts.run.cancel();
     }
 }

@@ -10,16 +10,20 @@ mod findings;
 mod place;
 mod plan_text;
 mod progress;
+mod quoting;
 mod screen;
 mod settings;
 mod show;
 mod stop;
 mod summary;
+mod trust;
 mod visible;
 mod watch;
 mod wiring;
 
 use std::process::ExitCode;
+
+use crate::exit::Exit;
 
 fn main() -> ExitCode {
     let exit = match cli::parse() {
@@ -32,5 +36,12 @@ fn main() -> ExitCode {
         }
         Err(exit) => exit,
     };
-    ExitCode::from(exit.code())
+    ExitCode::from(heard(exit).code())
+}
+
+/// An answer that nobody can read is no answer; a command that failed anyway keeps its own code.
+fn heard(exit: Exit) -> Exit {
+    let Some(why) = screen::lost() else { return exit };
+    screen::note(format_args!("error: the answer cannot be written: {why}"));
+    if exit == Exit::Done { Exit::Failures } else { exit }
 }

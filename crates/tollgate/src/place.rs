@@ -3,8 +3,12 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use journal::RunState;
+
+use crate::quoting::quoted;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::visible::path_words;
 
 /// A folder that has one of these is a vault.
 const MARKS: [&str; 2] = [".tollgate", ".obsidian"];
@@ -36,7 +40,7 @@ impl Place {
     pub(crate) fn prepare_runs(&self) -> Result<PathBuf, Stop> {
         let runs = self.runs();
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(|error| {
-            Stop::io(format_args!("make the folder {}", runs.display()), error)
+            Stop::io(format_args!("make the folder {}", path_words(&runs)), error)
                 .hint("make it writable, or set `state` in .tollgate/config.toml to another folder")
         })?;
         Ok(runs)
@@ -45,6 +49,12 @@ impl Place {
     /// The folder of a run by its id, a unique prefix of it, or `last`.
     pub(crate) fn run_dir(&self, run: &str) -> Result<PathBuf, Stop> {
         Ok(journal::find_run(&self.runs(), run)?)
+    }
+
+    /// Whether a process is writing to this run at this moment.
+    pub(crate) fn is_running(&self, run_dir: &Path) -> Result<bool, Stop> {
+        let runs = journal::list_runs(&self.runs())?;
+        Ok(runs.iter().any(|run| run.dir == run_dir && run.state == RunState::Running))
     }
 
     /// The words to put behind a command we propose, so that it can be pasted as it is.
@@ -57,18 +67,18 @@ impl Place {
 pub(crate) fn find_vault(given: Option<&Path>) -> Result<PathBuf, Stop> {
     match given {
         Some(dir) => dir.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(|| {
-            Stop::bad_input("no_vault", format!("`{}` is not a folder", dir.display()))
+            Stop::bad_input("no_vault", format!("`{}` is not a folder", path_words(dir)))
                 .hint("give the folder that holds your notes: --vault DIR")
         }),
         None => {
             let here = std::env::current_dir().map_err(|error| Stop::io("find the current folder", error))?;
             let is_vault = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).is_dir());
-            here.ancestors().find(is_vault).map(Path::to_path_buf).ok_or_else(|| {
+            here.ancestors().find(is_vault).and_then(|dir| dir.canonicalize().ok()).ok_or_else(|| {
                 Stop::bad_input(
                     "no_vault",
                     format!(
                         "no vault here: neither `{}` nor a folder above it has .tollgate or .obsidian",
-                        here.display()
+                        path_words(&here)
                     ),
                 )
                 .hint("name one with --vault DIR, or make this folder one with `tollgate init`")
@@ -77,29 +87,11 @@ pub(crate) fn find_vault(given: Option<&Path>) -> Result<PathBuf, Stop> {
     }
 }
 
-/// A path as a shell reads it back.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@');
-    if !text.is_empty() && text.chars().all(plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{find_vault, quoted};
-
-    #[test]
-    fn a_path_survives_the_shell() {
-        assert_eq!(quoted(Path::new("/home/a/Notes")), "/home/a/Notes");
-        assert_eq!(quoted(Path::new("/home/a/My Notes; rm")), "'/home/a/My Notes; rm'");
-        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
-    }
+    use super::find_vault;
 
     #[test]
     fn a_folder_that_is_not_there_is_no_vault() {

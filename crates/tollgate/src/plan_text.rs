@@ -8,8 +8,8 @@ use crate::stop::Stop;
 /// No plan that a person confirms is larger; more is a mistake, such as the wrong file.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file, or standard input for `-`.
-pub(crate) fn read(source: &str) -> Result<String, Stop> {
+/// Reads a file, or standard input for `-`. `what` is what ought to be in it.
+pub(crate) fn read(source: &str, what: &str) -> Result<String, Stop> {
     let mut bytes = Vec::new();
     let read = if source == "-" {
         std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
@@ -23,7 +23,7 @@ pub(crate) fn read(source: &str) -> Result<String, Stop> {
             return Stop::bad_input("unreadable", format!("`{name}` cannot be read: {error}"));
         }
         Stop::bad_input("no_file", format!("there is no file `{name}`"))
-            .hint("give the path of a plan, or `-` to read it from standard input")
+            .hint(format!("give the path of a file with the {what}, or `-` to read standard input"))
     })?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Stop::bad_input("too_large", format!("`{name}` is larger than 64 MiB")));

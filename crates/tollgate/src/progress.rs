@@ -17,20 +17,33 @@ pub(crate) enum Progress {
     /// One line when something is worth one.
     Lines(Mutex<HashMap<StepId, Quarters>>),
     /// A bar for each step that is under way.
-    Bars { all: MultiProgress, bars: Mutex<HashMap<StepId, ProgressBar>> },
+    Bars(Bars),
 }
 
 /// How many quarters of a loop have been told.
 #[derive(Default)]
 pub(crate) struct Quarters(u64);
 
+pub(crate) struct Bars {
+    all: MultiProgress,
+    /// Where bars are drawn when they are.
+    target: fn() -> ProgressDrawTarget,
+    drawn: Mutex<Drawn>,
+}
+
+#[derive(Default)]
+struct Drawn {
+    bars: HashMap<StepId, ProgressBar>,
+    /// Questions that are open; while there is one, nothing ticks and nothing is drawn.
+    questions: usize,
+}
+
 impl Progress {
     pub(crate) fn new(silent: bool) -> Progress {
         if silent {
             Progress::Silent
         } else if io::stderr().is_terminal() {
-            let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-            Progress::Bars { all, bars: Mutex::default() }
+            Progress::Bars(Bars::new(ProgressDrawTarget::stderr))
         } else {
             Progress::Lines(Mutex::default())
         }
@@ -38,20 +51,19 @@ impl Progress {
 
     /// Takes the bars off the screen until the guard goes: nothing must move while a person types.
     pub(crate) fn pause(&self) -> Paused<'_> {
-        if let Progress::Bars { all, .. } = self {
-            let _gone = all.clear();
-            all.set_draw_target(ProgressDrawTarget::hidden());
+        if let Progress::Bars(bars) = self {
+            bars.hold();
         }
         Paused(self)
     }
 
     /// Takes the bars away: the summary says it all.
     pub(crate) fn end(&self) {
-        if let Progress::Bars { all, bars } = self {
-            for (_, bar) in locked(bars).drain() {
+        if let Progress::Bars(bars) = self {
+            for (_, bar) in locked(&bars.drawn).bars.drain() {
                 bar.finish_and_clear();
             }
-            let _gone = all.clear();
+            let _gone = bars.all.clear();
         }
     }
 
@@ -63,7 +75,33 @@ impl Progress {
                     screen::note(line);
                 }
             }
-            Progress::Bars { all, bars } => draw(all, &mut locked(bars), event),
+            Progress::Bars(bars) => draw(&bars.all, &mut locked(&bars.drawn), event),
+        }
+    }
+}
+
+impl Bars {
+    fn new(target: fn() -> ProgressDrawTarget) -> Bars {
+        Bars { all: MultiProgress::with_draw_target(target()), target, drawn: Mutex::default() }
+    }
+
+    /// Ticking ends before the screen is cleared: a tick in between would draw under the question.
+    fn hold(&self) {
+        let mut drawn = locked(&self.drawn);
+        drawn.questions += 1;
+        if drawn.questions == 1 {
+            drawn.bars.values().for_each(ProgressBar::disable_steady_tick);
+            let _gone = self.all.clear();
+            self.all.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
+
+    fn go_on(&self) {
+        let mut drawn = locked(&self.drawn);
+        drawn.questions = drawn.questions.saturating_sub(1);
+        if drawn.questions == 0 {
+            self.all.set_draw_target((self.target)());
+            drawn.bars.values().filter(|bar| !bar.is_finished()).for_each(tick);
         }
     }
 }
@@ -73,10 +111,14 @@ pub(crate) struct Paused<'a>(&'a Progress);
 
 impl Drop for Paused<'_> {
     fn drop(&mut self) {
-        if let Progress::Bars { all, .. } = self.0 {
-            all.set_draw_target(ProgressDrawTarget::stderr());
+        if let Progress::Bars(bars) = self.0 {
+            bars.go_on();
         }
     }
+}
+
+fn tick(bar: &ProgressBar) {
+    bar.enable_steady_tick(Duration::from_millis(120));
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -124,14 +166,17 @@ fn line(told: &mut HashMap<StepId, Quarters>, event: &ExecutionEvent) -> Option<
     }
 }
 
-fn draw(all: &MultiProgress, bars: &mut HashMap<StepId, ProgressBar>, event: &ExecutionEvent) {
+fn draw(all: &MultiProgress, drawn: &mut Drawn, event: &ExecutionEvent) {
     let Some(step) = &event.step_id else { return };
+    let bars = &mut drawn.bars;
     match event.event_type {
         EventType::StepScheduled => {
             let bar = all.add(bar(number(event, "calls").unwrap_or(1)));
             bar.set_prefix(step.to_string());
             bar.set_message(event.tool.as_ref().map(ToString::to_string).unwrap_or_default());
-            bar.enable_steady_tick(Duration::from_millis(120));
+            if drawn.questions == 0 {
+                tick(&bar);
+            }
             bars.insert(step.clone(), bar);
         }
         EventType::StepProgress if is_item_count(event) => {
@@ -186,10 +231,13 @@ mod tests {
     use std::collections::HashMap;
 
     use envelope::{EventType, ExecutionEvent, Level, RunId, StepId, Timestamp, ToolName};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use expect_test::expect;
+    use indicatif::{ProgressDrawTarget, TermLike};
     use serde_json::{Value, json};
 
-    use super::line;
+    use super::{Bars, Progress, line, locked};
 
     fn event(event_type: EventType, message: &str, payload: Value) -> ExecutionEvent {
         ExecutionEvent {
@@ -222,5 +270,72 @@ mod tests {
             notes: 1000 of 1000
             notes: no\nroom"]]
         .assert_eq(&lines.join("\n"));
+    }
+
+    /// A terminal that counts how often it was written to.
+    #[derive(Debug)]
+    struct Counting;
+
+    static WRITES: AtomicUsize = AtomicUsize::new(0);
+
+    impl Counting {
+        fn count() -> std::io::Result<()> {
+            WRITES.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+    }
+
+    impl TermLike for Counting {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn write_line(&self, _: &str) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn write_str(&self, _: &str) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            Counting::count()
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_moves_while_a_question_is_open() {
+        let progress = Progress::Bars(Bars::new(|| ProgressDrawTarget::term_like(Box::new(Counting))));
+        let Progress::Bars(bars) = &progress else { return };
+        let move_on = || {
+            progress.event(&event(EventType::StepProgress, "", json!({"done": 1, "total": 9})));
+            locked(&bars.drawn).bars.values().for_each(indicatif::ProgressBar::force_draw);
+        };
+        progress.event(&event(EventType::StepScheduled, "", json!({"calls": 9})));
+        move_on();
+        let first = progress.pause();
+        let second = progress.pause();
+        let before = WRITES.load(Ordering::SeqCst);
+        assert!(before > 0);
+        progress.event(&event(EventType::StepScheduled, "another", json!({"calls": 9})));
+        move_on();
+        drop(first);
+        move_on();
+        assert_eq!(WRITES.load(Ordering::SeqCst), before);
+        drop(second);
+        move_on();
+        assert!(WRITES.load(Ordering::SeqCst) > before);
     }
 }

@@ -2,12 +2,33 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
-/// One line of the answer. A reader that went away (`| head`) is no error of ours.
+use crate::visible::visible_json;
+
+/// Why a part of the answer did not get out. Kept here, since every line of an answer is said on its own.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// One line of the answer.
 pub(crate) fn say(line: impl Display) {
-    let _gone = writeln!(io::stdout().lock(), "{line}");
+    said(writeln!(io::stdout().lock(), "{line}"));
+}
+
+/// Takes note of whether a part of the answer got out. A reader that went away (`| head`) is no error of ours.
+pub(crate) fn said(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error.to_string());
+    }
+}
+
+/// Why the answer is not all there, if it is not. To be asked at the end.
+pub(crate) fn lost() -> Option<&'static str> {
+    said(io::stdout().flush());
+    LOST.get().map(String::as_str)
 }
 
 /// One line about the answer: progress, questions, errors.
@@ -15,14 +36,16 @@ pub(crate) fn note(line: impl Display) {
     let _gone = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// The answer as one JSON value: indented for a person, on one line for a program.
+/// The answer as one JSON value: indented for a person, on one line for a program, and safe to print for both.
 pub(crate) fn json(value: &impl Serialize) {
     let stdout = io::stdout();
     let text =
         if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
     match text {
-        Ok(text) => say(text),
-        Err(error) => note(format_args!("error: the answer has no JSON form: {error}")),
+        Ok(text) => say(visible_json(text)),
+        Err(error) => {
+            LOST.get_or_init(|| format!("it has no JSON form: {error}"));
+        }
     }
 }
 

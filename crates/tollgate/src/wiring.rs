@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Approver, Engine, EngineParts, Observer, SystemClock, SystemIds};
+use engine::{Approver, Engine, EngineParts, Hook, Observer, SystemClock, SystemIds};
 use envelope::Requirement;
 use plan::CheckLimits;
 use toolkit::{Registry, Surface, SurfaceRules};
@@ -14,6 +14,8 @@ use crate::exit::Exit;
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::trust;
+use crate::visible::path_words;
 
 /// Every tool. Without a vault those that need one can be listed and checked against, not called.
 pub(crate) fn surface(folder: Option<&Path>) -> Result<Arc<Surface>, Stop> {
@@ -27,27 +29,42 @@ pub(crate) fn surface(folder: Option<&Path>) -> Result<Arc<Surface>, Stop> {
     Ok(Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default())))
 }
 
-/// The gate for one vault under its settings.
+/// The gate for one vault under its settings, with all its hooks or not at all.
 pub(crate) fn engine(
     place: &Place,
     surface: &Arc<Surface>,
     approver: Arc<dyn Approver>,
     observer: Arc<dyn Observer>,
 ) -> Result<Engine, Stop> {
+    gate(place, surface, trust::hooks(place)?, approver, Some(observer))
+}
+
+/// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
+pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
+    gate(place, &surface(Some(&place.vault))?, Vec::new(), approver, None).map(|_unused| ())
+}
+
+fn gate(
+    place: &Place,
+    surface: &Arc<Surface>,
+    hooks: Vec<Arc<dyn Hook>>,
+    approver: Arc<dyn Approver>,
+    observer: Option<Arc<dyn Observer>>,
+) -> Result<Engine, Stop> {
     Engine::new(EngineParts {
         surface: surface.clone(),
         policy: place.settings.policy.clone(),
-        hooks: place.settings.hooks.clone(),
+        hooks,
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(SystemIds),
         approver,
-        observer: Some(observer),
+        observer,
         executor_version: env!("CARGO_PKG_VERSION").into(),
     })
     .map_err(|bad| {
         Stop::bad_input(
             "bad_config",
-            format!("{}: {bad}", place.vault.join(crate::settings::CONFIG_FILE).display()),
+            format!("{}: {bad}", path_words(&place.vault.join(crate::settings::CONFIG_FILE))),
         )
         .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
     })

@@ -11,7 +11,7 @@ const NOTE: &str = r#"{"path": "a.md", "content": "x"}"#;
 /// Creates a note through a hook with this script; returns the result.
 fn call_through(sandbox: &Sandbox, script: &str, code: i32) -> Value {
     let program = sandbox.script("hook.sh", script);
-    sandbox.config(&format!(
+    sandbox.trusted_config(&format!(
         "[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\ntimeout_ms = 300\ntools = [\"vault.*\"]\n"
     ));
     sandbox.tollgate(&["call", "vault.createFile", NOTE, "--yes", "--json"]).expect_code(code).json()
@@ -66,8 +66,28 @@ fn a_hook_that_crashes_or_talks_nonsense_fails_closed() {
 fn a_hook_that_asks_is_not_answered_by_silence() {
     let sandbox = Sandbox::new();
     let program = sandbox.script("hook.sh", r#"echo '{"decision": "ask", "reason": "sure?"}'"#);
-    sandbox.config(&format!("mode = \"trusted\"\n[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\n"));
+    sandbox.trusted_config(&format!(
+        "mode = \"trusted\"\n[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\n"
+    ));
     let result = sandbox.tollgate(&["call", "vault.createFile", NOTE, "--json"]).expect_code(3).json();
     assert_eq!(result["error"]["kind"], "policy_blocked");
     sandbox.tollgate(&["call", "vault.createFile", NOTE, "--yes"]).expect_code(0);
+}
+
+#[test]
+fn a_hook_runs_in_the_vault_wherever_the_command_is_started() {
+    let sandbox = Sandbox::new();
+    let stop = r#"echo '{"decision": "stop", "reason": "the guard of the vault"}'"#;
+    sandbox.script("vault/.tollgate/guard.sh", stop);
+    sandbox.script("elsewhere/.tollgate/guard.sh", "cat > /dev/null");
+    sandbox.trusted_config("[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \".tollgate/guard.sh\"]\n");
+    let vault = sandbox.vault();
+    let output = sandbox
+        .command(&["call", "vault.createFile", NOTE, "--yes", "--vault", vault.to_str().unwrap()])
+        .current_dir(sandbox.path("elsewhere"))
+        .output()
+        .unwrap();
+    let ended = support::ended(output).expect_code(3);
+    assert!(ended.out.contains("the guard of the vault"), "{}", ended.out);
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
 }

@@ -1,5 +1,6 @@
 //! A hook that is a program: JSON on its standard input, JSON on its standard output.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use envelope::ToolName;
@@ -18,16 +19,19 @@ pub struct CommandHook {
     when: HookWhen,
     limit: Duration,
     tools: Vec<GlobMatcher>,
+    cwd: PathBuf,
 }
 
 impl CommandHook {
-    /// `argv` is run as it stands, without a shell.
+    /// `argv` is run as it stands, without a shell, in the folder `cwd`: what a relative argument names must
+    /// not depend on where we were started.
     pub fn new(
         name: impl Into<String>,
         argv: Vec<String>,
         when: HookWhen,
         limit: Duration,
         tools: &[String],
+        cwd: PathBuf,
     ) -> Result<CommandHook, HookError> {
         let name = name.into();
         if argv.is_empty() {
@@ -45,7 +49,7 @@ impl CommandHook {
                     })
             })
             .collect::<Result<_, _>>()?;
-        Ok(CommandHook { name, argv, when, limit, tools })
+        Ok(CommandHook { name, argv, when, limit, tools, cwd })
     }
 
     async fn ask<T: DeserializeOwned + Default>(
@@ -61,7 +65,7 @@ impl CommandHook {
         }
         let message =
             serde_json::to_vec(&Message { event, call }).map_err(|error| HookError(error.to_string()))?;
-        let reply = exchange(&self.argv, message).await?;
+        let reply = exchange(&self.argv, &self.cwd, message).await?;
         if reply.trim_ascii().is_empty() {
             return Ok(T::default());
         }

@@ -4,6 +4,7 @@
 //! the program with everything it started.
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -24,17 +25,18 @@ const COMPLAINT_BYTES: usize = 2 * 1024;
 /// still hold the pipe open.
 const COMPLAINT_WAIT: Duration = Duration::from_millis(200);
 
-/// Hands the program its message and returns what it answers, if it ends well.
+/// Hands the program its message, in the folder `cwd`, and returns what it answers, if it ends well.
 #[allow(
     clippy::disallowed_methods,
     reason = "a hook is a program of the vault's owner, run with a built environment"
 )]
-pub(super) async fn exchange(argv: &[String], message: Vec<u8>) -> Result<Vec<u8>, HookError> {
+pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> Result<Vec<u8>, HookError> {
     let Some((program, arguments)) = argv.split_first() else {
         return Err(HookError("its command is empty".to_owned()));
     };
     let mut child = tokio::process::Command::new(program)
         .args(arguments)
+        .current_dir(cwd)
         // Nothing is inherited: a hook must not see secrets that happen to be in our environment.
         .env_clear()
         .envs(std::env::vars_os().filter(|(key, _)| key == "PATH" || key == "HOME" || key == "LANG"))

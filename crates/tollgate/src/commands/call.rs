@@ -7,19 +7,21 @@ use clap::Args;
 use engine::RunReport;
 use envelope::{Catalog, PLAN_VERSION, ToolDecl, ToolResult, nearest};
 use journal::RunKind;
-use plan::{CheckedPlan, Finding};
+use plan::{CheckedPlan, Finding, FindingCode};
 use serde_json::{Value, json};
 use toolkit::Surface;
 
 use crate::ask::Asker;
+use crate::drive::Interrupts;
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
 use crate::plan_text;
 use crate::progress::Progress;
 use crate::screen;
+use crate::settings::Settings;
 use crate::stop::{Outcome, Stop};
-use crate::visible::visible;
+use crate::visible::{one_line, visible};
 use crate::watch::Watcher;
 use crate::wiring;
 
@@ -50,12 +52,14 @@ impl Call {
         let surface = wiring::surface(Some(&place.vault))?;
         let decl = known_tool(&surface, &self.tool)?;
         let args = read_args(&self.args)?;
-        let plan = one_step(&surface, decl, &args, &place)?;
+        refuse_ambiguous(&surface, decl, &args)?;
+        let plan = one_step(&surface, decl, &args.value, &place)?;
         let progress = Arc::new(Progress::new(true));
         let watcher = Watcher::of_call(progress.clone());
-        let asker = Arc::new(Asker::new(self.yes, progress));
+        let interrupts = Interrupts::new(self.json);
+        let asker = Arc::new(Asker::new(self.yes, progress, interrupts.clone()));
         let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
-        let report = super::run::carry(&engine, plan, RunKind::Call, &place)?;
+        let report = super::run::carry(&engine, plan, RunKind::Call, &place, &interrupts)?;
         match watcher.take_last() {
             Some(result) if result.error.is_some() || result.ok => Ok(self.show(&result)),
             Some(_) | None => Err(declined(&report)),
@@ -95,23 +99,41 @@ pub(super) fn known_tool<'a>(surface: &'a Surface, name: &str) -> Result<&'a Too
     })
 }
 
-fn read_args(given: &str) -> Result<Value, Stop> {
+/// Arguments as they were written, and what that means.
+struct Arguments {
+    text: String,
+    value: Value,
+}
+
+fn read_args(given: &str) -> Result<Arguments, Stop> {
     let text = match given.strip_prefix('@') {
-        Some(file) => plan_text::read(file)?,
-        None if given == "-" => plan_text::read(given)?,
+        Some(file) => plan_text::read(file, "arguments")?,
+        None if given == "-" => plan_text::read(given, "arguments")?,
         None => given.to_owned(),
     };
-    let args: Value = serde_json::from_str(&text).map_err(|error| {
+    let value: Value = serde_json::from_str(&text).map_err(|error| {
         Stop::bad_input("not_json", format!("the arguments are not JSON: {error}")).hint(
             "quote them for the shell: '{\"path\": \"Inbox.md\"}', or put them in a file and give @FILE",
         )
     })?;
-    if args.is_object() {
-        Ok(args)
+    if value.is_object() {
+        Ok(Arguments { text, value })
     } else {
         Err(Stop::bad_input("not_an_object", "the arguments are not a JSON object")
             .hint("write them as {\"name\": value}"))
     }
+}
+
+/// Refuses what two readers could read as two different calls, such as a doubled key. The arguments are
+/// judged as they stand in a plan: there is one strict reader, and it is the checker's.
+fn refuse_ambiguous(surface: &Surface, decl: &ToolDecl, args: &Arguments) -> Result<(), Stop> {
+    let text = format!("{{\"steps\":[{{\"args\":{}}}]}}", args.text);
+    let limits = wiring::check_limits(&Settings::cautious());
+    let mut found = plan::check(&text, surface, &limits).findings;
+    found.retain(|finding| {
+        matches!(finding.code, FindingCode::NotJson | FindingCode::DuplicateKey | FindingCode::NumberNotExact)
+    });
+    if found.is_empty() { Ok(()) } else { Err(rejected(decl, found)) }
 }
 
 /// The call as a plan, so that it is recorded, verified and replayed like any other.
@@ -145,5 +167,5 @@ fn rejected(decl: &ToolDecl, found: Vec<Finding>) -> Stop {
 fn in_arguments(finding: &Finding) -> String {
     let place = if finding.pointer.is_empty() { "arguments" } else { &finding.pointer };
     let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    format!("\n  {place}: {}{hint}", finding.message)
+    format!("\n  {}", one_line(&format!("{place}: {}{hint}", finding.message)))
 }

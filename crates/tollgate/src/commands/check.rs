@@ -32,7 +32,7 @@ impl Check {
             (None, Err(_)) => Settings::cautious(),
             (_, found) => Place::find(Some(&found?))?.settings,
         };
-        let text = plan_text::read(&self.plan)?;
+        let text = plan_text::read(&self.plan, "plan")?;
         let surface = wiring::surface(None)?;
         let report = plan::check(&text, &*surface, &wiring::check_limits(&settings));
         let found = findings::sorted(report.findings);

@@ -11,15 +11,17 @@ use envelope::Channel;
 use journal::RunKind;
 use toolkit::BoxFuture;
 
+use crate::drive::Interrupts;
 use crate::exit::Exit;
 use crate::findings;
-use crate::place::{Place, quoted};
+use crate::place::Place;
 use crate::progress::Progress;
+use crate::quoting::quoted;
 use crate::screen::{self, Paint};
 use crate::settings::Settings;
 use crate::stop::{Outcome, Stop};
 use crate::summary;
-use crate::visible::count;
+use crate::visible::{count, path_words};
 use crate::watch::Watcher;
 use crate::wiring;
 
@@ -70,9 +72,9 @@ impl Demo {
 
 /// Writes the sample vault into a folder that has nothing in it yet.
 fn fill(vault: &Path) -> Result<(), Stop> {
-    let failed = |error| Stop::io(format_args!("write the sample vault into {}", vault.display()), error);
+    let failed = |error| Stop::io(format_args!("write the sample vault into {}", path_words(vault)), error);
     if std::fs::read_dir(vault).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Stop::bad_input("not_empty", format!("`{}` is not empty", vault.display()))
+        return Err(Stop::bad_input("not_empty", format!("`{}` is not empty", path_words(vault)))
             .hint("give a folder that does not exist yet"));
     }
     for (path, text) in VAULT {
@@ -86,7 +88,7 @@ fn fill(vault: &Path) -> Result<(), Stop> {
 /// The demonstration itself, as a table of contents.
 fn tour(place: &Place, scratch: &Path) -> Outcome {
     title(1, "The vault", "a folder of Markdown notes; a copy, so nothing of yours is touched");
-    screen::say(format_args!("{}", place.vault.display()));
+    screen::say(path_words(&place.vault));
     indented(VAULT[0].1);
 
     title(2, "The plan", "what a model would write; `tollgate check` proves it before anything runs");
@@ -107,7 +109,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     let progress = Arc::new(Progress::new(false));
     let watcher = Watcher::of_run(progress.clone());
     let engine = wiring::engine(place, &surface, Arc::new(SaysYes), watcher.clone())?;
-    let report = super::run::carry(&engine, plan, RunKind::Plan, place)?;
+    let report = super::run::carry(&engine, plan, RunKind::Plan, place, &Interrupts::new(false))?;
     progress.end();
 
     title(4, "The receipts", "each call went through the same twelve phases and ended in one record");
@@ -117,7 +119,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     };
 
     title(5, "The proof", "the record is chained: whoever keeps the head can prove it later");
-    super::verify::show(&journal::verify(run, Some(&report.chain_head.hash))?);
+    super::verify::show(&journal::verify(run, Some(&report.chain_head.hash))?, false);
     super::replay::show(&journal::replay(run)?);
 
     title(6, "The test", "one byte of a copy of the record is changed");
@@ -148,7 +150,7 @@ fn tampered(run: &Path, copy: &Path) -> Result<usize, Stop> {
     }
     File::create(&log).and_then(|mut file| file.write_all(&bytes)).map_err(failed)?;
     let verification = journal::verify(&copy, None)?;
-    super::verify::show(&verification);
+    super::verify::show(&verification, false);
     Ok(verification.problems.len())
 }
 

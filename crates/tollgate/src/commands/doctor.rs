@@ -11,14 +11,16 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::ask::Asker;
+use crate::drive::Interrupts;
 use crate::exit::Exit;
-use crate::place::{Place, find_vault, quoted};
+use crate::place::{Place, find_vault};
 use crate::progress::Progress;
+use crate::quoting::quoted;
 use crate::screen::{self, Paint};
 use crate::settings::CONFIG_FILE;
 use crate::stop::{Outcome, Stop};
-use crate::visible::{count, visible};
-use crate::watch::Watcher;
+use crate::trust;
+use crate::visible::{count, one_line, path_words, visible};
 use crate::wiring;
 
 /// Checks what is set up and names the command that mends what is not
@@ -90,7 +92,7 @@ fn show(finding: &Finding) {
         Health::Warn => paint.odd("warn"),
         Health::Fail => paint.bad("fail"),
     };
-    screen::say(format_args!("{word} {:<9} {}", finding.what, visible(&finding.message)));
+    screen::say(format_args!("{word} {:<9} {}", finding.what, one_line(&finding.message)));
     if let Some(mend) = &finding.mend {
         screen::say(format_args!("               {} {}", paint.dim("mend:"), visible(mend)));
     }
@@ -105,10 +107,11 @@ fn examine(given: Option<&Path>) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.push(Finding::ok("vault", vault.display().to_string()));
+    findings.push(Finding::ok("vault", path_words(&vault)));
     match Place::find(Some(&vault)) {
         Ok(place) => {
             findings.push(settings(&place));
+            findings.extend(hooks(&place));
             findings.extend(state_folder(&place));
             findings.extend(runs(&place));
         }
@@ -118,11 +121,8 @@ fn examine(given: Option<&Path>) -> Vec<Finding> {
 }
 
 fn settings(place: &Place) -> Finding {
-    let progress = Arc::new(Progress::Silent);
-    let asker = Arc::new(Asker::new(false, progress.clone()));
-    let engine = wiring::surface(Some(&place.vault))
-        .and_then(|surface| wiring::engine(place, &surface, asker, Watcher::of_run(progress)));
-    if let Err(stop) = engine {
+    let asker = Arc::new(Asker::new(false, Arc::new(Progress::Silent), Interrupts::new(false)));
+    if let Err(stop) = wiring::check_rules(place, asker) {
         return Finding::failed("settings", stop);
     }
     let policy = &place.settings.policy;
@@ -141,40 +141,83 @@ fn settings(place: &Place) -> Finding {
     }
 }
 
+/// Each hook: its program is there, and a person has trusted it.
+fn hooks(place: &Place) -> Vec<Finding> {
+    let hooks = &place.settings.hooks;
+    let mut findings = Vec::new();
+    for hook in hooks {
+        if hook.program(&place.vault).is_none() {
+            let program = hook.command.first().map(String::as_str).unwrap_or_default();
+            let message = format!("hook `{}`: there is no program `{program}`", hook.name);
+            findings.push(
+                Finding::new(Health::Fail, "hooks", message)
+                    .mend(format!("install it, make it executable, or mend `command` in {CONFIG_FILE}")),
+            );
+        }
+    }
+    if hooks.is_empty() {
+        return findings;
+    }
+    let trusted = trust::refuse_exposed(place).and_then(|()| trust::is_trusted(place));
+    findings.push(match trusted {
+        Ok(true) => Finding::ok("hooks", "trusted as they are"),
+        Ok(false) => Finding::new(Health::Fail, "hooks", "not trusted, so nothing runs in this vault")
+            .mend(format!("look at them and decide: tollgate trust {}", place.vault_words())),
+        Err(stop) => Finding::failed("hooks", stop),
+    });
+    findings
+}
+
 /// The state folder: there or makeable, for the owner only, and able to keep what is written.
 fn state_folder(place: &Place) -> Vec<Finding> {
     let state = place.state();
+    let words = path_words(&state);
+    if state.exists() && !state.is_dir() {
+        return vec![
+            Finding::new(Health::Fail, "state", format!("{words} is a file, not a folder"))
+                .mend(format!("move it away, or set `state` in {CONFIG_FILE} to another folder")),
+        ];
+    }
     let Some(folder) = existing(&state) else {
-        return vec![Finding::new(Health::Fail, "state", format!("{} cannot be reached", state.display()))];
+        return vec![Finding::new(Health::Fail, "state", format!("{words} cannot be reached"))];
     };
     let mut findings = Vec::new();
     if folder == state {
-        let mode = std::fs::metadata(&state).map(|meta| meta.permissions().mode() & 0o777);
-        findings.push(match mode {
-            Ok(mode) if mode & 0o077 == 0 => {
-                Finding::ok("state", format!("{} (mode {mode:o})", state.display()))
-            }
-            Ok(mode) => Finding::new(
-                Health::Warn,
-                "state",
-                format!("{} has mode {mode:o}: others can read what runs recorded", state.display()),
-            )
-            .mend(format!("chmod 700 {}", quoted(&state))),
-            Err(error) => Finding::new(Health::Fail, "state", format!("{}: {error}", state.display())),
-        });
+        findings.push(Finding::ok("state", words));
+        findings.extend(readable_by_others(place));
     } else {
-        findings.push(Finding::ok("state", format!("{} is made by the first run", state.display())));
+        findings.push(Finding::ok("state", format!("{words} is made by the first run")));
     }
     findings.push(match durable_write(&folder) {
-        Ok(()) => Finding::ok("disk", format!("a file in {} can be written and synced", folder.display())),
+        Ok(()) => Finding::ok("disk", format!("a file in {} can be written and synced", path_words(&folder))),
         Err(error) => Finding::new(
             Health::Fail,
             "disk",
-            format!("a file in {} cannot be kept: {error}", folder.display()),
+            format!("a file in {} cannot be kept: {error}", path_words(&folder)),
         )
-        .mend(format!("chmod u+rwx {}, or set `state` in {CONFIG_FILE}", quoted(&folder))),
+        .mend(format!("make that folder writable for you, or set `state` in {CONFIG_FILE} to another one")),
     });
     findings
+}
+
+/// The folders that are ours alone, where others can look into them. One that the settings name may hold more
+/// than what we keep, so it is left as it is.
+fn readable_by_others(place: &Place) -> Vec<Finding> {
+    let state = place.state();
+    let ours = match place.settings.state {
+        None => vec![state],
+        Some(_) => vec![state.join("runs"), state.join("objects")],
+    };
+    ours.into_iter()
+        .filter_map(|folder| {
+            let mode = std::fs::metadata(&folder).ok()?.permissions().mode() & 0o777;
+            (mode & 0o077 != 0).then(|| {
+                let message =
+                    format!("{} has mode {mode:o}: others can read what runs recorded", path_words(&folder));
+                Finding::new(Health::Warn, "state", message).mend(format!("chmod 700 {}", quoted(&folder)))
+            })
+        })
+        .collect()
 }
 
 /// The folder itself, or the nearest one above it that is there.
@@ -194,7 +237,7 @@ fn runs(place: &Place) -> Vec<Finding> {
         Ok(runs) => runs,
         Err(error) => return vec![Finding::failed("runs", Stop::from(error))],
     };
-    let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), place.runs().display()))];
+    let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), path_words(&place.runs())))];
     findings.extend(unreadable(place, &runs));
     for run in &runs {
         match run.state {
@@ -224,7 +267,7 @@ fn unreadable(place: &Place, runs: &[RunSummary]) -> Vec<Finding> {
         .map(|entry| entry.path())
         .filter(|path| !known(path))
         .map(|path| {
-            Finding::new(Health::Warn, "runs", format!("{} is not a run that can be read", path.display()))
+            Finding::new(Health::Warn, "runs", format!("{} is not a run that can be read", path_words(&path)))
                 .mend(format!("look at it, then move it away: mv {} /tmp/", quoted(&path)))
         })
         .collect()

@@ -11,4 +11,5 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod show;
 pub(crate) mod tools;
+pub(crate) mod trust;
 pub(crate) mod verify;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{ResumeError, ResumeRequest, RunCancel};
+use engine::{ResumeError, ResumeRequest};
 
 use crate::ask::Asker;
-use crate::drive;
+use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
@@ -15,6 +15,7 @@ use crate::progress::Progress;
 use crate::screen;
 use crate::stop::{Outcome, Stop};
 use crate::summary;
+use crate::visible::one_line;
 use crate::watch::Watcher;
 use crate::wiring;
 
@@ -43,11 +44,11 @@ impl Resume {
         let surface = wiring::surface(Some(&place.vault))?;
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
-        let asker = Arc::new(Asker::new(self.yes, progress.clone()));
+        let interrupts = Interrupts::new(self.json);
+        let asker = Arc::new(Asker::new(self.yes, progress.clone(), interrupts.clone()));
         let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
-        let cancel = RunCancel::new();
-        let request = ResumeRequest { run_dir, cancel: cancel.clone() };
-        let report = drive::to_end(cancel, engine.resume(request))?.map_err(why_not)?;
+        let request = ResumeRequest { run_dir, cancel: interrupts.cancel() };
+        let report = drive::to_end(&interrupts, engine.resume(request))?.map_err(why_not)?;
         progress.end();
         if self.json {
             screen::json(&report);
@@ -67,7 +68,8 @@ fn why_not(error: ResumeError) -> Stop {
         ResumeError::Changed { .. } => Stop::new(Exit::Denied, "changed", message)
             .hint("the plan is in run.json under `plan`; a new run asks for a new yes"),
         ResumeError::PlanRejected(found) => {
-            let listed: Vec<String> = found.iter().map(|finding| format!("\n  {finding}")).collect();
+            let listed: Vec<String> =
+                found.iter().map(|finding| format!("\n  {}", one_line(&finding.to_string()))).collect();
             Stop::bad_input("plan_rejected", format!("{message}:{}", listed.concat()))
                 .details(findings::answer(&found, None))
         }

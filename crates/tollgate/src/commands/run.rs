@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{RunCancel, RunPlace, RunReport, RunRequest};
+use engine::{RunPlace, RunReport, RunRequest};
 use journal::RunKind;
 use plan::CheckedPlan;
 use toolkit::Surface;
 
 use crate::ask::Asker;
-use crate::drive;
+use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
@@ -41,14 +41,15 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
-        let text = plan_text::read(&self.plan)?;
+        let text = plan_text::read(&self.plan, "plan")?;
         let surface = wiring::surface(Some(&place.vault))?;
         let plan = checked(&text, &surface, &place, self.json)?;
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
-        let asker = Arc::new(Asker::new(self.yes, progress.clone()));
+        let interrupts = Interrupts::new(self.json);
+        let asker = Arc::new(Asker::new(self.yes, progress.clone(), interrupts.clone()));
         let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
-        let report = carry(&engine, plan, RunKind::Plan, &place)?;
+        let report = carry(&engine, plan, RunKind::Plan, &place, &interrupts)?;
         progress.end();
         if self.json {
             screen::json(&report);
@@ -65,11 +66,11 @@ pub(super) fn carry(
     plan: CheckedPlan,
     kind: RunKind,
     place: &Place,
+    interrupts: &Interrupts,
 ) -> Result<RunReport, Stop> {
-    let cancel = RunCancel::new();
     let place = RunPlace::Disk(place.prepare_runs()?);
-    let request = RunRequest { plan, place, kind, planner_version: None, cancel: cancel.clone() };
-    drive::to_end(cancel, engine.run_plan(request))?.map_err(|error| match error {
+    let request = RunRequest { plan, place, kind, planner_version: None, cancel: interrupts.cancel() };
+    drive::to_end(interrupts, engine.run_plan(request))?.map_err(|error| match error {
         engine::RunError::Journal(error) => Stop::from(error),
     })
 }

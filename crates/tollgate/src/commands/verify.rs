@@ -33,21 +33,27 @@ impl Verify {
             Stop::bad_input("bad_hash", error.to_string())
                 .hint("copy it from the end of the run: `Chain head: b3:…`")
         })?;
-        let dir = Place::find(vault)?.run_dir(&self.run)?;
+        let place = Place::find(vault)?;
+        let dir = place.run_dir(&self.run)?;
+        // Looked at first: a run that ends meanwhile is then told as finished, not as lost.
+        let running = place.is_running(&dir)?;
         let verification = journal::verify(&dir, head.as_ref())?;
         if self.json {
-            screen::json(
-                &json!({ "intact": verification.intact(), "runDir": dir, "verification": verification }),
-            );
+            screen::json(&json!({
+                "intact": verification.intact(),
+                "running": running && !verification.finished,
+                "runDir": dir.to_string_lossy(),
+                "verification": verification,
+            }));
         } else {
-            show(&verification);
+            show(&verification, running);
         }
         Ok(if verification.intact() { Exit::Done } else { Exit::Damaged })
     }
 }
 
 /// Says what is known, and plainly what is not.
-pub(super) fn show(verification: &Verification) {
+pub(super) fn show(verification: &Verification, running: bool) {
     let paint = Paint::stdout();
     for problem in &verification.problems {
         screen::say(format_args!("{} {}", paint.bad("damaged"), one_line(&problem.to_string())));
@@ -70,10 +76,12 @@ pub(super) fn show(verification: &Verification) {
         verification.records
     ));
     if !verification.finished {
-        screen::say(format_args!(
-            "{} the run has not finished; `tollgate resume` continues it",
-            paint.odd("open")
-        ));
+        let what = if running {
+            "the run is still running; these are the records so far"
+        } else {
+            "the run has not finished; `tollgate resume` continues it"
+        };
+        screen::say(format_args!("{} {what}", paint.odd("open")));
     }
     screen::say(format_args!("Chain head: {}", verification.head.hash));
     if verification.proven {

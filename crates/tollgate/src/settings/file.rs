@@ -1,13 +1,14 @@
 //! The settings file as it is written.
 
 use std::num::{NonZeroU32, NonZeroU64};
-use std::path::PathBuf;
 
-use engine::{HookWhen, Limits, Mode, Rule};
+use engine::{Limits, Mode, Rule};
 use plan::SiblingPolicy;
 use serde::Deserialize;
+use toml::Spanned;
 use toml::de::DeTable;
 
+use super::hook::DeclaredHook;
 use super::keys::{unknown_key, wrong_value};
 use super::place_in_text::line_of;
 
@@ -15,11 +16,11 @@ use super::place_in_text::line_of;
 #[serde(default, deny_unknown_fields)]
 pub(super) struct File {
     pub(super) mode: Option<Mode>,
-    pub(super) state: Option<PathBuf>,
+    pub(super) state: Option<Spanned<String>>,
     pub(super) sibling_failure: Option<SiblingPolicy>,
     pub(super) limits: LimitsTable,
-    pub(super) rules: Vec<Rule>,
-    pub(super) hooks: Vec<HookEntry>,
+    pub(super) rules: Vec<Spanned<Rule>>,
+    pub(super) hooks: Vec<DeclaredHook>,
 }
 
 /// Only what is written changes; the rest stays cautious.
@@ -33,27 +34,6 @@ pub(super) struct LimitsTable {
     max_backoff_ms: Option<u64>,
     max_result_bytes: Option<u64>,
     cancel_grace_ms: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct HookEntry {
-    pub(super) name: String,
-    pub(super) command: Vec<String>,
-    #[serde(default = "before")]
-    pub(super) when: HookWhen,
-    #[serde(default = "five_seconds")]
-    pub(super) timeout_ms: NonZeroU64,
-    #[serde(default)]
-    pub(super) tools: Vec<String>,
-}
-
-fn before() -> HookWhen {
-    HookWhen::Before
-}
-
-fn five_seconds() -> NonZeroU64 {
-    NonZeroU64::MIN.saturating_add(5000 - 1)
 }
 
 impl LimitsTable {

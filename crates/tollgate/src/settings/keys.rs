@@ -124,7 +124,7 @@ pub(super) fn wrong_value(table: &DeTable<'_>, at: usize, text: &str) -> Option<
             }
         }
         if around(value) {
-            return explain("", section.get_ref(), &written(value));
+            return explain("", section.get_ref(), &written(value)).or_else(|| as_section(section.get_ref()));
         }
     }
     None
@@ -138,6 +138,19 @@ fn explain(section: &str, name: &str, written: &str) -> Option<String> {
         key.value,
         key.doc
     ))
+}
+
+/// A section that was written as if it were a value.
+fn as_section(section: &str) -> Option<String> {
+    let first = KEYS.iter().find(|key| key.section == section)?;
+    let example = format!("`{} = {}`", first.name, first.value);
+    Some(if LISTS.contains(&section) {
+        format!(
+            "`{section}` is a list of tables: write `[[{section}]]` for each, and its keys below, like {example}"
+        )
+    } else {
+        format!("`{section}` is a table: write `[{section}]`, and its keys below, like {example}")
+    })
 }
 
 fn full(section: &str, name: &str) -> String {

@@ -3,17 +3,22 @@
 //! Small on purpose. [`keys`] lists every key; a golden file shows when the list grows.
 
 mod file;
+mod hook;
 mod keys;
 mod place_in_text;
+mod state;
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use engine::{CommandHook, Hook, Policy};
+use engine::{Policy, Rule};
+use toml::Spanned;
 
 use crate::stop::Stop;
+use crate::visible::path_words;
+use place_in_text::line_of;
 
+pub(crate) use hook::DeclaredHook;
 pub(crate) use keys::template;
 
 /// Where the settings stand, seen from the vault.
@@ -22,9 +27,10 @@ pub(crate) const CONFIG_FILE: &str = ".tollgate/config.toml";
 /// The settings of one vault.
 pub(crate) struct Settings {
     pub(crate) policy: Policy,
-    /// Where runs are kept, when not in the vault.
+    /// Where runs are kept, when that was set.
     pub(crate) state: Option<PathBuf>,
-    pub(crate) hooks: Vec<Arc<dyn Hook>>,
+    /// Declared, which is not to say trusted.
+    pub(crate) hooks: Vec<DeclaredHook>,
     /// Whether there is a settings file at all.
     pub(crate) written: bool,
 }
@@ -38,43 +44,80 @@ impl Settings {
     /// Reads the settings of a vault; a vault without any has the cautious ones.
     pub(crate) fn load(vault: &Path) -> Result<Settings, Stop> {
         let path = vault.join(CONFIG_FILE);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Settings::parse(&text, vault).map_err(|why| {
-                Stop::bad_input("bad_config", format!("{}: {why}", path.display())).hint(
-                    "mend the line, or move the file away and run `tollgate init` for one with every key explained",
-                )
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Settings::cautious()),
-            Err(error) => Err(Stop::io(format_args!("read {}", path.display()), error)),
-        }
+        let bad = |why: String, way_out: &str| {
+            Stop::bad_input("bad_config", format!("{}: {why}", path_words(&path))).hint(way_out)
+        };
+        state::resolve(state::OURS, vault, None)
+            .map_err(|why| bad(why, "make .tollgate a folder, not a link into the vault"))?;
+        let Some(bytes) = read_file(&path).map_err(|why| {
+            bad(why, "make it a text file that you can read, or move it away and run `tollgate init`")
+        })?
+        else {
+            return Ok(Settings::cautious());
+        };
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let why = format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to());
+            bad(why, "save it as UTF-8, or move it away and run `tollgate init`")
+        })?;
+        Settings::parse(&text, vault).map_err(|why| {
+            bad(
+                why,
+                "mend the line, or move the file away and run `tollgate init` for one with every key explained",
+            )
+        })
     }
 
     /// Turns the text into settings, or says what is wrong with it and in which line.
     fn parse(text: &str, vault: &Path) -> Result<Settings, String> {
         let file = file::read(text)?;
-        let hooks = file.hooks.into_iter().map(|hook| command_hook(hook, vault)).collect::<Result<_, _>>()?;
+        let at = |offset: usize, why: String| format!("line {}: {why}", line_of(text, offset));
+        for hook in &file.hooks {
+            hook.build(vault)?;
+        }
         let mut policy = Policy::cautious();
         file.limits.apply(&mut policy.limits);
         policy.mode = file.mode.unwrap_or(policy.mode);
         policy.sibling_failure = file.sibling_failure.unwrap_or(policy.sibling_failure);
-        policy.rules = file.rules;
-        let state = file.state.map(|state| vault.join(state));
-        Ok(Settings { policy, state, hooks, written: true })
+        policy.hooks = file.hooks.iter().map(DeclaredHook::declaration).collect();
+        policy.rules = file
+            .rules
+            .into_iter()
+            .map(|rule| about_something(rule).map_err(|(offset, why)| at(offset, why)))
+            .collect::<Result<_, _>>()?;
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let resolved = |given: Spanned<String>| {
+            state::resolve(given.get_ref(), vault, home.as_deref()).map_err(|why| at(given.span().start, why))
+        };
+        let state = file.state.map(resolved).transpose()?;
+        Ok(Settings { policy, state, hooks: file.hooks, written: true })
     }
 }
 
-fn command_hook(hook: file::HookEntry, vault: &Path) -> Result<Arc<dyn Hook>, String> {
-    let mut command = hook.command;
-    // A program named by a path belongs to the vault, wherever we were started from.
-    if let Some(program) = command.first_mut()
-        && program.contains('/')
-    {
-        *program = vault.join(&*program).to_string_lossy().into_owned();
+/// The settings file, or nothing where there is none. Only a plain file is opened: a pipe would never end.
+fn read_file(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    let unreadable = |error: io::Error| format!("it cannot be read: {error}");
+    match path.metadata() {
+        Ok(meta) if meta.is_dir() => Err("it is a folder, not a file".to_owned()),
+        Ok(meta) if !meta.is_file() => Err("it is not a plain file".to_owned()),
+        Ok(_) => std::fs::read(path).map(Some).map_err(unreadable),
+        // A link to nothing is a file that got lost, with all its rules.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            Err("it is a link to nothing".to_owned())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(error)),
     }
-    let limit = Duration::from_millis(hook.timeout_ms.get());
-    CommandHook::new(hook.name, command, hook.when, limit, &hook.tools)
-        .map(|hook| Arc::new(hook) as Arc<dyn Hook>)
-        .map_err(|error| error.to_string())
+}
+
+/// A rule without a condition would speak about every call, which is what the mode is for.
+fn about_something(rule: Spanned<Rule>) -> Result<Rule, (usize, String)> {
+    let start = rule.span().start;
+    let rule = rule.into_inner();
+    if rule.tools.is_empty() && rule.paths.is_empty() && rule.risk.is_none() {
+        let why = "this rule names no `tools`, `paths` or `risk`; say which calls it is about, or set `mode`, which is about all of them";
+        return Err((start, why.to_owned()));
+    }
+    Ok(rule)
 }
 
 #[cfg(test)]
@@ -111,7 +154,7 @@ mod tests {
         assert_eq!(settings.policy.limits.max_concurrency, engine::Policy::cautious().limits.max_concurrency);
         assert_eq!(settings.policy.rules.len(), 1);
         assert_eq!(settings.hooks.len(), 1);
-        assert_eq!(settings.state.as_deref(), Some(Path::new("/vault/../state")));
+        assert_eq!(settings.state.as_deref(), Some(Path::new("/state")));
     }
 
     #[test]
@@ -153,6 +196,36 @@ mod tests {
             expect![[
                 r#"line 2: `limits.max_attempts` cannot be "three"; write it like `max_attempts = 5`. Attempts at one call, the first included, whatever a plan asks for."#
             ]],
+        );
+        refused(
+            "rules = [1]\n",
+            expect![[
+                r#"line 1: `rules` is a list of tables: write `[[rules]]` for each, and its keys below, like `effect = "deny"`"#
+            ]],
+        );
+        refused(
+            "limits = 1\n",
+            expect![
+                "line 1: `limits` is a table: write `[limits]`, and its keys below, like `max_concurrency = 8`"
+            ],
+        );
+        refused(
+            "hooks = \"guard.sh\"\n",
+            expect![[
+                r#"line 1: `hooks` is a list of tables: write `[[hooks]]` for each, and its keys below, like `name = "guard"`"#
+            ]],
+        );
+        refused(
+            "\n[[rules]]\neffect = \"deny\"\n",
+            expect![
+                "line 2: this rule names no `tools`, `paths` or `risk`; say which calls it is about, or set `mode`, which is about all of them"
+            ],
+        );
+        refused(
+            "mode = \"ask\"\nstate = \"Notes\"\n",
+            expect![
+                "line 2: `state` cannot be `Notes`: that folder is inside the vault, where tools could change what runs recorded; leave it out to keep runs in .tollgate, or name a folder of its own outside of the vault"
+            ],
         );
         refused("[[hooks]]\nname = \"x\"\n", expect!["line 1: missing field `command`"]);
         refused("[[hooks]]\nname = \"x\"\ncommand = []\n", expect!["hook `x` has an empty command"]);

@@ -16,6 +16,9 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 mod scrub;
+mod terminal;
+
+pub(crate) use terminal::Terminal;
 
 /// What a command printed and how it ended.
 pub(crate) struct Ended {
@@ -95,10 +98,24 @@ impl Sandbox {
             .args(args)
             .current_dir(self.vault())
             .env_remove("NO_COLOR")
+            // Nothing of the person who runs the tests is read or changed.
+            .env("HOME", self.path("home"))
+            .env("XDG_STATE_HOME", self.path("state-home"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// Settings whose hooks may run.
+    pub(crate) fn trusted_config(&self, text: &str) {
+        self.config(text);
+        self.tollgate(&["trust", "--yes"]).expect_code(0);
+    }
+
+    /// The command at a terminal.
+    pub(crate) fn terminal(&self, args: &[&str]) -> Terminal {
+        Terminal::open(&self.command(args))
     }
 
     /// Runs the binary in the vault, without a terminal.

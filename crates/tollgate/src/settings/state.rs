@@ -1,0 +1,124 @@
+//! Where the state folder may be: in `.tollgate`, which no tool reaches, or outside of the vault.
+//!
+//! Anywhere else in the vault a tool could write into the record of its own run.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The folder that is kept for us in every vault.
+pub(super) const OURS: &str = ".tollgate";
+
+/// The real path of the state folder, or why it cannot be there. `vault` is a real path.
+pub(super) fn resolve(given: &str, vault: &Path, home: Option<&Path>) -> Result<PathBuf, String> {
+    let state = real(&expanded(given, home)?, vault);
+    let why = if vault.starts_with(&state) {
+        "holds the vault itself"
+    } else if state.starts_with(vault) && !state.starts_with(vault.join(OURS)) {
+        "is inside the vault, where tools could change what runs recorded"
+    } else {
+        return Ok(state);
+    };
+    Err(format!(
+        "`state` cannot be `{given}`: that folder {why}; leave it out to keep runs in {OURS}, or name a folder of its own outside of the vault"
+    ))
+}
+
+fn expanded(given: &str, home: Option<&Path>) -> Result<PathBuf, String> {
+    match (given.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Ok(home.join(rest)),
+        (Some(_), None) => Err(format!("`state` cannot be `{given}`: HOME is not set; write the whole path")),
+        (None, _) if given.starts_with('~') => Err(format!(
+            "`state` cannot be `{given}`: only `~/` at the start means your home folder; write the whole path"
+        )),
+        (None, _) => Ok(PathBuf::from(given)),
+    }
+}
+
+/// Follows the path from the vault, link by link, as far as it exists.
+fn real(path: &Path, vault: &Path) -> PathBuf {
+    let mut at = vault.to_owned();
+    for part in path.components() {
+        match part {
+            Component::RootDir => at = PathBuf::from("/"),
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::Normal(name) => {
+                at.push(name);
+                at = at.canonicalize().unwrap_or(at);
+            }
+            Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use expect_test::{Expect, expect};
+
+    use super::resolve;
+
+    #[track_caller]
+    fn check(given: &str, expect: Expect) {
+        let resolved = resolve(given, Path::new("/home/a/vault"), Some(Path::new("/home/a")));
+        let shown = resolved.map_or_else(|why| why, |path| path.display().to_string());
+        expect.assert_eq(&shown);
+    }
+
+    #[test]
+    fn a_folder_of_its_own_is_taken() {
+        check(".tollgate", expect!["/home/a/vault/.tollgate"]);
+        check("./.tollgate/deeper", expect!["/home/a/vault/.tollgate/deeper"]);
+        check("../state", expect!["/home/a/state"]);
+        check("/var/state", expect!["/var/state"]);
+        check("~/state", expect!["/home/a/state"]);
+        check("../vault2", expect!["/home/a/vault2"]);
+    }
+
+    #[test]
+    fn the_vault_what_is_in_it_and_what_is_around_it_are_refused() {
+        check(
+            "State",
+            expect![
+                "`state` cannot be `State`: that folder is inside the vault, where tools could change what runs recorded; leave it out to keep runs in .tollgate, or name a folder of its own outside of the vault"
+            ],
+        );
+        check(
+            ".tollgate/../Notes",
+            expect![
+                "`state` cannot be `.tollgate/../Notes`: that folder is inside the vault, where tools could change what runs recorded; leave it out to keep runs in .tollgate, or name a folder of its own outside of the vault"
+            ],
+        );
+        check(
+            ".tollgate2",
+            expect![
+                "`state` cannot be `.tollgate2`: that folder is inside the vault, where tools could change what runs recorded; leave it out to keep runs in .tollgate, or name a folder of its own outside of the vault"
+            ],
+        );
+        for around in ["", ".", "..", "../..", "/", "/home/a/vault", "../vault", "~/", "~/vault"] {
+            let why = resolve(around, Path::new("/home/a/vault"), Some(Path::new("/home/a"))).unwrap_err();
+            assert!(why.contains("holds the vault itself"), "{around}: {why}");
+        }
+        check(
+            "~other/state",
+            expect![
+                "`state` cannot be `~other/state`: only `~/` at the start means your home folder; write the whole path"
+            ],
+        );
+    }
+
+    #[test]
+    fn a_link_is_followed_before_it_is_judged() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let vault = dir.join("vault");
+        std::fs::create_dir_all(vault.join("Notes")).unwrap();
+        std::os::unix::fs::symlink(vault.join("Notes"), dir.join("outside")).unwrap();
+        std::os::unix::fs::symlink("Notes", vault.join(".tollgate")).unwrap();
+        for inside in ["../outside", "../outside/deeper", ".tollgate"] {
+            assert!(resolve(inside, &vault, None).unwrap_err().contains("is inside the vault"), "{inside}");
+        }
+    }
+}

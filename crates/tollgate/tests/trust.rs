@@ -1,0 +1,169 @@
+//! Programs that a vault names run only after a person has said so, outside of the vault.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+
+use expect_test::expect;
+use serde_json::json;
+use support::{Sandbox, one_note};
+
+const READ: [&str; 3] = ["call", "vault.readFile", r#"{"path": "Inbox.md"}"#];
+
+/// A vault whose hook leaves a mark when it runs.
+fn with_hook() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mark = sandbox.path("mark");
+    sandbox.script("vault/.tollgate/guard.sh", &format!("cat > /dev/null\ntouch '{}'", mark.display()));
+    sandbox.config(&config("5000"));
+    sandbox
+}
+
+fn config(timeout: &str) -> String {
+    format!(
+        "[[hooks]]\nname = \"gu\\nard\"\ncommand = [\".tollgate/guard.sh\", \"--strict\"]\ntimeout_ms = {timeout}\n"
+    )
+}
+
+fn ran(sandbox: &Sandbox) -> bool {
+    sandbox.path("mark").exists()
+}
+
+#[test]
+fn a_vault_from_elsewhere_runs_nothing_of_its_own() {
+    let sandbox = with_hook();
+    let plan = sandbox.plan();
+    for args in [&READ[..], &["run", &plan, "--yes"]] {
+        let ended = sandbox.tollgate(args).expect_code(3);
+        expect![[r#"
+            error: nothing was run: this vault has hooks that you have not trusted
+              gu\nard (before): [".tollgate/guard.sh","--strict"]
+            hint: look at them and decide with `tollgate trust --vault DIR/vault`
+        "#]]
+        .assert_eq(&sandbox.scrub(&ended.err));
+    }
+    let answer = sandbox.tollgate(&[&READ[..], &["--json"]].concat()).expect_code(3).json();
+    assert_eq!(answer["error"]["code"], "untrusted_hooks");
+    assert_eq!(answer["hooks"][0]["command"], json!([".tollgate/guard.sh", "--strict"]));
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
+    assert!(doctor.contains("fail hooks     not trusted, so nothing runs in this vault"), "{doctor}");
+    assert!(!ran(&sandbox) && !sandbox.path("vault/.tollgate/runs").exists());
+}
+
+#[test]
+fn what_was_trusted_runs_until_it_is_revoked() {
+    let sandbox = with_hook();
+    let shown = sandbox.tollgate(&["trust", "--yes"]).expect_code(0).out;
+    expect![[r#"
+        gu\nard (before): [".tollgate/guard.sh","--strict"]
+          program: DIR/vault/.tollgate/guard.sh
+          from the vault: .tollgate/guard.sh (b3:HASH)
+          sees: every tool; may take N ms
+        Trusted, until one of them changes.
+    "#]]
+    .assert_eq(&sandbox.scrub(&shown));
+    let file = sandbox.path("state-home/tollgate/trusted.json");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    sandbox.tollgate(&READ).expect_code(0);
+    assert!(ran(&sandbox));
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(0).out;
+    assert!(doctor.contains("ok   hooks     trusted as they are"), "{doctor}");
+    assert_eq!(sandbox.tollgate(&["trust", "--json"]).expect_code(0).json()["trusted"], true);
+    sandbox.tollgate(&["trust", "--revoke"]).expect_code(0);
+    sandbox.tollgate(&READ).expect_code(3);
+}
+
+#[test]
+fn trust_ends_when_what_would_run_changes() {
+    let sandbox = with_hook();
+    let trust = || sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
+    trust();
+    sandbox.config(&config("6000"));
+    sandbox.tollgate(&READ).expect_code(3);
+    trust();
+    sandbox.tollgate(&READ).expect_code(0);
+    sandbox.script("vault/.tollgate/guard.sh", "cat > /dev/null; echo changed >&2");
+    sandbox.tollgate(&READ).expect_code(3);
+    trust();
+    // The same vault in another place is another vault.
+    std::fs::rename(sandbox.vault(), sandbox.path("moved")).unwrap();
+    let moved = sandbox.path("moved");
+    let ended = sandbox.command(&READ).current_dir(&moved).output().unwrap();
+    assert_eq!(ended.status.code(), Some(3));
+}
+
+#[test]
+fn trust_is_not_taken_from_the_vault_or_from_silence() {
+    let sandbox = with_hook();
+    let silent = sandbox.tollgate(&["trust"]).expect_code(3);
+    assert!(silent.err.contains("no terminal is there to ask at"), "{}", silent.err);
+    let inside = sandbox.command(&["trust", "--yes"]).env("XDG_STATE_HOME", sandbox.path("vault/x")).output();
+    let inside = support::ended(inside.unwrap()).expect_code(2);
+    assert!(inside.err.contains("is inside the vault"), "{}", inside.err);
+    sandbox.write("state-home/tollgate/trusted.json", "{ nonsense");
+    let garbled = sandbox.tollgate(&READ).expect_code(2);
+    assert!(garbled.err.contains("trusted.json"), "{}", garbled.err);
+    assert!(!ran(&sandbox));
+}
+
+#[test]
+fn a_person_at_the_terminal_may_trust_or_not() {
+    let sandbox = with_hook();
+    for (typed, code) in [("n\r", 3), ("\u{4}", 3), ("y\r", 0)] {
+        let mut terminal = sandbox.terminal(&["trust"]);
+        terminal.wait_for("with your rights? [y/N]");
+        terminal.type_in(typed);
+        let (screen, ended) = terminal.end();
+        assert_eq!(ended, code, "{screen}");
+    }
+    sandbox.tollgate(&READ).expect_code(0);
+}
+
+#[test]
+fn a_hook_that_tools_could_rewrite_is_not_run() {
+    let sandbox = Sandbox::new();
+    sandbox.script("vault/scripts/guard.sh", "cat > /dev/null");
+    sandbox.config("[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \"scripts/guard.sh\"]\n");
+    let ended = sandbox.tollgate(&["trust", "--yes"]).expect_code(3);
+    expect![[r#"
+        error: hook `guard` names `scripts/guard.sh`, a file that tools can change
+        hint: keep what a hook needs in .tollgate, which no tool reaches, or outside of the vault
+    "#]]
+    .assert_eq(&ended.err);
+}
+
+#[test]
+fn a_run_is_bound_to_the_hooks_it_began_with() {
+    let sandbox = with_hook();
+    sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
+    let plan = sandbox.plan_file("plan.json", &one_note("a.md"));
+    let mut terminal = sandbox.terminal(&["run", &plan]);
+    terminal.wait_for("May this run? [y/N]");
+    let run = sandbox.only_run();
+    let header: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(run.join("run.json")).unwrap()).unwrap();
+    expect![[
+        r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"name\":\"gu\\nard\",\"timeout_ms\":5000,\"tools\":[],\"when\":\"before\"}"]"#
+    ]]
+    .assert_eq(&header["policy"]["hooks"].to_string());
+    terminal.kill();
+    sandbox.trusted_config(&config("6000"));
+    let refused = sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(3);
+    assert!(refused.err.contains("the policy changed since the yes was given"), "{}", refused.err);
+    sandbox.trusted_config(&config("5000"));
+    sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(0);
+    assert_eq!(sandbox.notes(), ["Inbox.md", "a.md"]);
+}
+
+#[test]
+fn the_doctor_misses_a_program_that_is_not_there() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[[hooks]]\nname = \"guard\"\ncommand = [\"no-such-program-here\"]\n");
+    sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
+    assert!(
+        doctor.contains("fail hooks     hook `guard`: there is no program `no-such-program-here`"),
+        "{doctor}"
+    );
+}
