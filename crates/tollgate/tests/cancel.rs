@@ -15,14 +15,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use support::{Sandbox, ended};
 
-/// Two hundred notes behind a hook that tells through a pipe that it was reached, then takes its time.
-fn slow_run(sandbox: &Sandbox, seconds: &str) -> (std::process::Child, std::path::PathBuf) {
+/// Two hundred notes with a hook that tells through a pipe that it was reached, then takes its time.
+fn slow_run(sandbox: &Sandbox, when: &str) -> (std::process::Child, std::path::PathBuf) {
     let pipe = sandbox.path("reached");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let hook =
-        sandbox.script("slow.sh", &format!("echo reached > '{}'\nexec sleep {seconds}", pipe.display()));
-    sandbox.config(&format!(
-        "[[hooks]]\nname = \"slow\"\ncommand = [\"{hook}\"]\ntimeout_ms = 60000\ntools = [\"vault.createFile\"]\n"
+    let hook = sandbox.script("slow.sh", &format!("echo reached > '{}'\nexec sleep 60", pipe.display()));
+    sandbox.trusted_config(&format!(
+        "[[hooks]]\nname = \"slow\"\ncommand = [\"{hook}\"]\nwhen = \"{when}\"\ntimeout_ms = 60000\ntools = [\"vault.createFile\"]\n"
     ));
     let items: Vec<u64> = (0..200).collect();
     let plan = json!({
@@ -53,7 +52,7 @@ fn interrupt(pid: u32) {
 #[test]
 fn ctrl_c_during_a_slow_loop_ends_within_two_seconds_with_every_call_recorded() {
     let sandbox = Sandbox::new();
-    let (child, pipe) = slow_run(&sandbox, "60");
+    let (child, pipe) = slow_run(&sandbox, "before");
     let _open = wait_until_reached(&pipe);
     let asked = Instant::now();
     interrupt(child.id());
@@ -71,17 +70,36 @@ fn ctrl_c_during_a_slow_loop_ends_within_two_seconds_with_every_call_recorded() 
 }
 
 #[test]
-fn a_second_ctrl_c_ends_at_once() {
+fn a_second_ctrl_c_ends_at_once_and_still_answers() {
     let sandbox = Sandbox::new();
-    let (mut child, pipe) = slow_run(&sandbox, "60");
+    // What was done is not taken back: the run waits for what comes after it, and the person need not.
+    let (mut child, pipe) = slow_run(&sandbox, "after");
     let _open = wait_until_reached(&pipe);
     let asked = Instant::now();
     interrupt(child.id());
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("Press Ctrl-C again")));
-    // The first one may have been enough by now; then there is nobody left to interrupt.
-    let _maybe_gone = Command::new("kill").args(["-INT", &child.id().to_string()]).output().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    interrupt(child.id());
+    let run = ended(child.wait_with_output().unwrap()).expect_code(130);
+    assert_eq!(run.json()["error"]["code"], "cancelled");
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     sandbox.tollgate(&["verify", "last"]).expect_code(0);
+}
+
+#[test]
+fn a_run_that_is_still_running_is_told_as_such() {
+    let sandbox = Sandbox::new();
+    let (child, pipe) = slow_run(&sandbox, "before");
+    let _open = wait_until_reached(&pipe);
+    let verified = sandbox.tollgate(&["verify", "last"]).expect_code(0).out;
+    assert!(verified.contains("open the run is still running"), "{verified}");
+    assert_eq!(sandbox.tollgate(&["verify", "last", "--json"]).expect_code(0).json()["running"], true);
+    let shown = sandbox.tollgate(&["show", "last"]).expect_code(0).out;
+    assert!(shown.contains("waiting    notes vault.createFile: none of 200"), "{shown}");
+    assert!(shown.contains("not yet; the run is still running"), "{shown}");
+    assert!(!verified.contains("resume") && !shown.contains("resume"), "{verified}\n{shown}");
+    interrupt(child.id());
+    ended(child.wait_with_output().unwrap()).expect_code(130);
+    let verified = sandbox.tollgate(&["verify", "last", "--json"]).expect_code(0).json();
+    assert_eq!(verified["running"], false);
 }

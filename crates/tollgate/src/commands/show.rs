@@ -27,9 +27,12 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let dir = Place::find(vault)?.run_dir(&self.run)?;
+        let place = Place::find(vault)?;
+        let dir = place.run_dir(&self.run)?;
+        // Looked at first: a run that ends meanwhile is then told as finished, not as lost.
+        let running = place.is_running(&dir)?;
         let verification = journal::verify(&dir, None)?;
-        let story = Story::read(&RunFolder::open(&dir)?, &verification, self.all)?;
+        let story = Story::read(&RunFolder::open(&dir)?, &verification, running, self.all)?;
         if self.json {
             screen::json(&story);
         } else {

@@ -24,6 +24,7 @@ pub(crate) struct Story {
     pub(super) goal: String,
     pub(super) created_at: Timestamp,
     pub(super) finished: bool,
+    pub(super) state: State,
     /// As `run.finished` tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) status: Option<String>,
@@ -45,6 +46,15 @@ pub(crate) struct Story {
     pub(super) run_dir: PathBuf,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// A process is writing to it.
+    Running,
+    Interrupted,
+    Finished,
+}
+
 #[derive(Debug, Serialize)]
 pub(super) struct Note {
     pub(super) at: Timestamp,
@@ -53,7 +63,14 @@ pub(super) struct Note {
 
 impl Story {
     /// Reads a run. One that is damaged is told as far as its records can be trusted.
-    pub(crate) fn read(folder: &RunFolder, verification: &Verification, all: bool) -> Result<Story, Stop> {
+    ///
+    /// `running`: whether a process was writing to it just before.
+    pub(crate) fn read(
+        folder: &RunFolder,
+        verification: &Verification,
+        running: bool,
+        all: bool,
+    ) -> Result<Story, Stop> {
         let mut draft = Draft::new(folder, all);
         for entry in folder.records()? {
             match entry {
@@ -73,6 +90,11 @@ impl Story {
             goal: text(&header.plan, "goal"),
             created_at: header.created_at,
             finished: draft.ending.is_some(),
+            state: match (&draft.ending, running) {
+                (Some(_), _) => State::Finished,
+                (None, true) => State::Running,
+                (None, false) => State::Interrupted,
+            },
             status: draft.status,
             ending: draft.ending,
             mode: text(&header.policy, "mode"),

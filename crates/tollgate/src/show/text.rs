@@ -6,19 +6,25 @@ use envelope::{Actor, Channel, Phase, PhaseFact, PhaseOutcome, Status, Timestamp
 
 use super::call::CallStory;
 use super::step::StepStory;
-use super::story::Story;
+use super::story::{State, Story};
 use super::time;
 use crate::effects;
 use crate::screen::Paint;
 use crate::summary::step_word;
-use crate::visible::{count, one_line, short, visible};
+use crate::visible::{count, one_line, path_words, short, visible};
 
 /// How much of a receipt is shown unless all is wanted.
 const RECEIPT_CHARS: usize = 120;
 
 /// Tells the story. With `all`, every phase of every call and every receipt in full.
 pub(crate) fn tell(story: &Story, paint: Paint, all: bool) -> String {
-    let mut page = Page { text: String::new(), paint, all, start: story.created_at };
+    let mut page = Page {
+        text: String::new(),
+        paint,
+        all,
+        running: story.state == State::Running,
+        start: story.created_at,
+    };
     page.header(story);
     for step in &story.steps {
         page.step(step);
@@ -31,6 +37,7 @@ struct Page {
     text: String,
     paint: Paint,
     all: bool,
+    running: bool,
     start: Timestamp,
 }
 
@@ -70,8 +77,10 @@ impl Page {
     fn step(&mut self, step: &StepStory) {
         let word = match step.status {
             Some(status) => step_word(status, self.paint),
-            None if step.counts.open > 0 => self.paint.odd(format!("{:<10}", "open")),
-            None => self.paint.dim(format!("{:<10}", "not run")),
+            None if step.counts.open > 0 || step.counts.ok > 0 => {
+                self.paint.odd(format!("{:<10}", if self.running { "running" } else { "open" }))
+            }
+            None => self.paint.dim(format!("{:<10}", if self.running { "waiting" } else { "not run" })),
         };
         let name = self.paint.bold(&step.id);
         let tool = self.paint.dim(&step.tool);
@@ -94,6 +103,7 @@ impl Page {
         let status = match call.status {
             Some(Status::Ok) => String::new(),
             Some(status) => format!("{status}: "),
+            None if self.running => "under way: ".to_owned(),
             None => "started, and no result is recorded: ".to_owned(),
         };
         let took = self.paint.dim(format!("({} ms)", call.duration_ms));
@@ -181,7 +191,12 @@ impl Page {
         match &story.ending {
             Some(ending) => self.line(format_args!("Ended:      {}", one_line(ending))),
             None => {
-                let open = self.paint.odd("not finished; `tollgate resume` continues it");
+                let what = if self.running {
+                    "not yet; the run is still running"
+                } else {
+                    "not finished; `tollgate resume` continues it"
+                };
+                let open = self.paint.odd(what);
                 self.line(format_args!("Ended:      {open}"));
             }
         }
@@ -194,7 +209,7 @@ impl Page {
         };
         self.line(format_args!("Record:     {} records, {record}", story.records));
         self.line(format_args!("Chain head: {}", story.chain_head.hash));
-        self.line(format_args!("Run folder: {}", story.run_dir.display()));
+        self.line(format_args!("Run folder: {}", path_words(&story.run_dir)));
     }
 
     /// Time since the start of the run, in a column.
@@ -233,6 +248,7 @@ fn counts(step: &StepStory) -> String {
         }
     }
     match step.total {
+        Some(total) if total != 1 && parts.is_empty() => format!(": none of {total}"),
         Some(total) if total != 1 => format!(": {} of {total}", parts.join(", ")),
         Some(_) | None if parts.len() > 1 => format!(": {}", parts.join(", ")),
         Some(_) | None => String::new(),
