@@ -1,0 +1,71 @@
+//! Questions at the terminal: what is typed counts, and nothing is asked that nobody wants answered.
+
+mod support;
+
+use serde_json::json;
+use support::{Sandbox, one_note};
+
+/// Three notes, each of which needs a yes of its own.
+fn three_questions(sandbox: &Sandbox) -> String {
+    sandbox.config("mode = \"trusted\"\n[[rules]]\neffect = \"ask\"\npaths = [\"Notes/**\"]\n");
+    let plan = json!({
+        "version": "1.0", "goal": "Three notes", "riskLevel": "writes",
+        "steps": [{
+            "id": "notes", "tool": "vault.createFile",
+            "foreach": { "from": [1, 2, 3], "itemName": "n" },
+            "args": { "path": "Notes/{n}.md", "content": "x" }
+        }]
+    });
+    sandbox.plan_file("three.json", &plan)
+}
+
+#[test]
+fn a_plan_is_confirmed_with_a_yes_and_with_nothing_else() {
+    for (typed, code, notes) in [
+        ("y\r", 0, &["Inbox.md", "a.md"][..]),
+        ("n\r", 3, &["Inbox.md"]),
+        ("\r", 3, &["Inbox.md"]),
+        ("\u{4}", 3, &["Inbox.md"]),
+    ] {
+        let sandbox = Sandbox::new();
+        let plan = sandbox.plan_file("plan.json", &one_note("a.md"));
+        let mut terminal = sandbox.terminal(&["run", &plan]);
+        terminal.wait_for("May this run? [y/N]");
+        terminal.type_in(typed);
+        let (screen, ended) = terminal.end();
+        assert_eq!(
+            (ended, sandbox.notes()),
+            (code, notes.iter().map(|&note| note.to_owned()).collect()),
+            "{screen}"
+        );
+        // Whoever ends the input was there, and did not say yes.
+        assert_eq!(code == 3, screen.contains("the person said no"), "{screen}");
+        assert!(!screen.contains("no terminal is there"), "{screen}");
+    }
+}
+
+#[test]
+fn each_call_is_asked_about_once() {
+    let sandbox = Sandbox::new();
+    let plan = three_questions(&sandbox);
+    let mut terminal = sandbox.terminal(&["run", &plan]);
+    for typed in ["y\r", "n\r", "y\r"] {
+        terminal.wait_for("May this call run?");
+        terminal.type_in(typed);
+    }
+    let (screen, ended) = terminal.end();
+    assert_eq!((ended, screen.matches("May this call run?").count()), (3, 3), "{screen}");
+}
+
+#[test]
+fn ctrl_c_at_a_question_is_the_last_question() {
+    let sandbox = Sandbox::new();
+    let plan = three_questions(&sandbox);
+    let mut terminal = sandbox.terminal(&["run", &plan]);
+    terminal.wait_for("May this call run?");
+    terminal.type_in("\u{3}");
+    let (screen, ended) = terminal.end();
+    assert_eq!((ended, screen.matches("May this call run?").count()), (130, 1), "{screen}");
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+}
