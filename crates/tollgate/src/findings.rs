@@ -4,7 +4,7 @@ use plan::{CheckedPlan, Finding, Severity};
 use serde_json::{Value, json};
 
 use crate::screen::{self, Paint};
-use crate::visible::{count, one_line, visible};
+use crate::visible::{count, one_line};
 
 /// Errors before warnings; within each the checker's own order, which is the plan's.
 pub(crate) fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
@@ -25,9 +25,9 @@ pub(crate) fn lines(finding: &Finding, paint: Paint) -> String {
     let step =
         finding.step.as_deref().map(|step| format!(" {}", paint.bold(one_line(step)))).unwrap_or_default();
     let pointer = if finding.pointer.is_empty() { "(plan)".to_owned() } else { one_line(&finding.pointer) };
-    let mut text = format!("{severity}{step} {}\n  {}", paint.dim(pointer), visible(&finding.message));
+    let mut text = format!("{severity}{step} {}\n  {}", paint.dim(pointer), one_line(&finding.message));
     if let Some(hint) = &finding.hint {
-        text.push_str(&format!("\n  {} {}", paint.dim("hint:"), visible(hint)));
+        text.push_str(&format!("\n  {} {}", paint.dim("hint:"), one_line(hint)));
     }
     text
 }

@@ -6,7 +6,7 @@ use plan::{RunStatus, StepStatus, StepSummary};
 use crate::effects;
 use crate::place::Place;
 use crate::screen::{self, Paint};
-use crate::visible::{count, one_line, visible};
+use crate::visible::{count, one_line, path_words};
 use crate::watch::Watcher;
 
 /// Prints the summary of a run to standard output.
@@ -26,11 +26,11 @@ pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
     }
     let verdict = run_word(report.status, paint);
     match report.reason.as_deref() {
-        Some(reason) => screen::say(format_args!("{verdict}: {}", visible(reason))),
+        Some(reason) => screen::say(format_args!("{verdict}: {}", one_line(reason))),
         None => screen::say(verdict),
     }
     if let Some(error) = &report.journal_error {
-        screen::say(format_args!("{} {}", paint.bad("The record is incomplete:"), visible(error)));
+        screen::say(format_args!("{} {}", paint.bad("The record is incomplete:"), one_line(error)));
     }
     let head = &report.chain_head;
     screen::say(format_args!(
@@ -39,7 +39,7 @@ pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
         paint.dim(format_args!("({} records)", head.seq))
     ));
     if let Some(dir) = &report.run_dir {
-        screen::say(format_args!("Run folder: {}", dir.display()));
+        screen::say(format_args!("Run folder: {}", path_words(dir)));
     }
     let vault = place.vault_words();
     screen::say(format_args!("Next: tollgate show last {vault}"));

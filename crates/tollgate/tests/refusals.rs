@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::io::Write;
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 use support::{Sandbox, one_note};
@@ -228,9 +230,9 @@ fn settings_that_cannot_be_read_stop_everything_with_their_line() {
         &["run", &plan, "--yes"],
         2,
         expect![[r#"
-        error: DIR/vault/.tollgate/config.toml: rule 1: it names no `tools`, `paths` or `risk`; to let everything through set `mode`
-        hint: mend that [[rules]] entry; they are counted from 1 in the order of the file
-    "#]],
+            error: DIR/vault/.tollgate/config.toml: line 1: this rule names no `tools`, `paths` or `risk`; say which calls it is about, or set `mode`, which is about all of them
+            hint: mend the line, or move the file away and run `tollgate init` for one with every key explained
+        "#]],
     );
     let doctor = sandbox.tollgate(&["doctor"]).expect_code(1);
     assert!(doctor.out.contains("fail settings"), "{}", doctor.out);
@@ -278,7 +280,7 @@ fn init_explains_every_key_and_overwrites_nothing() {
         ok   version   tollgate 0.1.0
         ok   vault     DIR/fresh
         ok   settings  mode ask, 0 rules, 0 hooks
-        ok   state     DIR/fresh/.tollgate (mode 700)
+        ok   state     DIR/fresh/.tollgate
         ok   disk      a file in DIR/fresh/.tollgate can be written and synced
         ok   runs      0 in DIR/fresh/.tollgate/runs
     "#]]
@@ -294,4 +296,194 @@ fn the_state_folder_can_stand_outside_the_vault() {
     assert!(!sandbox.path("vault/.tollgate/runs").exists());
     assert_eq!(std::fs::read_dir(sandbox.path("state/runs")).unwrap().count(), 1);
     sandbox.tollgate(&["verify", "last"]).expect_code(0);
+}
+
+#[test]
+fn the_state_folder_stays_out_of_the_reach_of_tools() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.plan();
+    for state in ["Notes", ".", "..", "/", "~nobody/x"] {
+        sandbox.config(&format!("mode = \"ask\"\nstate = \"{state}\"\n"));
+        let refused = sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(2);
+        assert!(refused.err.contains(&format!("line 2: `state` cannot be `{state}`")), "{}", refused.err);
+        let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
+        assert!(doctor.contains("fail settings") && !doctor.contains("chmod"), "{doctor}");
+    }
+    sandbox.config("state = \"~/runs of notes\"\n");
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+    assert_eq!(std::fs::read_dir(sandbox.path("home/runs of notes/runs")).unwrap().count(), 1);
+}
+
+#[test]
+fn the_doctor_tells_folders_that_are_ours_from_those_that_are_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    let common = sandbox.path("common");
+    std::fs::create_dir_all(common.join("runs")).unwrap();
+    for folder in [&common, &common.join("runs")] {
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    sandbox.config("state = \"../common\"\n");
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(0).out;
+    assert!(sandbox.scrub(&doctor).contains("mend: chmod 700 DIR/common/runs\n"), "{doctor}");
+    assert_eq!(doctor.matches("chmod").count(), 1, "{doctor}");
+    sandbox.write("a-file", "");
+    sandbox.config("state = \"../a-file\"\n");
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
+    assert!(sandbox.scrub(&doctor).contains("fail state     DIR/a-file is a file, not a folder"), "{doctor}");
+}
+
+#[test]
+fn settings_that_are_no_text_file_are_bad_input() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("vault/.tollgate/config.toml");
+    std::fs::create_dir_all(&file).unwrap();
+    refused(
+        &sandbox,
+        &["runs"],
+        2,
+        expect![[r#"
+        error: DIR/vault/.tollgate/config.toml: it is a folder, not a file
+        hint: make it a text file that you can read, or move it away and run `tollgate init`
+    "#]],
+    );
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::File::create(&file).unwrap().write_all(b"mode = \"\xff\"\n").unwrap();
+    refused(
+        &sandbox,
+        &["runs"],
+        2,
+        expect![[r#"
+        error: DIR/vault/.tollgate/config.toml: it is not UTF-8 text (byte 8)
+        hint: save it as UTF-8, or move it away and run `tollgate init`
+    "#]],
+    );
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("nowhere.toml", &file).unwrap();
+    refused(
+        &sandbox,
+        &["runs"],
+        2,
+        expect![[r#"
+            error: DIR/vault/.tollgate/config.toml: it is a link to nothing
+            hint: make it a text file that you can read, or move it away and run `tollgate init`
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_that_can_be_read_in_two_ways_are_refused() {
+    let sandbox = Sandbox::new();
+    let doubled = r#"{"path": "a.md", "content": "x", "path\u0000": 1, "path": "b\nhint: c"}"#;
+    refused(
+        &sandbox,
+        &["call", "vault.createFile", doubled, "--yes"],
+        2,
+        expect![[r#"
+        error: vault.createFile cannot be called like this:
+          /path: the key `path` stands twice in the same object (keep one of the two and remove the other)
+        hint: `tollgate tools vault.createFile` shows what it takes
+    "#]],
+    );
+    refused(
+        &sandbox,
+        &["call", "vault.createFile", r#"{"path": "a.md", "content": 123456789012345678901234567890}"#],
+        2,
+        expect![[r#"
+            error: vault.createFile cannot be called like this:
+              /content: the number does not fit 64 bits, so its last digits would be lost (write it as text in double quotes, or use a smaller number)
+            hint: `tollgate tools vault.createFile` shows what it takes
+        "#]],
+    );
+    refused(
+        &sandbox,
+        &["call", "vault.createFile", "@nope.json"],
+        2,
+        expect![[r#"
+        error: there is no file `nope.json`
+        hint: give the path of a file with the arguments, or `-` to read standard input
+    "#]],
+    );
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let sandbox = Sandbox::new();
+    for args in [&["tools", "--json"][..], &["tools"], &["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = sandbox.command(args).stdout(full).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("the answer cannot be written"), "{said}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = sandbox.command(args).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "nobody reads on");
+    }
+}
+
+#[test]
+fn json_acts_on_no_terminal() {
+    let sandbox = Sandbox::new();
+    let name = "\u{9b}2J\u{7f}\u{202e}\u{2028}é";
+    let args = json!({ "path": "a.md", "content": name, "collisionStrategy": "overwrite" }).to_string();
+    sandbox.tollgate(&["call", "vault.createFile", &args, "--yes"]).expect_code(0);
+    let read = sandbox.tollgate(&["call", "vault.readFile", r#"{"path": "a.md"}"#, "--json"]).expect_code(0);
+    assert!(read.out.contains("\\u009b2J\\u007f\\u202e\\u2028é"), "{}", read.out);
+    assert!(!read.out.contains(['\u{9b}', '\u{7f}', '\u{202e}', '\u{2028}']), "{:?}", read.out);
+    assert_eq!(read.json()["data"]["content"], name);
+}
+
+#[test]
+fn a_folder_with_a_strange_name_forges_no_line_and_can_be_pasted() {
+    let sandbox = Sandbox::new();
+    let strange = sandbox.path("my notes\nDone");
+    std::fs::create_dir(&strange).unwrap();
+    let dir = strange.to_str().unwrap();
+    let said = [&["init", dir][..], &["runs", "--vault", dir], &["doctor", "--vault", dir]]
+        .map(|args| sandbox.scrub(&sandbox.tollgate(args).expect_code(0).out));
+    expect![[r#"
+        Wrote DIR/my notes\nDone/.tollgate/config.toml
+        Mode: ask (reads run; a plan with writes or commands needs one yes)
+        Next: tollgate doctor --vault $'DIR/my notes\012Done'
+        No runs yet in DIR/my notes\nDone/.tollgate/runs
+        Start one: tollgate run PLAN --vault $'DIR/my notes\012Done'
+        ok   version   tollgate 0.1.0
+        ok   vault     DIR/my notes\nDone
+        ok   settings  mode ask, 0 rules, 0 hooks
+        ok   state     DIR/my notes\nDone/.tollgate
+        ok   disk      a file in DIR/my notes\nDone/.tollgate can be written and synced
+        ok   runs      0 in DIR/my notes\nDone/.tollgate/runs
+    "#]]
+    .assert_eq(&said.concat());
+    let plan = sandbox.plan_file("plan.json", &one_note("a.md"));
+    let ran = sandbox.tollgate(&["run", &plan, "--yes", "--vault", dir]).expect_code(0).out;
+    assert_eq!(ran.lines().filter(|line| line.starts_with("Done")).count(), 1, "{ran}");
+    assert!(ran.contains("my notes\\012Done'"), "{ran}");
+}
+
+#[test]
+fn the_folder_of_init_is_named_once() {
+    let sandbox = Sandbox::new();
+    refused(
+        &sandbox,
+        &["init", "a", "--vault", "b"],
+        2,
+        expect![[r#"
+        error: the folder is named twice: as DIR and with --vault
+        hint: name the one that is meant: tollgate init DIR
+    "#]],
+    );
+}
+
+#[test]
+fn a_search_without_a_hit_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.tollgate(&["call", "util.slugifyTitle", r#"{"title": "a"}"#]).expect_code(0);
+    let found = sandbox.tollgate(&["runs", "zebra"]).expect_code(0).out;
+    expect![[r#"
+        No run mentions `zebra`; 1 run searched by goal, tools and id
+    "#]]
+    .assert_eq(&found);
 }

@@ -8,17 +8,18 @@ use clap::Args;
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::quoting::quoted;
 use crate::screen;
 use crate::settings::{CONFIG_FILE, template};
 use crate::stop::{Outcome, Stop};
+use crate::visible::path_words;
 
 /// Writes `.tollgate/config.toml` with every key explained
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate init ~/Notes")]
 pub(crate) struct Init {
-    /// The folder of notes: an Obsidian vault or any other folder
-    #[arg(default_value = ".")]
-    dir: PathBuf,
+    /// The folder of notes: an Obsidian vault or any other folder [default: the current folder]
+    dir: Option<PathBuf>,
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -27,28 +28,34 @@ pub(crate) struct Init {
 impl Init {
     /// `vault` is the global option; it and DIR say the same thing.
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let dir = vault.unwrap_or(&self.dir);
+        let dir = match (self.dir.as_deref(), vault) {
+            (Some(_), Some(_)) => {
+                return Err(Stop::bad_input("usage", "the folder is named twice: as DIR and with --vault")
+                    .hint("name the one that is meant: tollgate init DIR"));
+            }
+            (dir, vault) => dir.or(vault).unwrap_or(Path::new(".")),
+        };
         if !dir.is_dir() {
-            return Err(Stop::bad_input("no_folder", format!("`{}` is not a folder", dir.display()))
+            return Err(Stop::bad_input("no_folder", format!("`{}` is not a folder", path_words(dir)))
                 .hint("give a folder that exists, such as your Obsidian vault"));
         }
         let path = dir.join(CONFIG_FILE);
         write_new(&path).map_err(|error| {
             if error.kind() != std::io::ErrorKind::AlreadyExists {
-                return Stop::io(format_args!("write {}", path.display()), error);
+                return Stop::io(format_args!("write {}", path_words(&path)), error);
             }
             Stop::bad_input(
                 "config_exists",
-                format!("`{}` exists already and stays as it is", path.display()),
+                format!("`{}` exists already and stays as it is", path_words(&path)),
             )
             .hint("edit it, or move it away and run `tollgate init` again")
         })?;
         if self.json {
             screen::json(&json!({ "config": path, "mode": "ask" }));
         } else {
-            screen::say(format_args!("Wrote {}", path.display()));
+            screen::say(format_args!("Wrote {}", path_words(&path)));
             screen::say("Mode: ask (reads run; a plan with writes or commands needs one yes)");
-            screen::say(format_args!("Next: tollgate doctor --vault {}", dir.display()));
+            screen::say(format_args!("Next: tollgate doctor --vault {}", quoted(dir)));
         }
         Ok(Exit::Done)
     }

@@ -14,7 +14,7 @@ use crate::place::Place;
 use crate::screen::{self, Paint};
 use crate::show::time;
 use crate::stop::{Outcome, Stop};
-use crate::visible::{count, short};
+use crate::visible::{count, one_line, path_words, short};
 
 /// Lists the runs of a vault, newest first; with a word, those that mention it
 #[derive(Debug, Args)]
@@ -58,8 +58,14 @@ impl Runs {
         if self.json {
             screen::json(&rows);
         } else if all == 0 {
-            screen::say(format_args!("No runs yet in {}", place.runs().display()));
+            screen::say(format_args!("No runs yet in {}", path_words(&place.runs())));
             screen::say(format_args!("Start one: tollgate run PLAN {}", place.vault_words()));
+        } else if let (0, Some(query)) = (found, &self.query) {
+            let searched = count(all as u64, "run");
+            screen::say(format_args!(
+                "No run mentions `{}`; {searched} searched by goal, tools and id",
+                one_line(query)
+            ));
         } else {
             show(&rows, length);
             if found > rows.len() {
