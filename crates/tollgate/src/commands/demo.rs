@@ -130,8 +130,8 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
 /// Copies the run, changes one byte of it and shows what `verify` says. Returns how many problems it found.
 fn tampered(run: &Path, copy: &Path) -> Result<usize, Stop> {
     let failed = |error| Stop::io("copy the run", error);
-    // The same depth as in a vault, since stored data lies beside the runs.
-    let copy = copy.join("runs").join("copy");
+    // The same depth and name as in a vault: stored data lies beside the runs, and a folder is named by its run.
+    let copy = copy.join("runs").join(run.file_name().unwrap_or_default());
     std::fs::create_dir_all(&copy).map_err(failed)?;
     for name in ["run.json", "calls.jsonl", "results.jsonl", "events.jsonl"] {
         std::fs::copy(run.join(name), copy.join(name)).map_err(failed)?;
