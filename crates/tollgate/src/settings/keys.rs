@@ -33,7 +33,7 @@ pub(super) const KEYS: [Key; 20] = [
         "",
         "state",
         "\".tollgate\"",
-        "The folder that keeps runs and large results, seen from the vault. Set it to move them out of a synced vault.",
+        "The folder that keeps runs and large results, seen from the vault; `~/` is your home folder. Set it to move them out of a synced vault; elsewhere in the vault they would be in reach of tools.",
     ),
     key(
         "",
@@ -78,7 +78,7 @@ pub(super) const KEYS: [Key; 20] = [
         "hooks",
         "command",
         "[\".tollgate/guard.sh\"]",
-        "The program and its arguments, run without a shell: JSON on its standard input, JSON on its standard output. A path is seen from the vault.",
+        "The program and its arguments, run without a shell: JSON on its standard input, JSON on its standard output. It runs in the vault, so paths are seen from there, and only after `tollgate trust`.",
     ),
     key("hooks", "when", "\"before\"", "\"before\", \"after\" or \"both\"."),
     key(
