@@ -56,13 +56,8 @@ impl Engine {
         }
         // From here on nobody else writes to this run.
         let (journal, recovery) = Journal::reopen(&request.run_dir)?;
-        match self.catch_up(&request.run_dir, &journal, &recovery) {
-            Ok((driver, machine)) => Ok(driver.drive(machine, request.cancel).await),
-            Err(refused) => {
-                journal.close()?;
-                Err(refused)
-            }
-        }
+        let (driver, machine) = self.catch_up(&request.run_dir, &journal, &recovery)?;
+        Ok(driver.drive(machine, request.cancel).await)
     }
 
     /// Brings a machine and a driver to where the record ends.

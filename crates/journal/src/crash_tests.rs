@@ -69,8 +69,10 @@ fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
             if let Some(head) = acknowledged {
                 assert!(recovery.head.seq >= head.seq, "{what}: {head:?} is gone, {recovery:?}");
             }
-            journal.event(&event(EventType::StepProgress, None)).unwrap();
-            journal.close().unwrap();
+            let seq = journal.event(&event(EventType::StepProgress, None)).unwrap();
+            block_on(journal.durable(seq)).unwrap();
+            // Not closed: the run has not come to its end.
+            drop(journal);
             let folder = RunFolder::open(path).unwrap();
             let count = folder.records().unwrap().collect::<Result<Vec<_>, _>>().unwrap().len() as u64;
             let verified = verify(path, None).unwrap();

@@ -9,7 +9,7 @@ use proptest::prelude::{any, proptest};
 
 use crate::line::Link;
 use crate::samples::{call, confirmation, finished_run, header, write_run};
-use crate::{Journal, JournalError, Kind, ProblemKind, Verification, list_runs, verify};
+use crate::{Journal, JournalError, Kind, Problem, ProblemKind, Verification, list_runs, verify};
 
 /// A finished run whose files a test may spoil, with a way back.
 struct Spoiled {
@@ -129,7 +129,8 @@ fn a_log_cut_at_any_byte_of_the_last_records_is_found_and_never_mended_silently(
             } else if at.seq < last {
                 assert_eq!(first.map(|f| (f.0, f.3)), Some((ProblemKind::Missing, Some(at.seq))));
             } else {
-                assert_eq!((first, verified.finished), (None, false), "{at:?} cut at {end}");
+                let cut = (ProblemKind::Truncated, Kind::Event.file(), None, Some(at.seq));
+                assert_eq!((first, verified.finished), (Some(cut), false), "{at:?} cut at {end}");
             }
             match Journal::reopen(&run.dir) {
                 Ok((_, recovery)) => {
@@ -244,15 +245,17 @@ fn a_record_of_another_run_is_foreign() {
 }
 
 #[test]
-fn whole_records_cut_off_all_logs_are_unproven_without_the_head_and_found_with_it() {
+fn whole_records_cut_off_all_logs_are_found_with_and_without_the_head() {
     let run = Spoiled::new(2);
     let head = run.verify().head;
     for at in run.places().iter().rev().take(4) {
         run.write(at.kind, &run.read(at.kind)[..at.start]);
         let verified = run.verify();
-        assert_eq!((verified.problems.len(), verified.finished, verified.proven), (0, false, false));
+        let kinds = |problems: &[Problem]| problems.iter().map(|problem| problem.what).collect::<Vec<_>>();
+        assert_eq!((verified.finished, verified.proven), (false, false));
+        assert_eq!(kinds(&verified.problems), [ProblemKind::Truncated]);
         let problems = verify(&run.dir, Some(&head.hash)).unwrap().problems;
-        assert_eq!(problems.iter().map(|p| p.what).collect::<Vec<_>>(), [ProblemKind::HeadDiffers]);
+        assert_eq!(kinds(&problems), [ProblemKind::Truncated, ProblemKind::HeadDiffers]);
     }
 }
 

@@ -28,14 +28,18 @@ pub enum RunState {
     Interrupted,
     /// Over, with the status that `run.finished` tells.
     Finished(Option<String>),
+    /// There is a record, but `run.json` cannot be read or is not that of this folder.
+    Damaged(Option<String>),
 }
 
 /// A run in a list. Read from the head of the folder and the last event only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSummary {
+    /// The name of the folder, which is the id of the run.
     pub run_id: RunId,
     pub dir: PathBuf,
+    /// As `run.json` says; when the folder last changed, if that cannot be read.
     pub created_at: Timestamp,
     pub kind: RunKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +59,7 @@ pub enum FindError {
     Journal(#[from] JournalError),
 }
 
-/// All runs, newest first. Folders that are not runs are left out.
+/// All runs, newest first, damaged ones among them. Folders without a record are left out.
 pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
     let failed = |source| io_error("list", runs_dir, source);
     let entries = match std::fs::read_dir(runs_dir) {
@@ -98,23 +102,63 @@ pub fn find_run(runs_dir: &Path, wanted: &str) -> Result<PathBuf, FindError> {
 }
 
 fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| RunId::parse(name).ok());
+    let Some(run_id) = name else { return Ok(None) };
     let dir = Dir::open(path)?;
-    let Some(text) = dir.read_all(RUN_FILE)? else { return Ok(None) };
-    let Ok(brief) = serde_json::from_slice::<Brief>(&text) else { return Ok(None) };
-    let finished = dir.read(Kind::Event.file())?.map(last_event).transpose()?.flatten();
-    let state = match finished {
-        Some(status) => RunState::Finished(status),
-        None if dir.is_locked()? => RunState::Running,
-        None => RunState::Interrupted,
+    let text = dir.read_all(RUN_FILE)?;
+    if text.is_none() && !has_records(&dir)? {
+        // Interrupted before the run began: `run.json` is what makes a folder a run.
+        return Ok(None);
+    }
+    let brief = match &text {
+        None => Err("run.json is gone".to_owned()),
+        Some(text) => {
+            serde_json::from_slice::<Brief>(text).map_err(|error| format!("run.json cannot be read: {error}"))
+        }
     };
-    Ok(Some(RunSummary {
-        run_id: brief.run_id,
-        dir: path.to_owned(),
-        created_at: brief.created_at,
-        kind: brief.kind,
-        goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
-        state,
+    let brief = brief.and_then(|brief| match brief.run_id == run_id {
+        true => Ok(brief),
+        false => Err(format!("run.json is that of run {}", brief.run_id)),
+    });
+    let finished = dir.read(Kind::Event.file())?.map(last_event).transpose()?.flatten();
+    Ok(Some(match brief {
+        Ok(brief) => RunSummary {
+            run_id,
+            dir: path.to_owned(),
+            created_at: brief.created_at,
+            kind: brief.kind,
+            goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
+            state: match finished {
+                Some(status) => RunState::Finished(status),
+                None if dir.is_locked()? => RunState::Running,
+                None => RunState::Interrupted,
+            },
+        },
+        Err(why) => RunSummary {
+            run_id,
+            dir: path.to_owned(),
+            created_at: changed_at(path)?,
+            kind: RunKind::Plan,
+            goal: None,
+            state: RunState::Damaged(Some(why)),
+        },
     }))
+}
+
+pub(crate) fn has_records(dir: &Dir) -> io::Result<bool> {
+    for kind in Kind::ALL {
+        if let Some(log) = dir.read(kind.file())?
+            && log.metadata()?.len() > 0
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn changed_at(path: &Path) -> io::Result<Timestamp> {
+    let changed = std::fs::metadata(path)?.modified()?;
+    Ok(Timestamp::try_from(changed).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 /// The part of `run.json` that a list shows.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::commit::{Ahead, Files, Log};
 use crate::disk::{Dir, Disk};
 use crate::error::JournalError;
+use crate::find::has_records;
 use crate::header::{RUN_FILE, RunFile};
 use crate::kind::{ChainHead, Kind};
 use crate::problem::{Problem, ProblemKind};
@@ -69,7 +70,19 @@ pub(crate) fn recover(folder: &Dir, disk: &mut dyn Disk) -> Result<Recovered, Jo
 
 pub(crate) fn read_run(folder: &Dir) -> Result<RunFile, JournalError> {
     match folder.read_all(RUN_FILE) {
-        Ok(Some(text)) => RunFile::parse(folder.path(), &text),
+        Ok(Some(text)) => {
+            let run = RunFile::parse(folder.path(), &text)?;
+            let named = folder.path().file_name().and_then(|name| name.to_str());
+            if named.is_some_and(|named| named != run.header.run_id.as_str()) {
+                let why = format!("it is that of run {}, not of this folder", run.header.run_id);
+                return Err(JournalError::BadHeader { path: folder.path().join(RUN_FILE), why });
+            }
+            Ok(run)
+        }
+        Ok(None) if has_records(folder).unwrap_or(false) => Err(JournalError::BadHeader {
+            path: folder.path().join(RUN_FILE),
+            why: "it is gone, and the logs are not empty".to_owned(),
+        }),
         Ok(None) => Err(JournalError::NotARun { path: folder.path().to_owned() }),
         Err(source) => Err(io_error("read", &folder.path().join(RUN_FILE), source)),
     }

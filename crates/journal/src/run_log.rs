@@ -262,6 +262,9 @@ impl Journal {
     }
 
     /// Syncs everything, removes the write-ahead log and releases the folder. Closing twice is fine.
+    ///
+    /// For a run that has come to its end: a folder without `run.finished` and without the write-ahead log was
+    /// cut. A run that has not is dropped instead, and stays open for a resume.
     pub fn close(&self) -> Result<ChainHead, JournalError> {
         match &*self.place {
             Place::Disk(on_disk) => {

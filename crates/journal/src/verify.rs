@@ -89,6 +89,17 @@ fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, Jo
             message: "the log ends in the middle of this line".to_owned(),
         }));
     }
+    if !open && !check.finished && check.problems.is_empty() {
+        // The write-ahead log goes away only after `run.finished` is recorded.
+        check.problems.push(Problem {
+            file: Kind::Event.file().to_owned(),
+            line: None,
+            offset: None,
+            seq: Some(head.seq.saturating_add(1)),
+            what: ProblemKind::Truncated,
+            message: "the run is neither finished nor open: its end was cut off".to_owned(),
+        });
+    }
     check.ending();
     check.header();
     check.confirmation();
