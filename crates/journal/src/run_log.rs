@@ -77,7 +77,12 @@ impl Journal {
             io_error("create", run_dir, source)
         })?;
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
-        Journal::create_in(folder, Box::new(disk), header)
+        let made = Journal::create_in(folder, Box::new(disk), header);
+        if made.is_err() {
+            // No run came of it. On a full disk, what it left would stand in the way of the next try.
+            let _left = std::fs::remove_dir_all(run_dir);
+        }
+        made
     }
 
     pub(crate) fn create_in(
