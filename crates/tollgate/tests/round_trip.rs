@@ -293,3 +293,15 @@ fn the_demonstration_shows_everything_and_leaves_nothing() {
     }
     assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0);
 }
+
+#[test]
+fn a_run_without_its_head_is_listed_as_damaged() {
+    let (sandbox, _) = ran();
+    std::fs::remove_file(sandbox.only_run().join("run.json")).unwrap();
+    let listed = sandbox.tollgate(&["runs"]).expect_code(0).out;
+    assert!(listed.contains("  damaged  "), "{listed}");
+    let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
+    assert!(doctor.contains("is damaged: run.json is gone"), "{doctor}");
+    let verified = sandbox.tollgate(&["verify", "last"]).expect_code(4);
+    assert!(verified.err.contains("run.json") || verified.out.contains("run.json"), "{}", verified.err);
+}

@@ -240,7 +240,7 @@ fn runs(place: &Place) -> Vec<Finding> {
     let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), path_words(&place.runs())))];
     findings.extend(unreadable(place, &runs));
     for run in &runs {
-        match run.state {
+        match &run.state {
             RunState::Running => {
                 findings.push(Finding::ok(
                     "locks",
@@ -251,6 +251,12 @@ fn runs(place: &Place) -> Vec<Finding> {
                 let finding = Finding::new(Health::Warn, "runs", format!("{} was interrupted", run.run_id));
                 let resume = format!("tollgate resume {} {}", run.run_id, place.vault_words());
                 findings.push(finding.mend(resume));
+            }
+            RunState::Damaged(why) => {
+                let why = why.as_deref().unwrap_or("its record is not as it was written");
+                let finding = Finding::new(Health::Fail, "runs", format!("{} is damaged: {why}", run.run_id));
+                let verify = format!("tollgate verify {} {}", run.run_id, place.vault_words());
+                findings.push(finding.mend(verify));
             }
             RunState::Finished(_) => {}
         }

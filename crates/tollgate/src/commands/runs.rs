@@ -94,6 +94,7 @@ fn row(run: RunSummary) -> Row {
         status: match run.state {
             RunState::Running => "running".to_owned(),
             RunState::Interrupted => "interrupted".to_owned(),
+            RunState::Damaged(_) => "damaged".to_owned(),
             RunState::Finished(status) => status.unwrap_or_else(|| "finished".to_owned()),
         },
         goal: run.goal.unwrap_or_default(),
@@ -141,7 +142,7 @@ fn show(rows: &[Row], length: usize) {
         let status = format!("{:<11}", row.status);
         let status = match row.status.as_str() {
             "ok" => paint.good(status),
-            "failed" => paint.bad(status),
+            "failed" | "damaged" => paint.bad(status),
             _ => paint.odd(status),
         };
         let numbers = format!("{}, {}", count(row.calls, "call"), count(row.effects as u64, "change"));
