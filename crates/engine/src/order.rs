@@ -34,11 +34,13 @@ impl RecordOrder {
         Some(next)
     }
 
-    /// Does something that must not overtake a recorded result, nor be overtaken by one. `None` while
-    /// results wait for their turn.
-    pub(crate) fn when_idle<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+    /// Does something that must not overtake a recorded result, nor be overtaken by one; nothing while results
+    /// wait for their turn.
+    pub(crate) fn when_idle(&self, act: impl FnOnce()) {
         let order = self.lock();
-        order.is_empty().then(act)
+        if order.is_empty() {
+            act();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<CallId>> {

@@ -3,7 +3,6 @@
 //! The machine decides; the driver does. Everything that happens outside (a call ended, a timer fired, a
 //! person answered, someone cancelled) becomes one input, and inputs are handled one at a time.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -249,30 +248,30 @@ impl Driver {
     /// Hands the machine what has arrived, in the order of the record.
     fn take_turns(&mut self, machine: &mut Machine) {
         while let Some(result) = self.next_result() {
-            let input = Input::Done(result);
-            self.note(&input);
-            let outputs = machine.handle(self.engine.parts.clock.now(), input);
-            self.absorb(outputs);
-            self.carry_out();
+            self.hand_over(machine, Input::Done(result));
         }
         let scope = self.scope.clone();
+        let Some(order) = &scope.order else { return };
         while let Some(input) = self.others.pop_front() {
-            let Some(order) = &scope.order else { return };
+            let mut waiting = Some(input);
             // What comes of it is recorded before the next result can be.
-            let input = Cell::new(Some(input));
-            let taken = order.when_idle(|| {
-                let Some(input) = input.take() else { return };
-                self.note(&input);
-                let outputs = machine.handle(self.engine.parts.clock.now(), input);
-                self.absorb(outputs);
-                self.carry_out();
+            order.when_idle(|| {
+                if let Some(input) = waiting.take() {
+                    self.hand_over(machine, input);
+                }
             });
-            if taken.is_none() {
-                self.others.extend(input.take());
+            if let Some(input) = waiting {
                 // A result stands before it that has yet to arrive.
-                return self.others.rotate_right(1.min(self.others.len()));
+                return self.others.push_front(input);
             }
         }
+    }
+
+    fn hand_over(&mut self, machine: &mut Machine, input: Input) {
+        self.note(&input);
+        let outputs = machine.handle(self.engine.parts.clock.now(), input);
+        self.absorb(outputs);
+        self.carry_out();
     }
 
     /// The next result in the order of the record, or one that could not be recorded at all.
