@@ -147,8 +147,10 @@ async fn a_hook_reports_progress() {
     })]);
     gate.call("test.look", json!({})).await;
     let events = gate.events().into_iter();
-    let told: Vec<_> =
-        events.filter(|event| event.event_type == EventType::StepProgress).map(|event| event.message).collect();
+    let told: Vec<_> = events
+        .filter(|event| event.event_type == EventType::StepProgress)
+        .map(|event| event.message)
+        .collect();
     assert_eq!(told, ["hook `scanner`: looking at the text"]);
 }
 

@@ -176,6 +176,26 @@ fn a_file_with_the_name_of_a_temporary_one_is_out_of_reach_and_never_removed() {
 }
 
 #[test]
+fn what_a_killed_writer_left_is_gone_after_the_next_write_beside_it() {
+    let world = World::new();
+    let listener = Listener::default();
+    for (folder, overwrites) in [("Notes", true), ("Other", false)] {
+        world.vault.ensure_folder(&at(folder), &listener).unwrap();
+        let first = world.inside(&format!("{folder}/first"));
+        put(&first, "half");
+        let inode = std::fs::metadata(&first).unwrap().ino();
+        let left = world.inside(&format!("{folder}/.tollgate-tmp-{inode:x}-0"));
+        std::fs::rename(first, &left).unwrap();
+        if overwrites {
+            world.vault.overwrite(&at("Notes/real.md"), b"new", &listener).unwrap();
+        } else {
+            world.vault.create(&at("Other/new.md"), b"new", &listener).unwrap();
+        }
+        assert!(!left.exists(), "{}", left.display());
+    }
+}
+
+#[test]
 fn links_that_stay_inside_are_followed_and_the_real_path_is_reported() {
     let world = World::new();
     world.link("Notes", "alias");

@@ -15,7 +15,7 @@ struct Requirement {
     install: &'static [&'static str],
 }
 
-const REQUIREMENTS: [Requirement; 2] = [
+const REQUIREMENTS: [Requirement; 3] = [
     Requirement {
         name: "rustfmt",
         probe: &["cargo", "fmt", "--version"],
@@ -25,6 +25,12 @@ const REQUIREMENTS: [Requirement; 2] = [
         name: "clippy",
         probe: &["cargo", "clippy", "--version"],
         install: &["rustup", "component", "add", "clippy"],
+    },
+    Requirement {
+        // Gives the tests of the prompts a terminal.
+        name: "script (of util-linux)",
+        probe: &["script", "--version"],
+        install: &["apt-get", "install", "-y", "bsdutils"],
     },
 ];
 

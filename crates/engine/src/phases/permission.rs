@@ -42,7 +42,8 @@ pub(crate) async fn permission(
             return Err(Fault::new(
                 Failure::PolicyBlocked,
                 format!("{why} lets no {} tool run: {}", decl.risk_level, inputs.preview),
-            ));
+            )
+            .hint("set another `mode` in .tollgate/config.toml; no yes and no rule loosens read-only"));
         }
         (Opinion::Ask { reasons }, None) => reasons,
         (Opinion::Allow { why }, None) => {

@@ -136,7 +136,10 @@ impl Tool for ListFiles {
 
     fn summary(&self, output: &Output) -> String {
         let more = if output.truncated { ", and there are more" } else { "" };
-        format!("Found {} entries{more}", output.items.len())
+        match output.items.len() {
+            1 => format!("Found 1 entry{more}"),
+            count => format!("Found {count} entries{more}"),
+        }
     }
 
     fn receipt(&self, output: &Output) -> String {

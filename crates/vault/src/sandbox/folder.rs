@@ -126,3 +126,29 @@ pub(super) fn mtime_ms(stat: &Stat) -> i64 {
     let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or_default();
     stat.st_mtime.saturating_mul(1000).saturating_add(nanos / 1_000_000)
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::{open_ambient, open_file, open_folder, stat};
+
+    #[test]
+    fn nothing_is_opened_through_a_link_or_by_more_than_a_name() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("folder")).unwrap();
+        std::fs::File::create(temp.path().join("folder/file")).unwrap();
+        std::os::unix::fs::symlink("folder", temp.path().join("to-folder")).unwrap();
+        std::os::unix::fs::symlink("folder/file", temp.path().join("to-file")).unwrap();
+        let dir = open_ambient(temp.path()).unwrap();
+        let folder = open_folder(&dir, "folder").unwrap();
+        open_file(&folder, "file").unwrap();
+        assert_eq!(open_file(&dir, "to-file").unwrap_err(), Errno::LOOP);
+        assert_eq!(open_folder(&dir, "to-folder").unwrap_err(), Errno::NOTDIR);
+        for name in ["", ".", "..", "folder/file", "a\0b"] {
+            assert_eq!(open_file(&dir, name).unwrap_err(), Errno::INVAL, "{name:?}");
+            assert_eq!(open_folder(&dir, name).unwrap_err(), Errno::INVAL, "{name:?}");
+            assert_eq!(stat(&dir, name).unwrap_err(), Errno::INVAL, "{name:?}");
+        }
+    }
+}

@@ -179,7 +179,7 @@ mod tests {
     use std::path::Path;
 
     use super::super::folder::open_ambient;
-    use super::{Claim, READ_EACH_TIME, Twins, twin_of};
+    use super::{Claim, READ_EACH_TIME, Stamp, Twins, twin_of};
 
     fn add(twins: &Twins, folder: &Path, name: &str) -> Claim {
         let dir = open_ambient(folder).unwrap();
@@ -211,6 +211,24 @@ mod tests {
         // And takes one away.
         std::fs::remove_file(temp.path().join("note 7.md")).unwrap();
         assert_eq!(add(&twins, temp.path(), "NOTE 7.md"), Claim::Made);
+    }
+
+    #[test]
+    fn a_name_that_slipped_in_with_one_of_ours_is_seen_after_as_many_as_were_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let twins = Twins::default();
+        for n in 0..=READ_EACH_TIME {
+            File::create(temp.path().join(format!("{n}.md"))).unwrap();
+        }
+        assert_eq!(add(&twins, temp.path(), "ours.md"), Claim::Made);
+        // Added between our look and our own addition: the stamp that was taken anew covers it.
+        File::create(temp.path().join("Slipped.md")).unwrap();
+        let stat = rustix::fs::fstat(open_ambient(temp.path()).unwrap()).unwrap();
+        twins.kept.lock().unwrap().values_mut().for_each(|folder| folder.stamp = Stamp::of(&stat));
+        for n in 0..=READ_EACH_TIME {
+            assert_eq!(add(&twins, temp.path(), &format!("more {n}.md")), Claim::Made);
+        }
+        assert_eq!(add(&twins, temp.path(), "SLIPPED.md"), Claim::Taken);
     }
 
     #[test]
