@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    Cancellation, ConfirmationId, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp, ToolCall,
-    ToolResult,
+    Cancellation, ConfirmationId, Effects, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp,
+    ToolCall, ToolResult,
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
@@ -179,8 +179,19 @@ impl Engine {
 
     /// Runs one call through all twelve phases. Always yields a result, never an error.
     pub async fn run_call(&self, scope: &Arc<RunScope>, request: CallRequest) -> ToolResult {
+        self.run_after(scope, request, &Effects::default()).await
+    }
+
+    /// The same for a call of which a part was found to have been done before an interruption.
+    pub(crate) async fn run_after(
+        &self,
+        scope: &Arc<RunScope>,
+        request: CallRequest,
+        found: &Effects,
+    ) -> ToolResult {
         let mut trace = Trace::new(&*self.parts.clock);
         let mut flight = self.board(scope, request);
+        flight.cx.carry(found);
         // Phases fence what they call; whatever slips through still ends as a result of this call.
         let settled = {
             let phases = pin!(self.eleven_phases(scope, &mut flight, &mut trace));

@@ -7,7 +7,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use envelope::{EventType, ExecutionEvent, Failure, Fault, Idempotency, Level, ToolCall, ToolResult};
+use envelope::{
+    Effects, EventType, ExecutionEvent, Failure, Fault, Idempotency, Level, ToolCall, ToolResult,
+};
 use journal::{Journal, JournalError, OpenCall, Recovery, Rehearsal, RunFolder, RunHeader};
 use plan::{Finding, Output, RunSpec};
 use serde_json::Value;
@@ -148,14 +150,14 @@ impl Engine {
             Ok(entry) if entry.decl.risk_level.has_effects() => {
                 self.find_out(scope, entry, &recorded, &cancel).await
             }
-            Ok(_) | Err(_) => Found::Run,
+            Ok(_) | Err(_) => Found::Run(Effects::default()),
         };
         let request = CallRequest {
             call: ToolCall { called_with: None, before: Vec::new(), ..recorded.clone() },
             cancel,
         };
         match decided {
-            Found::Run => self.run_call(scope, request).await,
+            Found::Run(done) => self.run_after(scope, request, &done).await,
             Found::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
             Found::Left(why) => {
                 let fault = Fault::new(
@@ -182,16 +184,18 @@ impl Engine {
     ) -> Found<'a> {
         let args = Value::Object(recorded.called_with.clone().unwrap_or_else(|| recorded.args.clone()));
         let Ok(decoded) = phases::parse_schema(entry, &args) else {
-            return Found::Run;
+            return Found::Run(Effects::default());
         };
         let flight = self.board(scope, CallRequest { call: recorded.clone(), cancel: cancel.clone() });
         let asked = catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.before)).await;
         let why = match asked {
             Ok(Reconciled::Happened(raw)) => return Found::Happened(entry, raw, Box::new(flight)),
-            Ok(Reconciled::DidNot) => return Found::Run,
+            // Folders it had made on the way are there, and stay in the record of this call.
+            Ok(Reconciled::DidNot) => return Found::Run(flight.cx.take_seen().effects),
             Ok(Reconciled::Unknown { .. }) if entry.decl.idempotency == Idempotency::Idempotent => {
-                return Found::Run;
+                return Found::Run(flight.cx.take_seen().effects);
             }
+
             Ok(Reconciled::Unknown { why }) => why,
             Err(panic) => format!("the tool crashed while looking: {panic}"),
         };
@@ -208,7 +212,7 @@ impl Engine {
             _cause = cancel.cancelled() => return Found::Left(why),
         };
         match verdict {
-            Ok(UncertainVerdict::Run) => Found::Run,
+            Ok(UncertainVerdict::Run) => Found::Run(flight.cx.take_seen().effects),
             Ok(UncertainVerdict::Leave) | Err(_) => Found::Left(why),
         }
     }
@@ -216,7 +220,8 @@ impl Engine {
 
 /// What is known of a call that was under way.
 enum Found<'a> {
-    Run,
+    /// To be made, on top of what it had done already.
+    Run(Effects),
     Happened(&'a Entry, RawOutput, Box<Flight>),
     Left(String),
 }

@@ -124,6 +124,11 @@ impl ToolCx {
         self.seen().effects.observe(effect);
     }
 
+    /// Takes over what an earlier dispatch of the same call was found to have done.
+    pub fn carry(&self, found: &Effects) {
+        self.seen().effects.absorb(found);
+    }
+
     /// Looks at what was reported so far.
     pub fn with_seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
         look(&self.seen())

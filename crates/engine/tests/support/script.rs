@@ -270,7 +270,11 @@ impl<F: Flavour> Tool for Script<F> {
                     seen: None,
                 })
             }
-            Some(false) => Reconciled::DidNot,
+            Some(false) => {
+                // A part of it is there: a folder on the way.
+                cx.created("on the way", EntryKind::Folder);
+                Reconciled::DidNot
+            }
             None => Reconciled::Unknown { why: "the tool cannot tell afterwards".to_owned() },
         }
     }
