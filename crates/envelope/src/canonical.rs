@@ -55,22 +55,33 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
 }
 
 fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
+    // Arguments rarely have more than a handful of keys: those are sorted without an allocation.
+    const FEW: usize = 16;
+    static NULL: Value = Value::Null;
+    let entries = map.iter().map(|(key, value)| (key.as_str(), value));
+    if map.len() <= FEW {
+        let mut few = [("", &NULL); FEW];
+        for (slot, entry) in few.iter_mut().zip(entries) {
+            *slot = entry;
+        }
+        write_entries(&mut few[..map.len()], out);
+    } else {
+        write_entries(&mut entries.collect::<Vec<_>>(), out);
+    }
+}
+
+fn write_entries(entries: &mut [(&str, &Value)], out: &mut Vec<u8>) {
+    if !entries.is_sorted_by(|a, b| utf16_order(a.0, b.0).is_le()) {
+        entries.sort_unstable_by(|a, b| utf16_order(a.0, b.0));
+    }
     out.push(b'{');
-    let mut write_entry = |first: bool, key: &str, value: &Value| {
-        if !first {
+    for (index, (key, value)) in entries.iter().enumerate() {
+        if index > 0 {
             out.push(b',');
         }
         write_string(key, out);
         out.push(b':');
         write_value(value, out);
-    };
-    // Arguments rarely have more than a handful of keys; sorting references beats cloning a map.
-    let mut entries: Vec<(&String, &Value)> = map.iter().collect();
-    if !entries.is_sorted_by(|a, b| utf16_order(a.0, b.0).is_le()) {
-        entries.sort_unstable_by(|a, b| utf16_order(a.0, b.0));
-    }
-    for (index, (key, value)) in entries.into_iter().enumerate() {
-        write_entry(index == 0, key, value);
     }
     out.push(b'}');
 }
@@ -199,7 +210,7 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                prop::collection::vec((any::<String>(), inner), 0..6)
+                prop::collection::vec((any::<String>(), inner), 0..24)
                     .prop_map(|entries| Value::Object(entries.into_iter().collect())),
             ]
         })
