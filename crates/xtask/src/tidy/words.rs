@@ -1,5 +1,5 @@
-//! Words that must not stay: marks of unfinished work, and words that mean something only where the code
-//! was written. A stranger has the repository and nothing else.
+//! Words that must not stay: marks of unfinished work, and paths that exist on one machine only. A stranger
+//! has the repository and nothing else.
 
 use super::problem::Problem;
 use super::tree::Tree;
@@ -9,7 +9,7 @@ const SELF: &str = "crates/xtask/src/tidy/words.rs";
 
 const UNFINISHED: [&str; 6] = ["todo!(", "unimplemented!(", "dbg!(", "#[ignore", "// TODO", "// FIXME"];
 
-const WORKPLACE: [&str; 6] = ["../shared", "/work/", "seed 00", "session ends", "helper session", "issue #"];
+const ONE_MACHINE: [&str; 3] = ["/home/", "/Users/", "/root/"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
             for word in UNFINISHED.iter().filter(|word| path.ends_with(".rs") && holds(line, word)) {
                 report(word, "finish it, or take it out");
             }
-            for word in WORKPLACE.iter().filter(|word| holds(line, word)) {
+            for word in ONE_MACHINE.iter().filter(|word| holds(line, word)) {
                 report(word, "say it so that a stranger can follow it");
             }
         }
@@ -29,7 +29,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether the line has the word, not merely as the tail of a longer one (`Notes/work/`, `clippy::dbg!(`).
+/// Whether the line has the word, not merely as the tail of a longer one (`Notes/home/`, `my_dbg!(`).
 fn holds(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -46,20 +46,19 @@ mod tests {
     use crate::tidy::tree::Tree;
 
     #[test]
-    fn unfinished_and_local_words_are_found() {
+    fn unfinished_work_and_paths_of_one_machine_are_found() {
         let tree = Tree::of(&[
             (SELF, "todo!()"),
             (
                 "crates/plan/src/lib.rs",
-                "fn a() { todo!() }\n#[ignore = \"slow\"]\nread(\"Notes/work/a.md\")\n",
+                "fn a() { todo!() }\n#[ignore = \"slow\"]\nread(\"Notes/home/a.md\")\n",
             ),
-            ("docs/a.md", "see ../shared/a.md in /work/main\ntodo!(is fine in prose)\n"),
+            ("docs/a.md", "see /home/me/a.md\ntodo!(is fine in prose)\n"),
         ]);
         expect![[r"
             crates/plan/src/lib.rs:1: `todo!(`: finish it, or take it out
             crates/plan/src/lib.rs:2: `#[ignore`: finish it, or take it out
-            docs/a.md:1: `../shared`: say it so that a stranger can follow it
-            docs/a.md:1: `/work/`: say it so that a stranger can follow it
+            docs/a.md:1: `/home/`: say it so that a stranger can follow it
         "]]
         .assert_eq(&listed(&check(&tree)));
     }
