@@ -36,7 +36,7 @@ pub use hooks::{
 pub use ids::{Ids, SeededIds, SystemIds};
 pub use observer::Observer;
 pub use policy::{Limits, Mode, Policy};
-pub use report::{RunReport, StepReport};
+pub use report::RunReport;
 pub use resume::{ResumeError, ResumeRequest};
 pub use rules::{BadRule, Rule, RuleEffect};
 pub use run::{RunCancel, RunError, RunPlace, RunRequest};

@@ -8,9 +8,6 @@ use plan::{RunOutcome, RunStatus, StepSummary};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A step as it is reported.
-pub type StepReport = StepSummary;
-
 /// The summary of a run. Everything in it can be derived again from the run folder.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +17,7 @@ pub struct RunReport {
     pub plan_hash: Hash,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmation_id: Option<ConfirmationId>,
-    pub steps: Vec<StepReport>,
+    pub steps: Vec<StepSummary>,
     pub effects: Effects,
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub outputs: Map<String, Value>,

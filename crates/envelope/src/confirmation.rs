@@ -12,8 +12,6 @@ pub enum Channel {
     Terminal,
     /// The command line carried `--yes`.
     YesFlag,
-    /// The mode of the run asks nobody.
-    Mode,
     /// A program that embeds the engine answered.
     Embedder,
 }

@@ -157,7 +157,6 @@ fn channel_name(channel: Channel) -> &'static str {
     match channel {
         Channel::Terminal => "terminal",
         Channel::YesFlag => "--yes",
-        Channel::Mode => "mode",
         Channel::Embedder => "embedder",
     }
 }

@@ -259,7 +259,6 @@ fn channel(channel: Channel) -> &'static str {
     match channel {
         Channel::Terminal => "a person at the terminal",
         Channel::YesFlag => "--yes on the command line",
-        Channel::Mode => "the mode",
         Channel::Embedder => "the program that embeds the gate",
     }
 }
