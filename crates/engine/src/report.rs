@@ -32,21 +32,6 @@ pub struct RunReport {
     pub journal_error: Option<String>,
 }
 
-impl RunReport {
-    /// 0 done, 1 finished with failures, 3 declined, 130 cancelled.
-    pub fn exit_code(&self) -> u8 {
-        if self.journal_error.is_some() {
-            return 1;
-        }
-        match self.status {
-            RunStatus::Ok => 0,
-            RunStatus::Failed => 1,
-            RunStatus::Declined => 3,
-            RunStatus::Cancelled => 130,
-        }
-    }
-}
-
 /// A run that ended without the machine saying so, because its record could not be kept.
 pub(crate) fn unfinished(plan: &plan::CheckedPlan, reason: &str) -> RunOutcome {
     RunOutcome {

@@ -216,7 +216,6 @@ async fn nothing_runs_before_the_yes() {
         ]);
         let report = gate.run(&plan(steps), disk(folder.path())).await;
         assert_eq!(report.status, RunStatus::Declined);
-        assert_eq!(report.exit_code(), 3);
         assert_eq!(calls(&report), []);
         assert_eq!(gate.work.begun(), Vec::<String>::new());
         proves_itself(&report);
@@ -280,7 +279,7 @@ async fn cancelling_a_foreach_ends_every_started_call() {
     cancel.cancel();
     let report = run.await.unwrap();
     assert!(before.elapsed() < std::time::Duration::from_secs(2), "{:?}", before.elapsed());
-    assert_eq!((report.status, report.exit_code()), (RunStatus::Cancelled, 130));
+    assert_eq!(report.status, RunStatus::Cancelled);
     let begun = calls(&report).len();
     let ended = results(&report).iter().filter(|result| result.status == Status::Cancelled).count();
     assert!(begun > 0 && begun < 51);
