@@ -40,6 +40,12 @@ pub(crate) fn refuse_exposed(place: &Place) -> Result<(), Stop> {
     let vault = &place.vault;
     let kept = vault.join(".tollgate");
     for hook in &place.settings.hooks {
+        if let Some(folder) = vault_folder(hook, vault) {
+            let (name, folder) = (one_line(&hook.name), one_line(folder));
+            let message = format!("hook `{name}` names `{folder}`, a folder of the vault");
+            return Err(Stop::new(Exit::Denied, "exposed_hook", message)
+                .hint("name the program itself, in .tollgate or outside of the vault"));
+        }
         for (name, _) in vault_files(hook, vault) {
             let path = vault.join(name);
             let real = path.canonicalize().unwrap_or_else(|_gone| path.clone());
@@ -72,17 +78,24 @@ pub(crate) fn is_trusted(place: &Place) -> Result<bool, Stop> {
     Ok(trusted.get(&key(place)) == Some(&subject(place)))
 }
 
-/// Writes down that the hooks may run as they are now.
-pub(crate) fn record(place: &Place) -> Result<(), Stop> {
+/// Writes down that the hooks may run as they were `shown`. What changed while the person was looking is
+/// not what they said yes to.
+pub(crate) fn record(place: &Place, shown: Hash) -> Result<(), Stop> {
+    if subject(place) != shown {
+        return Err(Stop::new(Exit::Denied, "hooks_changed", "the hooks changed while you were asked")
+            .hint("look at them again with `tollgate trust`"));
+    }
     let file = trust_file(&place.vault)?;
+    let _turn = take_turn(&file)?;
     let mut trusted = read(&file)?;
-    trusted.insert(key(place), subject(place));
+    trusted.insert(key(place), shown);
     write(&file, &trusted)
 }
 
 /// Takes the word back. Returns whether there was one.
 pub(crate) fn revoke(place: &Place) -> Result<bool, Stop> {
     let file = trust_file(&place.vault)?;
+    let _turn = take_turn(&file)?;
     let mut trusted = read(&file)?;
     let was = trusted.remove(&key(place)).is_some();
     if was {
@@ -99,7 +112,7 @@ fn key(place: &Place) -> String {
 }
 
 /// Everything that a person says yes to.
-fn subject(place: &Place) -> Hash {
+pub(crate) fn subject(place: &Place) -> Hash {
     let vault = Hash::of(place.vault.as_os_str().as_encoded_bytes());
     let files: serde_json::Map<String, Value> = place
         .settings
@@ -123,6 +136,29 @@ pub(crate) fn vault_files<'h>(hook: &'h DeclaredHook, vault: &Path) -> Vec<(&'h 
         Some((word.as_str(), Hash::of(&bytes)))
     });
     files.collect()
+}
+
+/// A folder of the vault that a command names: what a program finds in it cannot be held to a hash.
+fn vault_folder<'h>(hook: &'h DeclaredHook, vault: &Path) -> Option<&'h str> {
+    let within = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(vault));
+    hook.command.iter().map(String::as_str).find(|word| {
+        let path = vault.join(word);
+        path.is_dir() && within(&path)
+    })
+}
+
+/// Held while the file is read and written, so that two who trust at once do not undo each other.
+fn take_turn(file: &Path) -> Result<std::fs::File, Stop> {
+    let lock = file.with_extension("lock");
+    let take = || {
+        if let Some(folder) = file.parent() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let held = std::fs::File::options().create(true).truncate(false).write(true).open(&lock)?;
+        held.lock()?;
+        Ok(held)
+    };
+    take().map_err(|error: std::io::Error| Stop::io(format_args!("lock {}", path_words(&lock)), error))
 }
 
 /// `$XDG_STATE_HOME/tollgate/trusted.json`, which must not be in reach of the vault it speaks about.

@@ -21,7 +21,7 @@ fn with_hook() -> Sandbox {
 
 fn config(timeout: &str) -> String {
     format!(
-        "[[hooks]]\nname = \"gu\\nard\"\ncommand = [\".tollgate/guard.sh\", \"--strict\"]\ntimeout_ms = {timeout}\n"
+        "[[hooks]]\nname = \"guard\"\ncommand = [\".tollgate/guard.sh\", \"--strict\"]\ntimeout_ms = {timeout}\n"
     )
 }
 
@@ -37,7 +37,7 @@ fn a_vault_from_elsewhere_runs_nothing_of_its_own() {
         let ended = sandbox.tollgate(args).expect_code(3);
         expect![[r#"
             error: nothing was run: this vault has hooks that you have not trusted
-              gu\nard (before): [".tollgate/guard.sh","--strict"]
+              guard (before): [".tollgate/guard.sh","--strict"]
             hint: look at them and decide with `tollgate trust --vault DIR/vault`
         "#]]
         .assert_eq(&sandbox.scrub(&ended.err));
@@ -55,7 +55,7 @@ fn what_was_trusted_runs_until_it_is_revoked() {
     let sandbox = with_hook();
     let shown = sandbox.tollgate(&["trust", "--yes"]).expect_code(0).out;
     expect![[r#"
-        gu\nard (before): [".tollgate/guard.sh","--strict"]
+        guard (before): [".tollgate/guard.sh","--strict"]
           program: DIR/vault/.tollgate/guard.sh
           from the vault: .tollgate/guard.sh (b3:HASH)
           sees: every tool; may take N ms
@@ -144,7 +144,7 @@ fn a_run_is_bound_to_the_hooks_it_began_with() {
     let header: serde_json::Value =
         serde_json::from_slice(&std::fs::read(run.join("run.json")).unwrap()).unwrap();
     expect![[
-        r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"name\":\"gu\\nard\",\"timeout_ms\":5000,\"tools\":[],\"when\":\"before\"}"]"#
+        r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"name\":\"guard\",\"timeout_ms\":5000,\"tools\":[],\"when\":\"before\"}"]"#
     ]]
     .assert_eq(&header["policy"]["hooks"].to_string());
     terminal.kill();
@@ -166,4 +166,22 @@ fn the_doctor_misses_a_program_that_is_not_there() {
         doctor.contains("fail hooks     hook `guard`: there is no program `no-such-program-here`"),
         "{doctor}"
     );
+}
+
+#[test]
+fn a_hook_that_names_a_folder_of_the_vault_is_not_run() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[[hooks]]\nname = \"guard\"\ncommand = [\"python3\", \"hooks\"]\n");
+    std::fs::create_dir(sandbox.path("vault/hooks")).unwrap();
+    let ended = sandbox.tollgate(&["trust", "--yes"]).expect_code(3);
+    assert!(ended.err.contains("`hooks`, a folder of the vault"), "{}", ended.err);
+}
+
+#[test]
+fn a_hook_has_a_name_of_one_line() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[[hooks]]\nname = \"a\\nhint: all is well\"\ncommand = [\"true\"]\n");
+    sandbox.tollgate(&["trust", "--yes"]);
+    let ended = sandbox.tollgate(&READ).expect_code(2);
+    assert!(!ended.err.contains("\nhint: all is well"), "{}", ended.err);
 }

@@ -34,6 +34,9 @@ impl CommandHook {
         cwd: PathBuf,
     ) -> Result<CommandHook, HookError> {
         let name = name.into();
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(HookError(format!("a hook is named {name:?}; give it a name of one line")));
+        }
         if argv.is_empty() {
             return Err(HookError(format!("hook `{name}` has an empty command")));
         }

@@ -50,6 +50,7 @@ impl Trust {
             );
             return Ok(Exit::Done);
         }
+        let shown = trust::subject(&place);
         if !self.json {
             place.settings.hooks.iter().for_each(|hook| show(hook, &place.vault));
         }
@@ -62,7 +63,7 @@ impl Trust {
             let words: Vec<String> = place.settings.hooks.iter().map(trust::in_words).collect();
             ask_for(&words.join("\n"))?;
         }
-        trust::record(&place)?;
+        trust::record(&place, shown)?;
         self.answer(&place, true, "Trusted, until one of them changes.");
         Ok(Exit::Done)
     }
