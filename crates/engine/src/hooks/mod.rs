@@ -150,9 +150,29 @@ pub(crate) async fn ask_before(
 }
 
 /// Asks a hook about a call that has run. Cancelling cannot undo what was done, so it must not hide it
-/// either: only the hook's own limit ends the wait.
-pub(crate) async fn ask_after(hook: &dyn Hook, call: &AfterCall<'_>) -> Result<AfterReply, Fault> {
-    within_limit(hook, Failure::PostHookFailed, || hook.after(call)).await
+/// either: a run that is cancelled gives the hook its `grace`, and then keeps the effects and withholds the
+/// result.
+pub(crate) async fn ask_after(
+    hook: &dyn Hook,
+    cancel: &CancelToken,
+    grace: Duration,
+    call: &AfterCall<'_>,
+) -> Result<AfterReply, Fault> {
+    tokio::select! {
+        biased;
+        settled = within_limit(hook, Failure::PostHookFailed, || hook.after(call)) => settled,
+        () = out_of_patience(cancel, grace) => {
+            Err(hook_fault(hook, Failure::PostHookFailed, "the run was cancelled before it answered"))
+        }
+    }
+}
+
+async fn out_of_patience(cancel: &CancelToken, grace: Duration) {
+    match cancel.cancelled().await {
+        CancelCause::Run | CancelCause::Sibling => tokio::time::sleep(grace).await,
+        // The call's own time ran out, and it still came to its end. Nobody waits for less of the hook.
+        CancelCause::Deadline => std::future::pending().await,
+    }
 }
 
 /// A crash, an error and a late answer all fail closed.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use std::time::Duration;
+
 use envelope::{Actor, Failure, Fault, Mutation, Phase};
 use serde_json::Value;
 use toolkit::{Entry, Mapped, Seen};
@@ -43,7 +45,8 @@ pub(crate) async fn post_hooks(
                 output: &settled.mapped.data,
                 effects: &effects,
             };
-            ask_after(&**hook, &call).await?
+            let grace = Duration::from_millis(engine.policy().limits.cancel_grace_ms);
+            ask_after(&**hook, &flight.cancel, grace, &call).await?
         };
         heed(entry, &mut settled, &**hook, reply, trace)?;
     }

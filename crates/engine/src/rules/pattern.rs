@@ -25,8 +25,15 @@ enum Form {
 impl PathPattern {
     pub(super) fn compile(pattern: &str) -> Result<PathPattern, String> {
         if pattern.starts_with('/') || pattern.ends_with('/') {
-            let folder = pattern.trim_matches('/');
+            let folder = pattern.trim_matches('/').trim_end_matches("/**");
             return Err(format!("`{pattern}` can match no path; for all in that folder write `{folder}/**`"));
+        }
+        let impossible =
+            |part: &str| matches!(part, "" | "." | "..") || part.trim() != part || part.contains('\\');
+        if pattern.split('/').any(impossible) {
+            return Err(format!(
+                "`{pattern}` can match no path; write names joined by single `/`, such as `Private/**`"
+            ));
         }
         let bad = |error: globset::Error| format!("`{pattern}` is not a glob: {}", error.kind());
         let (wide, folded) = (by_character(pattern)?, VaultPath::fold_name(pattern));
@@ -187,6 +194,24 @@ mod tests {
 
     fn touches(pattern: &str, path: &str) -> bool {
         PathPattern::compile(pattern).unwrap().touches(&VaultPath::parse(path).unwrap())
+    }
+
+    #[test]
+    fn a_pattern_that_can_match_no_path_is_refused() {
+        for pattern in [
+            "",
+            "./Private/**",
+            "Work//Private/**",
+            "Work/../Private/**",
+            " Private/**",
+            "Private\\**",
+            "/Private/**",
+            "Private/",
+            "Private/**/",
+        ] {
+            assert!(PathPattern::compile(pattern).is_err(), "{pattern:?}");
+        }
+        assert!(PathPattern::compile("Work/My Notes/**").is_ok());
     }
 
     #[test]
