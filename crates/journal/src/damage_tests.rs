@@ -270,7 +270,7 @@ fn changes_to_run_json_are_found() {
         ("\"format\": 1,", "\"format\": 1,\n  \"extra\": 1,"),
         ("\"yes-1\"", "\"yes-2\""),
         (&confirmation().binding.to_string(), &confirmation().shown.to_string()),
-        ("\"terminal\"", "\"mode\""),
+        ("\"terminal\"", "\"embedder\""),
     ] {
         assert!(text.contains(from), "{from}");
         put(&path, text.replace(from, to).as_bytes());
@@ -291,7 +291,7 @@ fn changes_to_run_json_are_found() {
             confirmation mismatch: run.json: no recorded confirmation is the one in here
         b3:ee6b5b7668a7f8be8d5e2e892b9db3c6b868c3db8f83b22ed36de201ba12967a -> b3:7b0f70caf0f91410d33c0e26b0de83d2a6b10f470ecd69ba61bc4896ace4b038
             confirmation mismatch: run.json: the confirmation was given for another plan, policy or registry
-        "terminal" -> "mode"
+        "terminal" -> "embedder"
             confirmation mismatch: run.json: no recorded confirmation is the one in here
         without the confirmation
             confirmation mismatch: run.json: calls were made, but the confirmation is not here"#]].assert_eq(&told.join("\n"));

@@ -14,6 +14,7 @@ use crate::error::JournalError;
 use crate::header::{RUN_FILE, RunKind};
 use crate::kind::Kind;
 use crate::run_log::io_error;
+use crate::wal::WAL_FILE;
 
 /// Enough for the last event of any run.
 const TAIL: u64 = 64 << 10;
@@ -69,9 +70,11 @@ pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
     };
     let mut runs = Vec::new();
     for entry in entries {
-        // A folder that vanishes or cannot be read while we look is not a reason to show none.
-        if let Ok(Some(run)) = summary(&entry.map_err(failed)?.path()) {
-            runs.push(run);
+        let path = entry.map_err(failed)?.path();
+        match summary(&path) {
+            Ok(run) => runs.extend(run),
+            // A run must not be hidden by making it unreadable. One that vanishes while we look is gone.
+            Err(error) => runs.extend(unreadable(&path, &error)),
         }
     }
     runs.sort_by(|a, b| (Reverse(a.created_at), &a.run_id).cmp(&(Reverse(b.created_at), &b.run_id)));
@@ -131,6 +134,10 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             state: match finished {
                 Some(status) => RunState::Finished(status),
                 None if dir.is_locked()? => RunState::Running,
+                // The write-ahead log goes away only after the end of the run was recorded.
+                None if dir.read(WAL_FILE)?.is_none() => {
+                    RunState::Damaged(Some("its end was cut off".to_owned()))
+                }
                 None => RunState::Interrupted,
             },
         },
@@ -143,6 +150,13 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             state: RunState::Damaged(Some(why)),
         },
     }))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Option<RunSummary> {
+    let run_id = path.file_name().and_then(|name| name.to_str()).and_then(|name| RunId::parse(name).ok())?;
+    let created_at = changed_at(path).ok().filter(|_| path.is_dir())?;
+    let state = RunState::Damaged(Some(format!("it cannot be read: {error}")));
+    Some(RunSummary { run_id, dir: path.to_owned(), created_at, kind: RunKind::Plan, goal: None, state })
 }
 
 pub(crate) fn has_records(dir: &Dir) -> io::Result<bool> {

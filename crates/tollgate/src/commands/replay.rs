@@ -26,6 +26,10 @@ pub(crate) struct Replay {
 impl Replay {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let dir = Place::find(vault)?.run_dir(&self.run)?;
+        // What follows from a damaged record says nothing.
+        if let Some(first) = journal::verify(&dir, None)?.problems.into_iter().next() {
+            return Err(journal::JournalError::Damaged(Box::new(first)).into());
+        }
         let replay = journal::replay(&dir)?;
         if self.json {
             screen::json(&json!({ "same": replay.divergences.is_empty(), "runDir": dir, "replay": replay }));
