@@ -11,7 +11,7 @@ pub struct ConfirmRequest {
     pub text: String,
     /// What a yes will be bound to.
     pub binding: Hash,
-    /// Every path of the run that can leave a trace is covered by the yes; false when only a part is asked about.
+    /// True for the one question before anything runs; false when a foreach asks about its size later.
     pub whole_plan: bool,
 }
 

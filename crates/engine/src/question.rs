@@ -12,7 +12,7 @@ use crate::inputs::visible_text;
 const SHOWN_CHARS: usize = 400;
 
 /// Everything a person needs to say yes or no to the whole plan.
-pub(crate) fn plan_question(plan: &CheckedPlan) -> String {
+fn plan_question(plan: &CheckedPlan) -> String {
     let mut text = String::new();
     let whole = &plan.plan;
     if let Some(title) = whole.ui_hints.get("title").and_then(Value::as_str) {
@@ -86,8 +86,8 @@ fn settings(step: &CheckedStep, written: &Step) -> Vec<String> {
     said
 }
 
-/// A foreach that grew past what the policy lets pass unasked.
-pub(crate) fn expansion_question(plan: &CheckedPlan, question: &Question) -> String {
+/// The words for whatever the run asks: the whole plan, or a foreach that grew past what passes unasked.
+pub(crate) fn question_text(plan: &CheckedPlan, question: &Question) -> String {
     match question {
         Question::Plan => plan_question(plan),
         Question::Expansion { step, items, limit } => format!(

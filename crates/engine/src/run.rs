@@ -20,7 +20,7 @@ use crate::Engine;
 use crate::approval::{Answer, ConfirmRequest};
 use crate::call::{CallRequest, RunScope};
 use crate::catch::catch_panic;
-use crate::question::{expansion_question, plan_question};
+use crate::question::question_text;
 use crate::report::{RunReport, unfinished};
 use crate::resume::token_of;
 
@@ -362,10 +362,8 @@ impl Driver {
     }
 
     fn ask(&mut self, question: &Question) {
-        let (text, whole_plan) = match question {
-            Question::Plan => (plan_question(&self.plan), true),
-            Question::Expansion { .. } => (expansion_question(&self.plan, question), false),
-        };
+        let text = question_text(&self.plan, question);
+        let whole_plan = *question == Question::Plan;
         let request = ConfirmRequest {
             run_id: self.run_id.clone(),
             text,
