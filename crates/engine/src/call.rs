@@ -10,7 +10,7 @@ use envelope::{
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
-use toolkit::{CancelToken, Entry, Progress, ProgressSink, RawOutput, Surface, ToolCx};
+use toolkit::{CancelToken, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Surface, ToolCx};
 
 use crate::catch::{catch_call, catch_panic};
 use crate::context::RunContext;
@@ -20,6 +20,7 @@ use crate::phases::{self, Kept};
 use crate::policy::{CompiledPolicy, Policy};
 use crate::rules::BadRule;
 use crate::schedule::{Scheduler, Slot};
+use crate::store::JournalStore;
 use crate::trace::Trace;
 use crate::{Approver, Clock, Ids, Observer};
 
@@ -298,7 +299,8 @@ impl Engine {
         call.tool_registry_version = self.parts.registry_version.clone();
         let model = Value::Object(std::mem::take(&mut call.args));
         let progress = self.progress_sink(scope, &call);
-        let cx = ToolCx::new(call.call_id.clone(), cancel.clone(), Some(progress));
+        let store: Arc<dyn ObjectStore> = Arc::new(JournalStore(scope.journal.clone()));
+        let cx = ToolCx::with_store(call.call_id.clone(), cancel.clone(), Some(progress), Some(store));
         Flight {
             call,
             model,

@@ -23,6 +23,7 @@ mod resume;
 mod rules;
 mod run;
 mod schedule;
+mod store;
 mod trace;
 
 pub use approval::{

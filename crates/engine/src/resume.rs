@@ -153,7 +153,7 @@ impl Engine {
             Ok(_) | Err(_) => Found::Run(Effects::default()),
         };
         let request = CallRequest {
-            call: ToolCall { called_with: None, before: Vec::new(), ..recorded.clone() },
+            call: ToolCall { called_with: None, intent: Vec::new(), ..recorded.clone() },
             cancel,
         };
         match decided {
@@ -187,7 +187,7 @@ impl Engine {
             return Found::Run(Effects::default());
         };
         let flight = self.board(scope, CallRequest { call: recorded.clone(), cancel: cancel.clone() });
-        let asked = catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.before)).await;
+        let asked = catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.intent)).await;
         let why = match asked {
             Ok(Reconciled::Happened(raw)) => return Found::Happened(entry, raw, Box::new(flight)),
             // Folders it had made on the way are there, and stay in the record of this call.

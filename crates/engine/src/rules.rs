@@ -2,9 +2,9 @@
 
 mod pattern;
 
-use envelope::Risk;
+use envelope::{Risk, VaultPath};
 use globset::{GlobBuilder, GlobMatcher};
-use pattern::PathPattern;
+use pattern::{Below, PathPattern};
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Reach};
 
@@ -100,7 +100,9 @@ impl CompiledRule {
     fn covers(&self, reach: &Reach) -> bool {
         match reach {
             Reach::Vault => false,
-            Reach::Path(path) => self.paths.iter().any(|pattern| pattern.covers(path)),
+            Reach::File(path) | Reach::Folder(path) | Reach::Path(path) => {
+                self.paths.iter().any(|pattern| pattern.covers(path))
+            }
         }
     }
 
@@ -108,8 +110,14 @@ impl CompiledRule {
         match reach {
             // A call over the whole vault reaches whatever the rule protects.
             Reach::Vault => true,
-            Reach::Path(path) => self.paths.iter().any(|pattern| pattern.touches(path)),
+            Reach::File(path) => self.touches_path(path, Below::Nothing),
+            Reach::Folder(path) => self.touches_path(path, Below::Anything),
+            Reach::Path(path) => self.touches_path(path, Below::AsItLooks),
         }
+    }
+
+    fn touches_path(&self, path: &VaultPath, below: Below) -> bool {
+        self.paths.iter().any(|pattern| pattern.touches(path, below))
     }
 
     /// "rule 2 (private notes)": how messages name it.

@@ -21,7 +21,7 @@ impl Claim {
         let key = |reach: &Reach| match reach {
             Reach::Vault => String::new(),
             // The slash makes `a/b` overlap `a/b/c` but not `a/bc`.
-            Reach::Path(path) => format!("{}/", path.folded()),
+            Reach::File(path) | Reach::Folder(path) | Reach::Path(path) => format!("{}/", path.folded()),
         };
         let reads = paths.reads.iter().map(|reach| (key(reach), false));
         let writes = paths.writes.iter().map(|reach| (key(reach), true));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallId, ConfirmationId, Hash, PolicySnapshot, Risk, RunId, StepId, Timestamp, ToolName};
+use crate::{CallId, Change, ConfirmationId, Hash, PolicySnapshot, Risk, RunId, StepId, Timestamp, ToolName};
 
 /// A call as the executor issues it: everything needed to show, log, cancel, retry and replay it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,9 +48,10 @@ pub struct ToolCall {
     /// What the tool was called with, when a hook changed it; `args` stays what the plan gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_with: Option<Map<String, Value>>,
-    /// What was there just before the effect. After a crash this tells "it happened" from "it did not".
+    /// The changes that the call is about to make, with what is there before and after each. After a crash
+    /// this tells "it happened" from "it did not", and lets it be undone either way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub before: Vec<Observed>,
+    pub intent: Vec<Change>,
 }
 
 /// Which item of a foreach a call is for.
@@ -60,12 +61,4 @@ pub struct Iteration {
     pub index: u64,
     pub item_name: String,
     pub item_value: Value,
-}
-
-/// The state of one path at one moment; no etag means that nothing was there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
-    pub path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub etag: Option<String>,
 }

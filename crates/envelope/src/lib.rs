@@ -6,6 +6,7 @@
 
 mod call;
 mod canonical;
+mod change;
 mod confirmation;
 mod effects;
 mod event;
@@ -23,8 +24,9 @@ mod risk;
 mod tool;
 mod vault_path;
 
-pub use call::{Iteration, Observed, ToolCall};
+pub use call::{Iteration, ToolCall};
 pub use canonical::{canonical_bytes, canonical_hash};
+pub use change::{Change, FileState};
 pub use confirmation::{Channel, Confirmation};
 pub use effects::{Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};
 pub use event::{EventType, ExecutionEvent, Level};

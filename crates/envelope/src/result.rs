@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CallId, CanonicalResult, Effects, Failure, Hash, Mutation, PhaseFact, RunId, StepId, Timestamp, ToolName,
+    CallId, CanonicalResult, Change, Effects, Failure, Hash, Mutation, PhaseFact, RunId, StepId, Timestamp,
+    ToolName,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,6 +62,9 @@ pub struct ToolResult {
     pub duration_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
+    /// The changes to the vault, in the order in which they were made, each with what undoes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

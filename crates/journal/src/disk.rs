@@ -101,6 +101,12 @@ impl Dir {
         Ok(Some(bytes))
     }
 
+    /// Moves a file to another folder under another name, durably there.
+    pub(crate) fn rename_into(&self, name: &str, other: &Dir, new_name: &str) -> io::Result<()> {
+        rustix::fs::renameat(&self.fd, name, &other.fd, new_name)?;
+        Ok(rustix::fs::fsync(&other.fd)?)
+    }
+
     /// Takes the folder for one writer; false when another has it. Released when every copy of the handle
     /// is closed, so also when the process dies.
     pub(crate) fn lock(&self) -> io::Result<bool> {

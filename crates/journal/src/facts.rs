@@ -87,6 +87,7 @@ impl Rules {
                 ended_at: Timestamp::UNIX_EPOCH,
                 duration_ms: 0,
                 effects: None,
+                changes: Vec::new(),
                 user_message: None,
                 debug_message: None,
                 canonical: None,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +14,9 @@ use crate::error::JournalError;
 use crate::run_log::io_error;
 
 pub(crate) const OBJECTS: &str = "objects";
+/// Content up to this size is held in memory while it is stored.
+const IN_MEMORY: u64 = 1 << 20;
+const PIECE: usize = 256 << 10;
 
 /// The store that the runs of one state folder share.
 #[derive(Debug)]
@@ -33,6 +36,51 @@ impl Objects {
         let hash = Hash::of(bytes);
         self.put_as(&hash, bytes).map_err(|source| io_error("store", &self.state.join(OBJECTS), source))?;
         Ok(DataRef { hash, bytes: bytes.len() as u64 })
+    }
+
+    /// Stores all that `content` yields. What is larger than a note goes through a file, not through memory.
+    pub(crate) fn put_from(&self, content: &mut dyn Read) -> Result<DataRef, JournalError> {
+        let failed = |source| io_error("store", &self.state.join(OBJECTS), source);
+        let mut head = Vec::new();
+        content.take(IN_MEMORY + 1).read_to_end(&mut head).map_err(failed)?;
+        if head.len() as u64 <= IN_MEMORY {
+            return self.put(&head);
+        }
+        self.put_large(&head, content).map_err(failed)
+    }
+
+    fn put_large(&self, head: &[u8], rest: &mut dyn Read) -> io::Result<DataRef> {
+        let state = Dir::open(&self.state)?;
+        let mut store = state.ensure(OBJECTS, false)?;
+        let temporary = format!("large.{}", unique_ending());
+        let written = (|| {
+            let mut file = Disk::create(&mut store, &temporary)?;
+            let mut hasher = blake3::Hasher::new();
+            let mut at = 0;
+            let mut piece = vec![0; PIECE];
+            let mut part = head;
+            loop {
+                hasher.update(part);
+                file.write_at(at, part)?;
+                at += part.len() as u64;
+                let got = rest.read(&mut piece)?;
+                if got == 0 {
+                    break;
+                }
+                part = &piece[..got];
+            }
+            file.sync()?;
+            let hash = Hash::from_bytes(*hasher.finalize().as_bytes());
+            let (shard, name) = names(&hash);
+            let folder = store.ensure(&shard, false)?;
+            store.rename_into(&temporary, &folder, &name)?;
+            Ok(DataRef { hash, bytes: at })
+        })();
+        if written.is_err() {
+            // As good as it goes: what stays is known by its ending.
+            store.remove(&temporary).ok();
+        }
+        written
     }
 
     fn put_as(&self, hash: &Hash, bytes: &[u8]) -> io::Result<()> {
@@ -83,7 +131,6 @@ impl Objects {
 
 /// Makes sure that the object is in `folder`, whole and durable. `disk` is the same folder, for writing.
 fn place(folder: &Dir, disk: &mut dyn Disk, name: &str, hash: &Hash, bytes: &[u8]) -> io::Result<()> {
-    static UNIQUE: AtomicU64 = AtomicU64::new(0);
     // An object can rot while it lies there; the result that is about to name it needs a sound one. One that
     // cannot even be read is as bad as a wrong one.
     let sound = |file| digest(file).is_ok_and(|found| found == (bytes.len() as u64, *hash));
@@ -92,8 +139,13 @@ fn place(folder: &Dir, disk: &mut dyn Disk, name: &str, hash: &Hash, bytes: &[u8
         disk.open(name)?.sync()?;
         return disk.sync_names();
     }
-    let unique = UNIQUE.fetch_add(1, Ordering::Relaxed);
-    disk.replace(name, &format!("{name}.{}-{unique}.tmp", std::process::id()), bytes)
+    disk.replace(name, &format!("{name}.{}", unique_ending()), bytes)
+}
+
+/// For a file that has no name of its own yet: no other writer uses the same.
+fn unique_ending() -> String {
+    static UNIQUE: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}.tmp", std::process::id(), UNIQUE.fetch_add(1, Ordering::Relaxed))
 }
 
 /// How long a file is and its hash, without keeping it in memory.
@@ -114,7 +166,7 @@ pub(crate) fn names(hash: &Hash) -> (String, String) {
 mod tests {
     use envelope::Hash;
 
-    use super::place;
+    use super::{IN_MEMORY, Objects, place};
     use crate::disk::{Dir, Disk};
     use crate::sim::SimDisk;
 
@@ -141,5 +193,26 @@ mod tests {
         place(&read, &mut folder, "object", &Hash::of(b"bytes"), b"bytes").unwrap();
         assert_eq!(read.read_all("object").unwrap().unwrap(), b"bytes");
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn content_of_any_size_is_stored_once_by_its_hash() {
+        let temp = tempfile::tempdir().unwrap();
+        let objects = Objects::beside(&temp.path().join("runs").join("run"));
+        std::fs::create_dir_all(temp.path().join("runs").join("run")).unwrap();
+        for size in [0, 1, IN_MEMORY as usize, IN_MEMORY as usize + 1, 3 * IN_MEMORY as usize + 7] {
+            let bytes: Vec<u8> = (0..size).map(|n| (n % 251) as u8).collect();
+            let kept = objects.put_from(&mut bytes.as_slice()).unwrap();
+            assert_eq!(kept, objects.put_from(&mut bytes.as_slice()).unwrap());
+            assert_eq!((kept.hash, kept.bytes), (Hash::of(&bytes), size as u64));
+            assert_eq!(objects.get(&kept).unwrap(), bytes);
+        }
+        let files = walk(&temp.path().join("objects"));
+        assert_eq!(files, 5, "no temporary file stays");
+    }
+
+    fn walk(folder: &std::path::Path) -> usize {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.map(|path| if path.is_dir() { walk(&path) } else { 1 }).sum()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -242,6 +242,19 @@ impl Journal {
                 let hash = Hash::of(bytes);
                 guard(&memory.objects).entry(hash).or_insert_with(|| bytes.to_vec());
                 Ok(DataRef { hash, bytes: bytes.len() as u64 })
+            }
+        }
+    }
+
+    /// [`Journal::put_object`] for content that comes in pieces and may be large.
+    pub fn put_object_from(&self, content: &mut dyn Read) -> Result<DataRef, JournalError> {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.objects.put_from(content),
+            Place::Memory(_) => {
+                let mut bytes = Vec::new();
+                let read = content.read_to_end(&mut bytes);
+                read.map_err(|source| io_error("read", Path::new("the content to keep"), source))?;
+                self.put_object(&bytes)
             }
         }
     }

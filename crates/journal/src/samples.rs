@@ -100,7 +100,7 @@ pub(crate) fn call(index: u64) -> ToolCall {
         }),
         confirmation_id: Some(confirmation().confirmation_id),
         called_with: None,
-        before: Vec::new(),
+        intent: Vec::new(),
     }
 }
 
@@ -121,6 +121,7 @@ pub(crate) fn result(index: u64) -> ToolResult {
         ended_at: at(3),
         duration_ms: 1000,
         effects: None,
+        changes: Vec::new(),
         user_message: Some(format!("Created Notes/{index}.md")),
         debug_message: None,
         canonical: None,

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use envelope::{Failure, Fault, Observed, ToolDecl, ToolName};
+use envelope::{Change, Failure, Fault, ToolDecl, ToolName};
 use serde_json::Value;
 
 use crate::schema::with_integers;
@@ -43,13 +43,13 @@ pub trait AnyTool: Send + Sync {
     fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
     fn paths(&self, args: &DecodedArgs) -> PathKeys;
     fn preview(&self, args: &DecodedArgs) -> String;
-    fn observe<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Observed>>;
+    fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Change>>;
     fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>>;
     fn reconcile<'a>(
         &'a self,
         cx: &'a ToolCx,
         args: &'a DecodedArgs,
-        before: &'a [Observed],
+        intent: &'a [Change],
     ) -> BoxFuture<'a, Reconciled<RawOutput>>;
     /// Maps data that a hook changed, as if the tool had returned it.
     fn remap(&self, data: &Value) -> Result<Mapped, Fault>;
@@ -114,9 +114,9 @@ impl<T: Tool> AnyTool for Erased<T> {
         typed::<T>(args).map(|args| Tool::preview(&*self.tool, args)).unwrap_or_default()
     }
 
-    fn observe<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Observed>> {
+    fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Change>> {
         match typed::<T>(args) {
-            Ok(args) => Box::pin(Tool::observe(&*self.tool, cx, args)),
+            Ok(args) => Box::pin(Tool::intend(&*self.tool, cx, args)),
             Err(_) => Box::pin(std::future::ready(Vec::new())),
         }
     }
@@ -134,14 +134,14 @@ impl<T: Tool> AnyTool for Erased<T> {
         &'a self,
         cx: &'a ToolCx,
         args: &'a DecodedArgs,
-        before: &'a [Observed],
+        intent: &'a [Change],
     ) -> BoxFuture<'a, Reconciled<RawOutput>> {
         Box::pin(async move {
             let args = match typed::<T>(args) {
                 Ok(args) => args,
                 Err(fault) => return Reconciled::Unknown { why: fault.message },
             };
-            match Tool::reconcile(&*self.tool, cx, args, before).await {
+            match Tool::reconcile(&*self.tool, cx, args, intent).await {
                 Reconciled::Happened(output) => Reconciled::Happened(raw(self.tool.clone(), output)),
                 Reconciled::DidNot => Reconciled::DidNot,
                 Reconciled::Unknown { why } => Reconciled::Unknown { why },

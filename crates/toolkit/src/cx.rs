@@ -1,11 +1,15 @@
 //! What a tool may touch while it runs, and nothing more.
 
+use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use envelope::{CallId, Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};
+use envelope::{
+    CallId, Change, Created, DataRef, Deleted, Effects, EntryKind, Failure, Fault, Modified, Renamed,
+    SideEffect,
+};
 use serde_json::{Map, Value};
 
-use crate::CancelToken;
+use crate::{CancelToken, ObjectStore};
 
 /// How far a long call has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +30,7 @@ struct Inner {
     call_id: CallId,
     cancel: CancelToken,
     progress: Option<ProgressSink>,
+    store: Option<Arc<dyn ObjectStore>>,
     /// Given when it is the call's turn.
     context: OnceLock<Arc<Map<String, Value>>>,
     seen: Mutex<Seen>,
@@ -35,16 +40,29 @@ struct Inner {
 #[derive(Debug, Default)]
 pub struct Seen {
     pub effects: Effects,
+    /// The changes to the vault among the effects, in order, each with what undoes it.
+    pub changes: Vec<Change>,
     /// Changes asked for in what later calls see.
     pub context: Vec<(String, Value)>,
 }
 
 impl ToolCx {
     pub fn new(call_id: CallId, cancel: CancelToken, progress: Option<ProgressSink>) -> ToolCx {
+        ToolCx::with_store(call_id, cancel, progress, None)
+    }
+
+    /// For a call whose run keeps what it overwrites.
+    pub fn with_store(
+        call_id: CallId,
+        cancel: CancelToken,
+        progress: Option<ProgressSink>,
+        store: Option<Arc<dyn ObjectStore>>,
+    ) -> ToolCx {
         ToolCx(Arc::new(Inner {
             call_id,
             cancel,
             progress,
+            store,
             context: OnceLock::new(),
             seen: Mutex::default(),
         }))
@@ -79,6 +97,45 @@ impl ToolCx {
     /// Asks that later calls see `value` under `key`. Honoured only for a call that ran alone.
     pub fn modify_context(&self, key: impl Into<String>, value: Value) {
         self.seen().context.push((key.into(), value));
+    }
+
+    /// Keeps content that is about to be overwritten or removed. Durable when this returns. Without a store
+    /// nothing is kept, and nothing can be taken back.
+    pub fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
+        self.0.store.as_ref().map(|store| store.keep(content)).transpose()
+    }
+
+    /// Whether what is overwritten is kept.
+    pub fn keeps(&self) -> bool {
+        self.0.store.is_some()
+    }
+
+    /// Content that an earlier call kept.
+    pub fn kept(&self, wanted: &DataRef) -> Result<Vec<u8>, Fault> {
+        match &self.0.store {
+            Some(store) => store.fetch(wanted),
+            None => Err(Fault::new(Failure::SetupRequired, "this call has no store of kept content")),
+        }
+    }
+
+    /// Reports a change to the vault the moment it is seen, in the effects and with what undoes it.
+    pub fn changed(&self, change: Change) {
+        match &change {
+            Change::FolderCreated { path } => self.created(path, EntryKind::Folder),
+            Change::FolderRemoved { path } => self.deleted(path, EntryKind::Folder, false),
+            Change::FileCreated { path, .. } => self.created(path, EntryKind::File),
+            Change::FileRemoved { path, .. } => self.deleted(path, EntryKind::File, false),
+            Change::FileReplaced { path, before, after } => {
+                self.modified(path, Some(before.etag()), Some(after.etag()));
+            }
+            Change::Moved { from, to, kind } => match (in_trash(from), in_trash(to)) {
+                (false, true) => self.deleted(from, *kind, true),
+                // Taken out of the trash again, it is there again.
+                (true, false) => self.created(to, *kind),
+                (true, true) | (false, false) => self.renamed(from, to, *kind),
+            },
+        }
+        self.seen().changes.push(change);
     }
 
     pub fn created(&self, path: impl Into<String>, kind: EntryKind) {
@@ -143,4 +200,9 @@ impl ToolCx {
         // A tool that panicked while reporting leaves a list that is still true.
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a path lies in the folder that deleted files are moved to.
+fn in_trash(path: &str) -> bool {
+    path.split('/').next() == Some(".trash")
 }

@@ -33,6 +33,7 @@ mod cx;
 mod paths;
 mod registry;
 mod schema;
+mod store;
 mod surface;
 mod tool;
 
@@ -43,5 +44,6 @@ pub use cx::{Progress, ProgressSink, Seen, ToolCx};
 pub use paths::{PathKeys, Reach};
 pub use registry::{Entry, Refused, Registry};
 pub use schema::{CompiledSchema, SchemaRefused};
+pub use store::ObjectStore;
 pub use surface::{Surface, SurfaceRules, Visibility};
 pub use tool::{Reconciled, Tool};

@@ -2,11 +2,27 @@
 
 use envelope::VaultPath;
 
-/// One place a call reaches: a path with everything below it, or the whole vault.
+/// One place a call reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
+    /// Everything.
     Vault,
+    /// One file and nothing else.
+    File(VaultPath),
+    /// A folder with everything below it.
+    Folder(VaultPath),
+    /// A path of which nobody can say yet whether it is a file or a folder.
     Path(VaultPath),
+}
+
+impl Reach {
+    /// The path, unless it is the whole vault.
+    pub fn path(&self) -> Option<&VaultPath> {
+        match self {
+            Reach::Vault => None,
+            Reach::File(path) | Reach::Folder(path) | Reach::Path(path) => Some(path),
+        }
+    }
 }
 
 /// What a call reads and what it writes.

@@ -5,7 +5,7 @@
 
 use std::future::{Future, ready};
 
-use envelope::{Concurrency, Fault, Idempotency, Observed, Requirement, Risk, SideEffect};
+use envelope::{Change, Concurrency, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,21 +47,21 @@ pub trait Tool: Send + Sync + 'static {
     /// One line for the person: a verb, then the path or command.
     fn preview(&self, args: &Self::Args) -> String;
 
-    /// The state just before the effect, written down with the intent. Called when no other call can
-    /// touch the same paths.
-    fn observe(&self, _cx: &ToolCx, _args: &Self::Args) -> impl Future<Output = Vec<Observed>> + Send {
+    /// The changes that [`Tool::run`] is about to make, written down before it makes them. What they
+    /// overwrite is kept through `cx` first. Called when no other call can touch the same paths.
+    fn intend(&self, _cx: &ToolCx, _args: &Self::Args) -> impl Future<Output = Vec<Change>> + Send {
         ready(Vec::new())
     }
 
     /// Does the work. Every change is reported through `cx` when it is seen, not when it is planned.
     fn run(&self, cx: &ToolCx, args: Self::Args) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
 
-    /// Finds out after a crash whether the effect happened, from what was there before and what is there now.
+    /// Finds out after a crash whether the effect happened, from what it intended and what is there now.
     fn reconcile(
         &self,
         _cx: &ToolCx,
         _args: &Self::Args,
-        _before: &[Observed],
+        _intent: &[Change],
     ) -> impl Future<Output = Reconciled<Self::Output>> + Send {
         ready(Reconciled::Unknown { why: "the tool cannot tell afterwards".to_owned() })
     }

@@ -153,7 +153,7 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
         policy: POLICY.get_or_init(policy).clone(),
         confirmation_id: None,
         called_with: None,
-        before: Vec::new(),
+        intent: Vec::new(),
     }
 }
 

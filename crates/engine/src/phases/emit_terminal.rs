@@ -47,10 +47,11 @@ pub(crate) async fn emit_terminal(
 }
 
 fn build(engine: &Engine, scope: &RunScope, flight: &mut Flight, outcome: Result<Kept, Fault>) -> ToolResult {
-    let Seen { effects, context } = flight.cx.take_seen();
+    let Seen { effects, changes, context } = flight.cx.take_seen();
     let ended = engine.parts.clock.now();
     let mut result = blank_result(&flight.call, flight.dispatched.unwrap_or(flight.created), ended);
     result.effects = (!effects.is_empty()).then_some(effects);
+    result.changes = changes;
     result.cancellation = flight.cancellation.take();
     result.reconciled = flight.found;
     match outcome {
@@ -84,6 +85,7 @@ fn blank_result(call: &ToolCall, started: Timestamp, ended: Timestamp) -> ToolRe
         ended_at: ended,
         duration_ms: u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0),
         effects: None,
+        changes: Vec::new(),
         user_message: None,
         debug_message: None,
         canonical: None,

@@ -3,7 +3,7 @@
 //! The call is logged before the tool runs. After a crash, a call without a result is "unknown", which is
 //! the truth; the other order would lose the call.
 
-use envelope::{EventType, ExecutionEvent, Fault, Level, Observed, Timestamp};
+use envelope::{Change, EventType, ExecutionEvent, Fault, Level, Timestamp};
 use jiff::SignedDuration;
 use toolkit::Entry;
 
@@ -30,7 +30,7 @@ pub(crate) async fn schedule(
     flight.cx.enter(scope.context.current());
     let effects = entry.decl.risk_level.has_effects();
     if effects {
-        flight.call.before = observe(entry, flight, &permitted).await?;
+        flight.call.intent = intend(entry, flight, &permitted).await?;
     }
     flight.restore_args();
     flight.call.called_with.clone_from(&permitted.called_with);
@@ -57,9 +57,9 @@ pub(crate) async fn schedule(
     Ok(permitted)
 }
 
-/// What is there just before the effect, now that nobody else may touch these paths.
-async fn observe(entry: &Entry, flight: &Flight, permitted: &PermittedArgs) -> Result<Vec<Observed>, Fault> {
-    let look = catch_panic(entry.tool.observe(&flight.cx, &permitted.decoded));
+/// The changes that are about to be made, now that nobody else may touch these paths.
+async fn intend(entry: &Entry, flight: &Flight, permitted: &PermittedArgs) -> Result<Vec<Change>, Fault> {
+    let look = catch_panic(entry.tool.intend(&flight.cx, &permitted.decoded));
     // A tool that crashes over it leaves nothing to compare with, which makes a crash later uncertain.
     Ok(bounded(entry, flight, look).await?.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Phase 3: lets the tool check values and look at the world before anyone is asked.
 
 use envelope::{Failure, Fault};
-use toolkit::{DecodedArgs, Entry, Reach};
+use toolkit::{DecodedArgs, Entry};
 
 use crate::call::Flight;
 use crate::catch::{catch_call, catch_panic};
@@ -28,7 +28,7 @@ fn refuse_protected(entry: &Entry, args: &DecodedArgs) -> Result<(), Fault> {
         )
     })?;
     for reach in paths.all() {
-        if let Reach::Path(path) = reach
+        if let Some(path) = reach.path()
             && let Some(by) = path.protected_by()
         {
             return Err(Fault::new(

@@ -8,6 +8,17 @@
 use envelope::VaultPath;
 use globset::{GlobBuilder, GlobMatcher};
 
+/// What there may be below a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Below {
+    /// It is a file.
+    Nothing,
+    /// It is a folder.
+    Anything,
+    /// Nobody knows: a name with an ending is taken for a file.
+    AsItLooks,
+}
+
 pub(super) struct PathPattern {
     /// For rules that ask or deny: as wide as anyone could mean it.
     folded: Spelling,
@@ -58,12 +69,13 @@ impl PathPattern {
     }
 
     /// Whether the pattern matches the path or may match something below it.
-    pub(super) fn touches(&self, path: &VaultPath) -> bool {
+    pub(super) fn touches(&self, path: &VaultPath, below: Below) -> bool {
         let folded = path.folded();
         self.folded.whole.is_match(&folded)
             || self.written.whole.is_match(path.as_str())
-            || self.folded.reaches_below(&folded)
-            || self.written.reaches_below(path.as_str())
+            || below != Below::Nothing
+                && (self.folded.reaches_below(&folded, below)
+                    || self.written.reaches_below(path.as_str(), below))
     }
 }
 
@@ -105,8 +117,9 @@ impl Spelling {
     ///
     /// Certain where the pattern names the path letter by letter: a call on `Private` reaches what
     /// `Private/Keys/**` is about. Where only a wildcard stands for its last name (`**/*.key`), the path
-    /// counts as a folder unless that name looks like a file's; else such a rule would stop every call.
-    fn reaches_below(&self, path: &str) -> bool {
+    /// counts as a folder if it is known to be one or its name does not look like a file's; else such a rule
+    /// would stop every call.
+    fn reaches_below(&self, path: &str, below: Below) -> bool {
         let mut at = self.with_no_folders(vec![0]);
         let mut names = path.split('/').peekable();
         while let Some(name) = names.next() {
@@ -119,7 +132,7 @@ impl Spelling {
                     Some(Part::Name { .. }) | None => continue,
                 };
                 let more = after < self.parts.len();
-                if last && more && (literal || !looks_like_a_file(name)) {
+                if last && more && (literal || below == Below::Anything || !looks_like_a_file(name)) {
                     return true;
                 }
                 next.push(after);
@@ -190,10 +203,10 @@ mod tests {
     use envelope::VaultPath;
     use proptest::prelude::{prop_assert, proptest};
 
-    use super::PathPattern;
+    use super::{Below, PathPattern};
 
     fn touches(pattern: &str, path: &str) -> bool {
-        PathPattern::compile(pattern).unwrap().touches(&VaultPath::parse(path).unwrap())
+        PathPattern::compile(pattern).unwrap().touches(&VaultPath::parse(path).unwrap(), Below::AsItLooks)
     }
 
     #[test]
@@ -300,7 +313,7 @@ mod tests {
             let mut below = VaultPath::parse(&path).unwrap();
             if compiled.covers(&below) {
                 while let Some(folder) = below.parent() {
-                    prop_assert!(compiled.touches(&folder), "{pattern} {path} {folder}");
+                    prop_assert!(compiled.touches(&folder, Below::AsItLooks), "{pattern} {path} {folder}");
                     below = folder;
                 }
             }

@@ -211,7 +211,7 @@ pub fn tool_call(tool: &str, args: Value) -> ToolCall {
         ),
         confirmation_id: None,
         called_with: None,
-        before: Vec::new(),
+        intent: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use envelope::{
-    CallId, Concurrency, EntryKind, Failure, Fault, Idempotency, Observed, Risk, SideEffect, VaultPath,
+    CallId, Change, Concurrency, EntryKind, Failure, Fault, Idempotency, Risk, SideEffect, VaultPath,
 };
 use journal::{Record, RunFolder};
 use schemars::JsonSchema;
@@ -148,7 +148,7 @@ impl<F: Flavour> Script<F> {
         if F::RISK.has_effects() {
             match &args.path {
                 Some(path) => cx.created(path.as_str(), EntryKind::File),
-                None => cx.observed(SideEffect::EditBuffer),
+                None => cx.intendd(SideEffect::EditBuffer),
             }
         }
     }
@@ -259,7 +259,7 @@ impl<F: Flavour> Tool for Script<F> {
         Ok(output)
     }
 
-    async fn reconcile(&self, cx: &ToolCx, args: &Args, _before: &[Observed]) -> Reconciled<Output> {
+    async fn reconcile(&self, cx: &ToolCx, args: &Args, _intent: &[Change]) -> Reconciled<Output> {
         match *self.work.happened.lock().unwrap() {
             Some(true) => {
                 self.effect(cx, args);

@@ -68,7 +68,7 @@ impl Draft<'_> {
             policy: self.spec.policy.clone(),
             confirmation_id: self.confirmation.cloned(),
             called_with: None,
-            before: Vec::new(),
+            intent: Vec::new(),
         })
     }
 
@@ -131,6 +131,7 @@ pub(super) fn unstarted(
         ended_at: now,
         duration_ms: 0,
         effects: None,
+        changes: Vec::new(),
         user_message: Some(user_message),
         debug_message: None,
         canonical: None,

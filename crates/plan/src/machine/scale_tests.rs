@@ -108,6 +108,7 @@ fn worked(call_id: CallId) -> ToolResult {
         ended_at: Timestamp::UNIX_EPOCH,
         duration_ms: 0,
         effects: None,
+        changes: Vec::new(),
         user_message: None,
         debug_message: None,
         canonical: None,

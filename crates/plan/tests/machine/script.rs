@@ -221,6 +221,7 @@ pub(crate) fn ended(call: &Ended, verb: &str, data: &str) -> ToolResult {
         ended_at: Timestamp::UNIX_EPOCH,
         duration_ms: 0,
         effects: None,
+        changes: Vec::new(),
         user_message: None,
         debug_message: None,
         canonical: None,

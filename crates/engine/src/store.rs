@@ -1,0 +1,22 @@
+//! The object store of a run's journal, as tools see it.
+
+use std::io::Read;
+
+use envelope::{DataRef, Fault};
+use journal::Journal;
+use toolkit::ObjectStore;
+
+use crate::call::journal_fault;
+
+/// Keeps what a call overwrites beside the record of the call.
+pub(crate) struct JournalStore(pub(crate) Journal);
+
+impl ObjectStore for JournalStore {
+    fn keep(&self, content: &mut dyn Read) -> Result<DataRef, Fault> {
+        self.0.put_object_from(content).map_err(|error| journal_fault(&error))
+    }
+
+    fn fetch(&self, wanted: &DataRef) -> Result<Vec<u8>, Fault> {
+        self.0.object(wanted).map_err(|error| journal_fault(&error))
+    }
+}

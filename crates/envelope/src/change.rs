@@ -1,0 +1,151 @@
+//! One change to the vault, with the states on both sides of it.
+//!
+//! A call writes down the changes it intends before it makes them, and those it made in its result. Because
+//! a change names what was there before and what is there after, it tells "it happened" from "it did not"
+//! after a crash, and it can be turned around: that is all undo needs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{EntryKind, Hash};
+
+/// The content of a file: enough to find it in the object store and to know it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct FileState {
+    /// Hash of the content.
+    #[schemars(with = "String")]
+    pub hash: Hash,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// What the file may be used for, as the system writes it (`0o644` is 420).
+    pub mode: u32,
+}
+
+impl FileState {
+    /// The etag of a file with this content: the first 32 hex digits of its hash.
+    pub fn etag(&self) -> String {
+        self.hash.to_string().chars().skip("b3:".len()).take(32).collect()
+    }
+}
+
+/// What changed at one path, or between two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "change", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Change {
+    FolderCreated {
+        path: String,
+    },
+    /// It was empty.
+    FolderRemoved {
+        path: String,
+    },
+    FileCreated {
+        path: String,
+        after: FileState,
+    },
+    FileRemoved {
+        path: String,
+        before: FileState,
+    },
+    FileReplaced {
+        path: String,
+        before: FileState,
+        after: FileState,
+    },
+    /// A file or a folder with all that is in it. Into `.trash`, it was deleted.
+    Moved {
+        from: String,
+        to: String,
+        kind: EntryKind,
+    },
+}
+
+impl Change {
+    /// The change that takes this one back.
+    pub fn inverse(&self) -> Change {
+        match self.clone() {
+            Change::FolderCreated { path } => Change::FolderRemoved { path },
+            Change::FolderRemoved { path } => Change::FolderCreated { path },
+            Change::FileCreated { path, after } => Change::FileRemoved { path, before: after },
+            Change::FileRemoved { path, before } => Change::FileCreated { path, after: before },
+            Change::FileReplaced { path, before, after } => {
+                Change::FileReplaced { path, before: after, after: before }
+            }
+            Change::Moved { from, to, kind } => Change::Moved { from: to, to: from, kind },
+        }
+    }
+
+    /// The content that was there before and is not any more: what has to be kept for the way back.
+    pub fn lost(&self) -> Option<&FileState> {
+        match self {
+            Change::FileRemoved { before, .. } | Change::FileReplaced { before, .. } => Some(before),
+            Change::FolderCreated { .. }
+            | Change::FolderRemoved { .. }
+            | Change::FileCreated { .. }
+            | Change::Moved { .. } => None,
+        }
+    }
+
+    /// Every path it names.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Change::FolderCreated { path }
+            | Change::FolderRemoved { path }
+            | Change::FileCreated { path, .. }
+            | Change::FileRemoved { path, .. }
+            | Change::FileReplaced { path, .. } => (path, None),
+            Change::Moved { from, to, .. } => (from, Some(to)),
+        };
+        std::iter::once(first.as_str()).chain(second.map(String::as_str))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{Change, FileState};
+    use crate::{EntryKind, Hash};
+
+    fn state(text: &str) -> FileState {
+        FileState { hash: Hash::of(text.as_bytes()), bytes: text.len() as u64, mode: 0o644 }
+    }
+
+    fn every() -> Vec<Change> {
+        let path = "a.md".to_owned();
+        vec![
+            Change::FolderCreated { path: path.clone() },
+            Change::FolderRemoved { path: path.clone() },
+            Change::FileCreated { path: path.clone(), after: state("new") },
+            Change::FileRemoved { path: path.clone(), before: state("old") },
+            Change::FileReplaced { path: path.clone(), before: state("old"), after: state("new") },
+            Change::Moved { from: path, to: "b.md".to_owned(), kind: EntryKind::File },
+        ]
+    }
+
+    #[test]
+    fn taking_back_twice_is_the_change_itself() {
+        for change in every() {
+            assert_ne!(change.inverse(), change);
+            assert_eq!(change.inverse().inverse(), change);
+        }
+    }
+
+    #[test]
+    fn a_change_prints_and_reads_back() {
+        for change in every() {
+            let text = serde_json::to_string(&change).unwrap();
+            assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), change);
+        }
+        let replaced = serde_json::to_string(&every()[4]).unwrap();
+        expect![[r#"{"change":"file-replaced","path":"a.md","before":{"hash":"b3:ba67337ccfbc5d19024c5abc5c8a7da8e00ad60bd05e2b48f02b7ff0c02ab5ea","bytes":3,"mode":420},"after":{"hash":"b3:c2c7fbc3ef5e5dc9b2a1b6ab9fd4e7c1ec0ab8ed1f1b8e86bd4ab68a07a6ee5d","bytes":3,"mode":420}}"#]].assert_eq(&replaced);
+    }
+
+    #[test]
+    fn the_etag_is_the_start_of_the_hash() {
+        let full = Hash::of(b"note").to_string();
+        assert_eq!(state("note").etag(), full[3..35]);
+    }
+}
