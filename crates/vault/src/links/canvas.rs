@@ -1,0 +1,148 @@
+//! Finds the strings in a canvas that hold links.
+//!
+//! A canvas is JSON with keys that other programs add. It is read only for where its strings stand; a
+//! rewrite then replaces parts of strings, and every other byte stays.
+
+use std::ops::Range;
+
+use serde::de::IgnoredAny;
+
+use super::quoting::Quoting;
+
+/// A string of a node: where it stands, without its quotes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NodeString {
+    /// Names a file of the vault; `subpath` is the heading in it.
+    File { span: Range<usize>, subpath: Option<String> },
+    /// Markdown.
+    Text { span: Range<usize> },
+}
+
+/// The strings of all nodes in order. A file that is not JSON has none.
+pub(super) fn node_strings(file: &str) -> Vec<NodeString> {
+    let start = file.len() - file.strip_prefix('\u{feff}').unwrap_or(file).len();
+    // The walk below relies on a well-formed text, not too deep.
+    if serde_json::from_str::<IgnoredAny>(&file[start..]).is_err() {
+        return Vec::new();
+    }
+    let mut walk = Walk { file, at: start, stack: Vec::new(), node: Node::default(), found: Vec::new() };
+    walk.run();
+    walk.found
+}
+
+enum Level {
+    /// With the key whose value comes next.
+    Object {
+        key: Option<Range<usize>>,
+    },
+    Array,
+}
+
+#[derive(Default)]
+struct Node {
+    file: Option<Range<usize>>,
+    background: Option<Range<usize>>,
+    text: Option<Range<usize>>,
+    subpath: Option<Range<usize>>,
+}
+
+struct Walk<'a> {
+    file: &'a str,
+    at: usize,
+    stack: Vec<Level>,
+    node: Node,
+    found: Vec<NodeString>,
+}
+
+impl Walk<'_> {
+    fn run(&mut self) {
+        let bytes = self.file.as_bytes();
+        while let Some(byte) = bytes.get(self.at) {
+            match byte {
+                b'{' => {
+                    if self.in_nodes() {
+                        self.node = Node::default();
+                    }
+                    self.stack.push(Level::Object { key: None });
+                }
+                b'[' => self.stack.push(Level::Array),
+                b'}' | b']' => {
+                    self.stack.pop();
+                    if *byte == b'}' && self.in_nodes() {
+                        self.end_of_node();
+                    }
+                }
+                b',' => {
+                    if let Some(Level::Object { key }) = self.stack.last_mut() {
+                        *key = None;
+                    }
+                }
+                b'"' => {
+                    let span = self.string();
+                    self.string_at(span);
+                    continue;
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Reads over a string and says where it stands between its quotes.
+    fn string(&mut self) -> Range<usize> {
+        let bytes = self.file.as_bytes();
+        let start = self.at + 1;
+        let mut end = start;
+        while let Some(byte) = bytes.get(end) {
+            match byte {
+                b'"' => break,
+                b'\\' => end += 2,
+                _ => end += 1,
+            }
+        }
+        self.at = end + 1;
+        start..end
+    }
+
+    fn string_at(&mut self, span: Range<usize>) {
+        let in_node = self.stack.len() == 3 && self.is_nodes_array();
+        let Some(Level::Object { key }) = self.stack.last_mut() else {
+            return;
+        };
+        let Some(key) = key.clone() else {
+            *key = Some(span);
+            return;
+        };
+        if !in_node {
+            return;
+        }
+        match &self.file[key] {
+            "file" => self.node.file = Some(span),
+            "background" => self.node.background = Some(span),
+            "text" => self.node.text = Some(span),
+            "subpath" => self.node.subpath = Some(span),
+            _ => {}
+        }
+    }
+
+    /// Whether what begins or ends here is an element of `nodes` at the root.
+    fn in_nodes(&self) -> bool {
+        self.stack.len() == 2 && self.is_nodes_array()
+    }
+
+    fn is_nodes_array(&self) -> bool {
+        let [Level::Object { key: Some(key) }, Level::Array, ..] = self.stack.as_slice() else {
+            return false;
+        };
+        &self.file[key.clone()] == "nodes"
+    }
+
+    fn end_of_node(&mut self) {
+        let node = std::mem::take(&mut self.node);
+        let subpath = node.subpath.and_then(|span| Some(Quoting::Json.read(self.file, span)?.text));
+        let files = node.file.map(|span| NodeString::File { span, subpath });
+        let background = node.background.map(|span| NodeString::File { span, subpath: None });
+        let text = node.text.map(|span| NodeString::Text { span });
+        self.found.extend(files.into_iter().chain(background).chain(text));
+    }
+}

@@ -1,0 +1,85 @@
+//! Tells cheaply that a text cannot hold a link to any of some files.
+//!
+//! Every link to a file holds the name of the file, written out or escaped. A text without the name in any
+//! line that could be part of a link need not be parsed. The answer may be yes for nothing; it is never no
+//! for something.
+
+use aho_corasick::AhoCorasick;
+use envelope::VaultPath;
+
+use super::body::may_hold_links;
+use super::destination::percent_decoded;
+use super::fold::fold;
+use super::properties::frontmatter;
+
+/// The names to look for.
+pub(super) struct Mentions {
+    /// `None` when there are too many names to look for at once; then every text may hold one.
+    names: Option<AhoCorasick>,
+}
+
+impl Mentions {
+    pub(super) fn new<'a>(paths: impl Iterator<Item = &'a VaultPath>) -> Mentions {
+        let mut names: Vec<String> = paths
+            .map(|path| {
+                let name = fold(path.name());
+                name.strip_suffix(".md").map(str::to_owned).unwrap_or(name)
+            })
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        Mentions { names: AhoCorasick::builder().ascii_case_insensitive(true).build(names).ok() }
+    }
+
+    /// Whether a note may hold a link to one of the files.
+    pub(super) fn possible_in(&self, text: &str) -> bool {
+        let Some(names) = &self.names else {
+            return true;
+        };
+        if !may_hold_links(text) {
+            return false;
+        }
+        if let Some(frontmatter) = frontmatter(text) {
+            let block = &text[frontmatter.block];
+            // A quoted string can spell a name with escapes, and over several lines.
+            if block.contains('\\')
+                || in_part(names, &block.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+            {
+                return true;
+            }
+        }
+        let mut after_link = false;
+        text.lines().any(|line| {
+            let may_hold = may_hold_links(line);
+            // A destination may stand on the line after its link.
+            let look = may_hold || after_link;
+            after_link = may_hold || (after_link && line.trim_matches(['>', ' ', '\t', '\r']).is_empty());
+            look && in_part(names, line)
+        })
+    }
+}
+
+fn in_part(names: &AhoCorasick, part: &str) -> bool {
+    let is_in = |part: &str| if part.is_ascii() { names.is_match(part) } else { names.is_match(&fold(part)) };
+    if is_in(part) {
+        return true;
+    }
+    // `&eacute;` and its like. What they stand for is known to the parser.
+    if part.contains('&') && part.contains(';') {
+        return true;
+    }
+    let plain = part.contains('\\').then(|| part.replace('\\', ""));
+    if plain.as_deref().is_some_and(is_in) {
+        return true;
+    }
+    part.contains('%') && is_in(&percent_decoded_in_pieces(plain.as_deref().unwrap_or(part)))
+}
+
+/// Decodes each word for itself: one word that is no text when decoded must not hide the others.
+fn percent_decoded_in_pieces(part: &str) -> String {
+    let mut decoded = String::with_capacity(part.len());
+    for word in part.split_inclusive([' ', '(', ')', '<', '>', '#', ']', ':', '|', '"', '\'', '\t']) {
+        decoded.push_str(&percent_decoded(word));
+    }
+    decoded
+}
