@@ -3,6 +3,8 @@
 mod ask;
 mod cli;
 mod commands;
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the commands that use it follow"))]
+mod diff;
 mod drive;
 mod effects;
 mod exit;

@@ -64,6 +64,16 @@ impl Paint {
         Paint { on: io::stderr().is_terminal() && wanted() }
     }
 
+    /// No colours, whoever reads it: for text that is hashed or kept.
+    pub(crate) fn plain() -> Paint {
+        Paint { on: false }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn coloured() -> Paint {
+        Paint { on: true }
+    }
+
     pub(crate) fn good(self, text: impl Display) -> String {
         self.wrap("32", text)
     }
@@ -82,6 +92,24 @@ impl Paint {
 
     pub(crate) fn bold(self, text: impl Display) -> String {
         self.wrap("1", text)
+    }
+
+    pub(crate) fn removed(self, text: impl Display) -> String {
+        self.wrap("31", text)
+    }
+
+    pub(crate) fn added(self, text: impl Display) -> String {
+        self.wrap("32", text)
+    }
+
+    /// The words of a line that go. Without colours they are marked as git marks them.
+    pub(crate) fn removed_word(self, text: impl Display) -> String {
+        if self.on { self.wrap("31;7", text) } else { format!("[-{text}-]") }
+    }
+
+    /// The words of a line that come.
+    pub(crate) fn added_word(self, text: impl Display) -> String {
+        if self.on { self.wrap("32;7", text) } else { format!("{{+{text}+}}") }
     }
 
     fn wrap(self, code: &str, text: impl Display) -> String {
