@@ -39,6 +39,9 @@ const DEVICES: [&str; 28] = [
     "lpt²", "lpt³",
 ];
 
+/// No name of a device is longer, in either case.
+const MAX_DEVICE_BYTES: usize = 5;
+
 impl VaultPath {
     /// The longest name that every file system a vault is synced to can store.
     pub const MAX_SEGMENT_BYTES: usize = 255;
@@ -90,7 +93,17 @@ impl VaultPath {
 
     /// A path below this one.
     pub fn join(&self, segment: &str) -> Result<VaultPath, BadPath> {
-        VaultPath::parse(&format!("{}/{segment}", self.0))
+        let path = format!("{}/{segment}", self.0);
+        // What stands before the name was judged when this path was made.
+        if path.len() <= VaultPath::MAX_BYTES && VaultPath::is_name(segment) {
+            return Ok(VaultPath(path));
+        }
+        VaultPath::parse(&path)
+    }
+
+    /// Whether a name, as it stands on disk, could be one part of a path.
+    pub fn is_name(name: &str) -> bool {
+        !name.contains(['/', '\\']) && bad_segment(name).is_none()
     }
 
     /// The form in which two paths are compared: equal when any system a vault is synced to would take
@@ -104,6 +117,11 @@ impl VaultPath {
         fold(name)
     }
 
+    /// Whether a name is that of a folder that no tool may touch, however it is spelled.
+    pub fn is_protected_name(name: &str) -> bool {
+        protection(name).is_some()
+    }
+
     /// Whether the path lies in a folder that no tool may touch, however it is spelled.
     pub fn protected_by(&self) -> Option<&'static str> {
         self.segments().find_map(protection)
@@ -112,6 +130,10 @@ impl VaultPath {
 
 /// What protects a name, if anything.
 fn protection(segment: &str) -> Option<&'static str> {
+    // Every protected name has a dot in front or, in its short form, a tilde; most names have neither.
+    if segment.is_ascii() && !segment.starts_with('.') && !segment.contains('~') {
+        return None;
+    }
     let plain = skeleton(segment);
     if plain.starts_with(VaultPath::TEMPORARY_PREFIX) {
         return Some(VaultPath::TEMPORARY_PREFIX);
@@ -135,7 +157,11 @@ fn bad_segment(segment: &str) -> Option<String> {
             if let Some(c) = segment.chars().find(|c| forbidden(*c)) {
                 return Some(format!("it contains {}; use a plain character", spelled(c)));
             }
-            let stem = segment.split('.').next().unwrap_or(segment).trim_end().to_lowercase();
+            let stem = segment.split('.').next().unwrap_or(segment).trim_end();
+            if stem.len() > MAX_DEVICE_BYTES {
+                return None;
+            }
+            let stem = stem.to_lowercase();
             if DEVICES.contains(&stem.as_str()) {
                 return Some(format!("`{stem}` is the name of a device on Windows; choose another name"));
             }
@@ -349,6 +375,15 @@ mod tests {
                 assert!(path.segments().all(|s| !s.is_empty() && s != "." && s != ".."));
                 assert!(!raw.contains(['\0', '\\', ':']));
             }
+        }
+
+        #[test]
+        fn a_joined_path_is_judged_like_a_whole_one(
+            segment in r"[a-zA-Z .:/\\~¹.]{0,8}|(con|AUX|com¹|lpt9)[. ]{0,2}[a-z]{0,2}|x{1000,1022}",
+        ) {
+            let folder = VaultPath::parse("a").unwrap();
+            assert_eq!(folder.join(&segment), VaultPath::parse(&format!("a/{segment}")));
+            assert_eq!(VaultPath::is_name(&segment), !segment.contains('/') && VaultPath::parse(&segment).is_ok());
         }
 
         #[test]
