@@ -1,24 +1,33 @@
 //! `vault.listFiles`: what a folder holds, page by page.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use envelope::{EntryKind, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{EntryKind, Failure, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::blocking::blocking;
-use super::given_path::GivenFolder;
+use super::given_path::{GivenFolder, GivenPath};
+use super::marks::{Marks, PageStart};
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::{Entry, ListQuery};
+use crate::sandbox::{Entry, ListQuery, ListStart};
 
 const DEFAULT_LIMIT: u32 = 1_000;
-const MAX_LIMIT: u32 = 10_000;
+const MAX_LIMIT: u32 = 100_000;
 /// Lines in a receipt. The rest is in the output, and in the next page.
 const RECEIPT_LINES: usize = 200;
 
 pub(crate) struct ListFiles {
-    pub(crate) vault: MaybeVault,
+    vault: MaybeVault,
+    marks: Arc<Marks>,
+}
+
+impl ListFiles {
+    pub(crate) fn new(vault: MaybeVault) -> ListFiles {
+        ListFiles { vault, marks: Arc::default() }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,13 +44,18 @@ pub(crate) struct Args {
     /// out. Empty: everything.
     #[serde(default)]
     extensions: Vec<String>,
-    /// Most entries to return, 1 to 10000.
+    /// Most entries to return, 1 to 100000.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 10_000))]
+    #[schemars(range(min = 1, max = 100_000))]
     limit: u32,
-    /// How many entries to pass over first; use the `nextOffset` of the page before.
+    /// How many entries to pass over first; use the `nextOffset` of the page before. Pages that follow each
+    /// other show every entry once, also when files come and go meanwhile.
     #[serde(default)]
     offset: u64,
+    /// Instead of `offset`: begin after this path, whether or not it is still there. Use the last path of
+    /// the page before.
+    #[serde(default)]
+    after: Option<GivenPath>,
 }
 
 fn default_limit() -> u32 {
@@ -54,7 +68,7 @@ pub(crate) struct Output {
     /// Ordered by path, part by part; a folder comes before what is in it. Hidden names (starting with a
     /// dot) are left out.
     items: Vec<FileEntry>,
-    /// The `offset` of the next page, when there is one.
+    /// The `offset` of the next page, when there is one. Absent after a page that was asked for with `after`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     next_offset: Option<u64>,
@@ -86,6 +100,53 @@ pub(crate) struct FileEntry {
     mtime_ms: Option<i64>,
 }
 
+impl Args {
+    fn query(&self) -> Result<ListQuery, Fault> {
+        let start = match &self.after {
+            None => ListStart::Offset(self.offset),
+            Some(after) if self.offset == 0 => ListStart::After(after.get()?.clone()),
+            Some(_) => {
+                return Err(Fault::new(
+                    Failure::InvalidArguments,
+                    "`offset` and `after` are two ways to say where a page begins",
+                )
+                .hint("give one of them"));
+            }
+        };
+        Ok(ListQuery {
+            folder: self.prefix.get()?.cloned(),
+            recursive: self.recursive,
+            extensions: self
+                .extensions
+                .iter()
+                .map(|given| given.strip_prefix('.').unwrap_or(given).to_lowercase())
+                .collect(),
+            start,
+            limit: self.limit.clamp(1, MAX_LIMIT) as usize,
+        })
+    }
+}
+
+/// The query for a page that follows one that was listed a short while ago: after the last path of that.
+fn marked(marks: &Marks, query: &ListQuery) -> Option<ListQuery> {
+    match query.start {
+        // The first page is always a fresh look.
+        ListStart::Offset(0) | ListStart::After(_) => None,
+        ListStart::Offset(offset) => marks
+            .find(&page(query, offset))
+            .map(|last| ListQuery { start: ListStart::After(last), ..query.clone() }),
+    }
+}
+
+fn page(query: &ListQuery, offset: u64) -> PageStart {
+    PageStart {
+        folder: query.folder.clone(),
+        recursive: query.recursive,
+        extensions: query.extensions.clone(),
+        offset,
+    }
+}
+
 impl Tool for ListFiles {
     const NAME: &'static str = "vault.listFiles";
     const SUMMARY: &'static str = "List the files and folders of a folder, or of everything below it.";
@@ -99,7 +160,7 @@ impl Tool for ListFiles {
     type Output = Output;
 
     async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.prefix.get().map(drop)
+        args.query().map(drop)
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
@@ -112,23 +173,29 @@ impl Tool for ListFiles {
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let query = ListQuery {
-            folder: args.prefix.get()?.cloned(),
-            recursive: args.recursive,
-            extensions: args
-                .extensions
-                .iter()
-                .map(|given| given.strip_prefix('.').unwrap_or(given).to_lowercase())
-                .collect(),
-            offset: args.offset,
-            limit: args.limit.clamp(1, MAX_LIMIT) as usize,
-        };
-        let vault = self.vault.get()?;
-        let listing = blocking(cx, move |witness| vault.list(&query, witness)).await?;
-        let end = args.offset.saturating_add(listing.entries.len() as u64);
+        let (query, vault, marks) = (args.query()?, self.vault.get()?, self.marks.clone());
+        let (listing, next_offset) = blocking(cx, move |witness| {
+            let listing = match marked(&marks, &query).map(|marked| vault.list(&marked, witness)) {
+                // A mark can lose its place: where a link led, there may be another folder now.
+                None | Some(Err(Fault { failure: Failure::InvalidArguments, .. })) => {
+                    vault.list(&query, witness)?
+                }
+                Some(listing) => listing?,
+            };
+            let mut next_offset = None;
+            if let (ListStart::Offset(offset), true, Some(last)) =
+                (&query.start, listing.more, listing.entries.last())
+            {
+                let end = offset.saturating_add(listing.entries.len() as u64);
+                marks.remember(page(&query, end), last.path.clone());
+                next_offset = Some(end);
+            }
+            Ok((listing, next_offset))
+        })
+        .await?;
         Ok(Output {
             items: listing.entries.into_iter().map(FileEntry::from).collect(),
-            next_offset: listing.more.then_some(end),
+            next_offset,
             truncated: listing.more,
             unusable: listing.unusable,
         })
@@ -155,6 +222,8 @@ impl Tool for ListFiles {
             write!(text, "\n… cut here; list again with limit {RECEIPT_LINES} and page on with offset").ok();
         } else if let Some(next) = output.next_offset {
             write!(text, "\n… more: list again with offset {next}").ok();
+        } else if let Some(last) = output.items.last().filter(|_| output.truncated) {
+            write!(text, "\n… more: list again with after {:?}", last.path).ok();
         }
         text
     }

@@ -1,0 +1,253 @@
+//! `vault.searchText`: where a text or a pattern stands in the notes.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use envelope::{Fault, Idempotency, Requirement, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::{PathKeys, Reach, Tool, ToolCx};
+
+use super::blocking::blocking;
+use super::given_path::GivenFolder;
+use super::maybe_vault::MaybeVault;
+use crate::sandbox::{Finds, Needle, Reading, SearchQuery, TextMatch};
+
+const DEFAULT_LIMIT: u32 = 50;
+const MAX_LIMIT: u32 = 50_000;
+const DEFAULT_SNIPPET: u32 = 120;
+const MAX_SNIPPET: u32 = 2_000;
+/// Files between two reports of how far the search has come.
+const REPORT_EVERY: u64 = 2_000;
+/// Matches in a receipt. The rest is in the output.
+const RECEIPT_LINES: usize = 100;
+
+pub(crate) struct SearchText {
+    pub(crate) vault: MaybeVault,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// The text to look for, or a regular expression if `mode` says so. A match never crosses a line.
+    #[schemars(length(min = 1, max = 10_000))]
+    query: String,
+    /// `plain` takes the query as it stands; `regex` takes it as a regular expression in the syntax of the
+    /// Rust `regex` crate: no look-around, no back-references; `^` and `$` are the ends of a line.
+    #[serde(default)]
+    mode: Mode,
+    /// Files and folders to search, relative to the vault, such as `["Projects", "Inbox.md"]`; a folder with
+    /// everything below it. Left out or empty: the whole vault.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    paths: Vec<GivenFolder>,
+    /// Only files that end in one of these, such as `["md"]`; case does not matter. Empty: all text files.
+    #[serde(default)]
+    extensions: Vec<String>,
+    /// True to tell `Note` from `note`. By default case does not matter, as in Obsidian.
+    #[serde(default)]
+    case_sensitive: bool,
+    /// Most matches to return, 1 to 50000. The search ends when they are found.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 50_000))]
+    limit: u32,
+    /// Most characters of a snippet, 10 to 2000.
+    #[serde(default = "default_snippet")]
+    #[schemars(range(min = 10, max = 2_000))]
+    snippet_length: u32,
+    /// The query, once it is compiled. Not part of what is sent.
+    #[serde(skip)]
+    needle: OnceLock<Needle>,
+}
+
+fn default_limit() -> u32 {
+    DEFAULT_LIMIT
+}
+
+fn default_snippet() -> u32 {
+    DEFAULT_SNIPPET
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    #[default]
+    Plain,
+    Regex,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// Ordered by path, part by part, then by place; several on one line are several matches. All text
+    /// files are searched, whatever their extension; hidden names (starting with a dot) are left out, and
+    /// links are not followed.
+    matches: Vec<SearchMatch>,
+    /// True when there are more matches after these.
+    truncated: bool,
+    /// How many files were searched, up to the last match if there are more.
+    files_searched: u64,
+    /// How many files were passed over because they are no text (they contain a NUL byte) or cannot be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    files_skipped: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct SearchMatch {
+    /// Relative to the vault, with `/` between parts.
+    path: String,
+    /// The line of the match, counted from 1.
+    line: u64,
+    /// First byte of the match in the file, counted from 0: the unit of `vault.readFile` and
+    /// `vault.patchFile`.
+    start: u64,
+    /// The byte after the last one of the match.
+    end: u64,
+    /// The match with what stands around it on its line; `…` where the line goes on.
+    snippet: String,
+}
+
+impl Args {
+    /// The compiled query. Compiled once for the check of values and for the work.
+    fn needle(&self) -> Result<&Needle, Fault> {
+        if let Some(needle) = self.needle.get() {
+            return Ok(needle);
+        }
+        let reading = match self.mode {
+            Mode::Plain => Reading::Plain,
+            Mode::Regex => Reading::Regex,
+        };
+        let needle = Needle::compile(&self.query, reading, self.case_sensitive)?;
+        Ok(self.needle.get_or_init(|| needle))
+    }
+
+    fn search_query(&self) -> Result<SearchQuery, Fault> {
+        let scopes = self.paths.iter().map(|path| Ok(path.get()?.cloned())).collect::<Result<_, Fault>>()?;
+        Ok(SearchQuery {
+            needle: self.needle()?.clone(),
+            scopes,
+            extensions: self
+                .extensions
+                .iter()
+                .map(|given| given.strip_prefix('.').unwrap_or(given).to_lowercase())
+                .collect(),
+            limit: self.limit.clamp(1, MAX_LIMIT) as usize,
+            snippet_length: self.snippet_length.clamp(1, MAX_SNIPPET) as usize,
+        })
+    }
+}
+
+impl Tool for SearchText {
+    const NAME: &'static str = "vault.searchText";
+    const SUMMARY: &'static str = "Find a text or a regular expression in the files of the vault.";
+    const CATEGORY: &'static str = "vault";
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.search_query().map(drop)
+    }
+
+    fn paths(&self, args: &Args) -> PathKeys {
+        let reads = if args.paths.is_empty() {
+            vec![Reach::Vault]
+        } else {
+            args.paths.iter().flat_map(|path| path.reach(&self.vault)).collect()
+        };
+        PathKeys { reads, writes: Vec::new() }
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        let query = args.query.escape_debug();
+        let scope = match args.paths.as_slice() {
+            [] => "the vault".to_owned(),
+            [one] => one.shown(),
+            [first, rest @ ..] => format!("{} and {} more", first.shown(), rest.len()),
+        };
+        match args.mode {
+            Mode::Plain => format!("Search {scope} for \"{query}\""),
+            Mode::Regex => format!("Search {scope} for the pattern \"{query}\""),
+        }
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let query = args.search_query()?;
+        let vault = self.vault.get()?;
+        let reporter = cx.clone();
+        let finds = blocking(cx, move |witness| {
+            let mut found_any = false;
+            let mut report = |finds: &Finds| {
+                let done = finds.searched + finds.skipped;
+                let first = !found_any && !finds.matches.is_empty();
+                found_any |= first;
+                if first || done.is_multiple_of(REPORT_EVERY) {
+                    reporter.progress(done, None, told(finds));
+                }
+            };
+            vault.search(&query, &mut report, witness)
+        })
+        .await?;
+        Ok(Output {
+            matches: finds.matches.into_iter().map(SearchMatch::from).collect(),
+            truncated: finds.more,
+            files_searched: finds.searched,
+            files_skipped: finds.skipped,
+        })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        let matches = match (output.matches.len(), output.truncated) {
+            (0, _) => "Found nothing".to_owned(),
+            (1, false) => "Found 1 match".to_owned(),
+            (count, false) => format!("Found {count} matches"),
+            (count, true) => format!("Found the first {count} matches; there are more"),
+        };
+        match (output.files_searched, output.truncated) {
+            (_, true) => matches,
+            (1, false) => format!("{matches} in 1 file"),
+            (files, false) => format!("{matches} in {files} files"),
+        }
+    }
+
+    fn receipt(&self, output: &Output) -> String {
+        let mut text = self.summary(output);
+        for found in output.matches.iter().take(RECEIPT_LINES) {
+            write!(text, "\n{}:{}: {}", found.path, found.line, found.snippet).ok();
+        }
+        if output.matches.len() > RECEIPT_LINES {
+            write!(
+                text,
+                "\n… cut here; search again with a limit up to {RECEIPT_LINES} and with `paths` to narrow it"
+            )
+            .ok();
+        } else if output.truncated {
+            text.push_str("\n… more: search again with a higher limit, or narrow it with `paths`");
+        }
+        text
+    }
+}
+
+/// How far the search has come, and the newest find.
+fn told(finds: &Finds) -> String {
+    match finds.matches.last() {
+        Some(last) => format!("{} matches so far, the last in {}", finds.matches.len(), last.path),
+        None => "no match so far".to_owned(),
+    }
+}
+
+impl From<TextMatch> for SearchMatch {
+    fn from(found: TextMatch) -> SearchMatch {
+        let TextMatch { path, line, start, end, snippet } = found;
+        SearchMatch { path: path.to_string(), line, start, end, snippet }
+    }
+}
