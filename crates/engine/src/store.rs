@@ -1,8 +1,8 @@
 //! The object store of a run's journal, as tools see it.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
-use envelope::{DataRef, Fault};
+use envelope::{DataRef, Failure, Fault};
 use journal::Journal;
 use toolkit::ObjectStore;
 
@@ -16,7 +16,11 @@ impl ObjectStore for JournalStore {
         self.0.put_object_from(content).map_err(|error| journal_fault(&error))
     }
 
-    fn fetch(&self, wanted: &DataRef) -> Result<Vec<u8>, Fault> {
-        self.0.object(wanted).map_err(|error| journal_fault(&error))
+    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
+        self.0.object_to(wanted, into).map_err(|error| {
+            Fault::new(Failure::ExecutionFailed, format!("what was there before cannot be read: {error}"))
+                .hint("look at the record of the run with `tollgate verify`")
+                .retryable(false)
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -113,6 +113,31 @@ impl Objects {
         }
     }
 
+    /// Copies an object and checks on the way that it is the one that was stored.
+    pub(crate) fn copy_to(&self, data: &DataRef, into: &mut dyn Write) -> Result<(), JournalError> {
+        let failed = |source| io_error("read", &self.state.join(OBJECTS), source);
+        let missing = || JournalError::ObjectMissing { hash: data.hash };
+        let (folder, name) = names(&data.hash);
+        let opened = Dir::open(&self.state).and_then(|state| state.sub(OBJECTS)?.sub(&folder)?.read(&name));
+        let mut file = match opened {
+            Ok(file) => file.ok_or_else(missing)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+            Err(source) => return Err(failed(source)),
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut piece = vec![0; PIECE];
+        loop {
+            let got = file.read(&mut piece).map_err(failed)?;
+            if got == 0 {
+                break;
+            }
+            hasher.update(&piece[..got]);
+            into.write_all(&piece[..got]).map_err(failed)?;
+        }
+        let found = Hash::from_bytes(*hasher.finalize().as_bytes());
+        if found == data.hash { Ok(()) } else { Err(JournalError::ObjectChanged { hash: data.hash }) }
+    }
+
     /// Reads an object and checks that it is the one that was stored.
     pub(crate) fn get(&self, data: &DataRef) -> Result<Vec<u8>, JournalError> {
         let (folder, name) = names(&data.hash);
@@ -206,6 +231,9 @@ mod tests {
             assert_eq!(kept, objects.put_from(&mut bytes.as_slice()).unwrap());
             assert_eq!((kept.hash, kept.bytes), (Hash::of(&bytes), size as u64));
             assert_eq!(objects.get(&kept).unwrap(), bytes);
+            let mut copy = Vec::new();
+            objects.copy_to(&kept, &mut copy).unwrap();
+            assert_eq!(copy, bytes);
         }
         let files = walk(&temp.path().join("objects"));
         assert_eq!(files, 5, "no temporary file stays");

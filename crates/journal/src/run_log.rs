@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -267,6 +267,19 @@ impl Journal {
                 .get(&data.hash)
                 .cloned()
                 .ok_or(JournalError::ObjectMissing { hash: data.hash }),
+        }
+    }
+
+    /// [`Journal::object`] for content that may be large: written to `into` and checked on the way. After an
+    /// error, what was written is not the object.
+    pub fn object_to(&self, data: &DataRef, into: &mut dyn Write) -> Result<(), JournalError> {
+        match &*self.place {
+            Place::Disk(on_disk) => on_disk.objects.copy_to(data, into),
+            Place::Memory(_) => {
+                let bytes = self.object(data)?;
+                into.write_all(&bytes)
+                    .map_err(|source| io_error("write", Path::new("the kept content"), source))
+            }
         }
     }
 

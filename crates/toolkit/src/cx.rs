@@ -1,6 +1,6 @@
 //! What a tool may touch while it runs, and nothing more.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use envelope::{
@@ -110,10 +110,10 @@ impl ToolCx {
         self.0.store.is_some()
     }
 
-    /// Content that an earlier call kept.
-    pub fn kept(&self, wanted: &DataRef) -> Result<Vec<u8>, Fault> {
+    /// Writes content that an earlier call kept to `into`.
+    pub fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
         match &self.0.store {
-            Some(store) => store.fetch(wanted),
+            Some(store) => store.fetch(wanted, into),
             None => Err(Fault::new(Failure::SetupRequired, "this call has no store of kept content")),
         }
     }

@@ -1,6 +1,6 @@
 //! Where content is kept that a call is about to overwrite: what undo reads.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use envelope::{DataRef, Fault};
 
@@ -9,6 +9,6 @@ pub trait ObjectStore: Send + Sync {
     /// Stores everything that `content` yields. Durable when this returns.
     fn keep(&self, content: &mut dyn Read) -> Result<DataRef, Fault>;
 
-    /// Reads back what was kept, checked against its hash.
-    fn fetch(&self, wanted: &DataRef) -> Result<Vec<u8>, Fault>;
+    /// Writes what was kept to `into`. An error means that what was written so far is not it.
+    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault>;
 }

@@ -11,10 +11,10 @@ mod support;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-use envelope::{Fault, VaultPath};
+use envelope::{Change, Fault, VaultPath};
 use expect_test::expect;
 use support::{CANARY, Listener, World, at, create_unique, put};
-use vault::{Change, ListQuery, Seen};
+use vault::{ListQuery, Seen};
 
 /// How each way in ends at `path`: reading, looking, creating, overwriting, making a folder, listing.
 fn every_way(world: &World, path: &VaultPath) -> Vec<(&'static str, String)> {

@@ -10,10 +10,10 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use envelope::{EntryKind, Failure, VaultPath};
+use envelope::{Change, EntryKind, Failure, VaultPath};
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use support::{Listener, World, at, create_unique};
-use vault::{Change, ListQuery};
+use vault::ListQuery;
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -136,14 +136,19 @@ proptest! {
         for operation in &operations {
             assert_eq!(apply(&world, operation, &listener), model.apply(operation), "{operation:?}");
             for change in listener.0.borrow_mut().drain(..) {
-                let content = |path: &VaultPath| std::fs::read(world.inside(path.as_str())).unwrap();
+                let content = |path: &str| std::fs::read(world.inside(path)).unwrap();
                 match change {
-                    Change::FolderCreated { path } => assert_eq!(heard.0.insert(path.to_string(), None), None),
-                    Change::FileCreated { path } => {
-                        assert_eq!(heard.0.insert(path.to_string(), Some(content(&path))), None);
+                    Change::FolderCreated { path } => assert_eq!(heard.0.insert(path, None), None),
+                    Change::FileCreated { path, .. } => {
+                        let now = content(&path);
+                        assert_eq!(heard.0.insert(path, Some(now)), None);
                     }
                     Change::FileReplaced { path, .. } => {
-                        assert!(heard.0.insert(path.to_string(), Some(content(&path))).is_some());
+                        let now = content(&path);
+                        assert!(heard.0.insert(path, Some(now)).is_some());
+                    }
+                    Change::FolderRemoved { .. } | Change::FileRemoved { .. } | Change::Moved { .. } => {
+                        panic!("nothing was to be removed or moved: {change:?}");
                     }
                 }
             }

@@ -66,11 +66,11 @@ struct Permitted<'a> {
 impl Permitted<'_> {
     /// The path that was written, or why none was.
     async fn run(self) -> String {
-        let observed = self.entry.tool.observe(&self.cx, &self.args).await;
+        let intended = self.entry.tool.intend(&self.cx, &self.args).await;
         match self.entry.tool.run(&self.cx, self.args).await {
             Ok(raw) => {
                 let data = raw.map().unwrap().data;
-                assert_eq!(data["path"], observed.last().unwrap().path, "what was observed was written");
+                assert_eq!(data["path"], intended.last().unwrap().paths().next().unwrap(), "what was intended was written");
                 data["path"].as_str().unwrap().to_owned()
             }
             Err(fault) => format!("{} (retryable: {}): {fault}", fault.failure, fault.is_retryable()),
@@ -113,7 +113,7 @@ async fn a_reconciled_call_reports_what_the_call_itself_reported() {
         let decode = || entry.tool.decode(&args).unwrap();
         let (run, before) = {
             let (cx, args) = (cx("call"), decode());
-            let before = entry.tool.observe(&cx, &args).await;
+            let before = entry.tool.intend(&cx, &args).await;
             assert!(effects(&cx).is_empty(), "to look is no effect");
             let data = entry.tool.run(&cx, args).await.unwrap().map().unwrap().data;
             ((data, effects(&cx)), before)
@@ -146,7 +146,7 @@ async fn what_is_not_there_is_not_reported() {
     let desk = Desk::new();
     let entry = desk.entry("vault.createFile");
     let args = entry.tool.decode(&json!({"path": "New/Deep/a.md", "content": "new"})).unwrap();
-    let before = entry.tool.observe(&cx("call"), &args).await;
+    let before = entry.tool.intend(&cx("call"), &args).await;
     let mut shown = String::new();
     for make in ["", "New", "New/Deep"] {
         std::fs::create_dir_all(desk.folder.path().join(make)).unwrap();
@@ -174,19 +174,15 @@ async fn what_is_not_there_is_not_reported() {
 async fn the_paths_of_a_call_name_the_free_name_that_is_written() {
     let desk = Desk::new();
     let free = desk.permitted("1", &unique("New.md")).await;
-    assert_eq!(free.paths, r#"[Path("New.md")]"#);
+    assert_eq!(free.paths, r#"[Path("New.md"), File("New.md")]"#);
     assert_eq!(free.run().await, "New.md");
     let taken = desk.permitted("2", &unique("Keep.md")).await;
-    assert_eq!(taken.paths, r#"[Path("Keep.md"), Path("Keep 1.md")]"#);
+    assert_eq!(taken.paths, r#"[Path("Keep.md"), File("Keep 1.md")]"#);
     assert_eq!(taken.entry.tool.preview(&taken.args), "Create Keep 1.md (3 bytes)");
     assert_eq!(taken.run().await, "Keep 1.md");
     let linked = desk.permitted("3", &unique("alias/a.md")).await;
-    assert_eq!(linked.paths, r#"[Path("alias/a.md"), Path("Notes/a.md")]"#);
+    assert_eq!(linked.paths, r#"[Path("alias/a.md"), Path("Notes/a.md"), File("Notes/a.md")]"#);
     assert_eq!(linked.run().await, "Notes/a.md");
-    // Also when nothing has been validated yet.
-    let entry = desk.entry("vault.createFile");
-    let paths = entry.tool.paths(&entry.tool.decode(&unique("Keep.md")).unwrap());
-    assert_eq!(format!("{:?}", paths.writes), r#"[Path("Keep.md"), Path("Keep 2.md")]"#);
 }
 
 #[tokio::test]
@@ -194,7 +190,7 @@ async fn a_name_that_was_not_permitted_is_not_written() {
     let desk = Desk::new();
     let call = desk.permitted("1", &unique("Keep.md")).await;
     put(&desk.folder.path().join("KEEP 1.md"), "theirs");
-    expect!["conflict (retryable: true): `Keep 1.md` was free when it was chosen and has been taken since"]
+    expect!["conflict (retryable: true): `keep 2.md` would be changed too; that was not so when the call was permitted"]
         .assert_eq(&call.run().await);
     assert_eq!(desk.names(""), ["KEEP 1.md", "Keep.md", "Notes", "alias"]);
     let again = desk.permitted("2", &unique("Keep.md")).await;

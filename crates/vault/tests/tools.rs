@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use envelope::{CallId, Effects, Observed};
+use envelope::{CallId, Change, Effects, FileState, Hash};
 use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
 use toolkit::{CancelCause, CancelToken, Reconciled, Registry, ToolCx};
@@ -471,16 +471,17 @@ async fn after_a_crash_the_file_itself_tells_whether_it_was_written() {
     let cx = Bench::cx();
     let args = json!({"path": "Note.md", "content": "new", "collisionStrategy": "create-unique"});
     let decoded = entry.tool.decode(&args).unwrap();
-    let before = entry.tool.observe(&cx, &decoded).await;
-    assert_eq!(before, [Observed { path: "Note 1.md".to_owned(), etag: None }]);
+    let intent = entry.tool.intend(&cx, &decoded).await;
+    let after = FileState { hash: Hash::of(b"new"), bytes: 3, mode: 0o644 };
+    assert_eq!(intent, [Change::FileCreated { path: "Note 1.md".to_owned(), after }]);
     let verdict = |reconciled| match reconciled {
         Reconciled::Happened(_) => "happened",
         Reconciled::DidNot => "did not",
         Reconciled::Unknown { .. } => "unknown",
     };
-    assert_eq!(verdict(entry.tool.reconcile(&cx, &decoded, &before).await), "did not");
+    assert_eq!(verdict(entry.tool.reconcile(&cx, &decoded, &intent).await), "did not");
     bench.call("vault.createFile", args.clone()).await;
-    match entry.tool.reconcile(&cx, &decoded, &before).await {
+    match entry.tool.reconcile(&cx, &decoded, &intent).await {
         Reconciled::Happened(output) => {
             let data = output.map().unwrap().data;
             assert_eq!((&data["path"], &data["created"]), (&json!("Note 1.md"), &json!(true)));
@@ -488,8 +489,8 @@ async fn after_a_crash_the_file_itself_tells_whether_it_was_written() {
         Reconciled::DidNot | Reconciled::Unknown { .. } => panic!("the file is there"),
     }
     put(&bench.folder.path().join("Note 1.md"), b"edited since");
-    assert_eq!(verdict(entry.tool.reconcile(&cx, &decoded, &before).await), "unknown");
-    assert_eq!(verdict(entry.tool.reconcile(&cx, &decoded, &[]).await), "unknown");
+    assert_eq!(verdict(entry.tool.reconcile(&cx, &decoded, &intent).await), "unknown");
+    assert_eq!(verdict(entry.tool.reconcile(&cx, &decoded, &[]).await), "did not");
 }
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! File work off the async threads, reported to the call and stopped with it.
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use envelope::{EntryKind, Failure, Fault};
+use envelope::{Change, DataRef, Failure, Fault};
 use toolkit::{CancelCause, ToolCx};
 
-use crate::sandbox::{Change, Witness};
+use crate::sandbox::Witness;
 
 /// A call as the file layer sees it.
 pub(super) struct CallWitness {
@@ -57,13 +58,19 @@ async fn on_thread<T: Send + 'static>(
 
 impl Witness for CallWitness {
     fn saw(&self, change: Change) {
-        match change {
-            Change::FolderCreated { path } => self.cx.created(path.to_string(), EntryKind::Folder),
-            Change::FileCreated { path } => self.cx.created(path.to_string(), EntryKind::File),
-            Change::FileReplaced { path, before_etag, after_etag } => {
-                self.cx.modified(path.to_string(), Some(before_etag), Some(after_etag));
-            }
-        }
+        self.cx.changed(change);
+    }
+
+    fn keep(&self, content: &mut dyn Read) -> Result<(), Fault> {
+        self.cx.keep(content).map(drop)
+    }
+
+    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
+        self.cx.fetch(wanted, into)
+    }
+
+    fn progress(&self, done: u64, total: u64, message: &str) {
+        self.cx.progress(done, Some(total), message);
     }
 
     fn may_go_on(&self) -> Result<(), Fault> {

@@ -1,26 +1,19 @@
 //! `vault.createFile`: a new file, complete or not at all.
 
-mod judge;
-
-use std::sync::OnceLock;
-
-use envelope::{Failure, Fault, Idempotency, Observed, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
+use toolkit::PathKeys;
 
-use self::judge::judge;
-use super::before::{observed, report_folders};
-use super::blocking::{blocking, finding_out};
+use super::evidence::Evidence;
 use super::frontmatter;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::{Change, FreeName, Seen, Vault, Witness, Written, etag_of};
+use super::writing::Writer;
+use crate::sandbox::{Content, FreeName, Prepared, Seen, Step, Vault, Witness, Written, etag_of};
 
-pub(crate) struct CreateFile {
-    pub(crate) vault: MaybeVault,
-}
+pub(crate) struct CreateFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -45,9 +38,6 @@ pub(crate) struct Args {
     /// Report what would happen without writing anything.
     #[serde(default)]
     dry_run: bool,
-    /// The free name of `create-unique`, once it is chosen. Not part of what is sent.
-    #[serde(skip)]
-    chosen: OnceLock<FreeName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -76,36 +66,47 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-impl Tool for CreateFile {
+/// What a call is about to write.
+pub(crate) struct Draft {
+    path: VaultPath,
+    created: bool,
+    etag: String,
+    /// Keeps a free name from being chosen by another call.
+    _free: Option<FreeName>,
+}
+
+impl Writer for CreateFile {
     const NAME: &'static str = "vault.createFile";
     const SUMMARY: &'static str = "Create a file with the given text, and the folders above it.";
-    const CATEGORY: &'static str = "vault";
-    const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] =
         &[SideEffect::CreateFile, SideEffect::CreateFolder, SideEffect::ModifyFile];
-    const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
-    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+    /// A free name is chosen before anyone is asked: what is permitted must be what is written.
+    const LOOKS_FIRST: bool = true;
 
     type Args = Args;
     type Output = Output;
+    type Draft = Draft;
 
-    async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.text()?;
-        self.target(cx, args).await.map(drop)
+    fn dry_run(args: &Args) -> bool {
+        args.dry_run
     }
 
-    fn paths(&self, args: &Args) -> PathKeys {
-        let mut writes = args.path.reach(&self.vault);
-        writes.extend(self.free_name(args).map(Reach::Path).filter(|free| !writes.contains(free)));
-        PathKeys { reads: Vec::new(), writes }
+    fn check(args: &Args) -> Result<(), Fault> {
+        args.path.get()?;
+        args.strategy()?;
+        args.text().map(drop)
     }
 
-    fn preview(&self, args: &Args) -> String {
+    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: args.path.reach(vault) }
+    }
+
+    fn preview(args: &Args, draft: Option<&Draft>) -> String {
         let size = args.text().map_or(args.content.len(), |text| text.len());
-        let path = args.chosen.get().map_or_else(|| args.path.shown(), |chosen| chosen.path().to_string());
+        let path = draft.map_or_else(|| args.path.shown(), |draft| draft.path.to_string());
         match args.strategy() {
             Ok(CollisionStrategy::Overwrite) => format!("Create or overwrite {path} ({size} bytes)"),
-            Ok(CollisionStrategy::CreateUnique) if args.chosen.get().is_none() => {
+            Ok(CollisionStrategy::CreateUnique) if draft.is_none() => {
                 format!("Create {path}, or the next free name ({size} bytes)")
             }
             Ok(CollisionStrategy::Error | CollisionStrategy::CreateUnique) | Err(_) => {
@@ -114,75 +115,59 @@ impl Tool for CreateFile {
         }
     }
 
-    async fn observe(&self, cx: &ToolCx, args: &Args) -> Vec<Observed> {
-        let (Ok(vault), Ok(path)) = (self.vault.get(), self.target(cx, args).await) else {
-            return Vec::new();
-        };
-        blocking(cx, move |witness| vault.survey(&path, witness)).await.map_or_else(|_| Vec::new(), observed)
-    }
-
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let path = self.target(cx, &args).await?;
-        let strategy = args.strategy()?;
-        let text = args.text()?;
-        let dry_run = args.dry_run;
-        let vault = self.vault.get()?;
-        let written = blocking(cx, move |witness| {
-            let bytes = text.as_bytes();
-            match (strategy, args.chosen.get()) {
-                _ if dry_run => foreseen(&vault, &path, strategy, bytes, witness),
-                (CollisionStrategy::CreateUnique, Some(name)) => vault.create_chosen(name, bytes, witness),
-                (CollisionStrategy::CreateUnique, None) | (CollisionStrategy::Error, _) => {
-                    vault.create(&path, bytes, witness)
-                }
-                (CollisionStrategy::Overwrite, _) => vault.overwrite(&path, bytes, witness),
+    fn prepare(
+        vault: &Vault,
+        call: &CallId,
+        args: &Args,
+        witness: &dyn Witness,
+    ) -> Result<(Prepared, Draft), Fault> {
+        let asked = args.path.get()?;
+        let bytes = args.text()?.into_bytes();
+        let etag = etag_of(&bytes);
+        let content = Content::of(bytes);
+        let (path, free) = match args.strategy()? {
+            CollisionStrategy::Error => (vault.would_create(asked, witness)?, None),
+            CollisionStrategy::CreateUnique => {
+                let free = vault.choose_free(asked, call)?;
+                (free.path().clone(), Some(free))
             }
-        })
-        .await?;
-        Ok(Output {
-            path: written.path.to_string(),
-            created: written.created,
-            etag: written.etag,
-            mtime_ms: written.mtime_ms,
-            dry_run,
-        })
+            CollisionStrategy::Overwrite => (asked.clone(), None),
+        };
+        let survey = vault.survey(&path, witness)?;
+        let mut steps: Vec<Step> = survey.missing.into_iter().map(|path| Step::MakeFolder { path }).collect();
+        let (step, created) = match survey.seen {
+            Seen::File { state: before, .. } => {
+                (Step::ReplaceFile { path: survey.path.clone(), before, content, mode: None }, false)
+            }
+            Seen::Nothing => {
+                let path = vault.would_create(&path, witness)?;
+                (Step::CreateFile { path, content, mode: None }, true)
+            }
+            Seen::Folder | Seen::Other => return Err(no_file(&survey.path, &survey.seen)),
+        };
+        steps.push(step);
+        Ok((Prepared { steps }, Draft { path: survey.path, created, etag, _free: free }))
     }
 
-    async fn reconcile(&self, cx: &ToolCx, args: &Args, before: &[Observed]) -> Reconciled<Output> {
-        if args.dry_run {
-            return Reconciled::DidNot;
+    fn output(args: &Args, draft: &Draft, written: Option<&Written>) -> Output {
+        Output {
+            path: draft.path.to_string(),
+            created: draft.created,
+            etag: draft.etag.clone(),
+            mtime_ms: written.and_then(|written| written.mtime_ms),
+            dry_run: args.dry_run,
         }
-        let unknown = |why: &str| Reconciled::Unknown { why: why.to_owned() };
-        let (Ok(strategy), Ok(text), [folders @ .., file]) = (args.strategy(), args.text(), before) else {
-            return unknown("what was there before the call is not recorded");
-        };
-        let Ok(path) = VaultPath::parse(&file.path) else {
-            return unknown("the recorded path cannot be read");
-        };
-        let Ok(vault) = self.vault.get() else {
-            return unknown("no vault is open");
-        };
-        let (folders, file) = (folders.to_vec(), file.clone());
-        let found = finding_out(cx, move |witness| {
-            report_folders(&vault, &folders, witness)?;
-            let now = vault.survey(&path, witness)?;
-            // A link that was put there since is not what the call wrote, wherever it leads.
-            let seen = if now.path == path { now.seen } else { Seen::Other };
-            let verdict = judge(strategy, &file, seen, etag_of(text.as_bytes()));
-            if let Reconciled::Happened(output) = &verdict {
-                witness.saw(match file.etag {
-                    None => Change::FileCreated { path },
-                    Some(before_etag) => {
-                        Change::FileReplaced { path, before_etag, after_etag: output.etag.clone() }
-                    }
-                });
-            }
-            Ok(verdict)
-        });
-        found.await.unwrap_or_else(|fault| Reconciled::Unknown { why: fault.message })
     }
 
-    fn summary(&self, output: &Output) -> String {
+    fn found(args: &Args, evidence: &Evidence) -> Output {
+        let (path, etag, created) = evidence
+            .last_file()
+            .map(|(path, state, created)| (path.to_owned(), state.etag(), created))
+            .unwrap_or_else(|| (args.path.shown(), String::new(), true));
+        Output { path, created, etag, mtime_ms: evidence.mtime_ms, dry_run: false }
+    }
+
+    fn summary(output: &Output) -> String {
         let Output { path, created, dry_run, .. } = output;
         match (created, dry_run) {
             (true, false) => format!("Created {path}"),
@@ -192,9 +177,16 @@ impl Tool for CreateFile {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        format!("{} (etag {})", self.summary(output), output.etag)
+    fn receipt(output: &Output) -> String {
+        format!("{} (etag {})", Self::summary(output), output.etag)
     }
+}
+
+/// Something that cannot be overwritten.
+fn no_file(path: &VaultPath, seen: &Seen) -> Fault {
+    let what = if *seen == Seen::Folder { "a folder" } else { "a pipe, a device or a dead link" };
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` is {what}, not a file"))
+        .hint("choose another path")
 }
 
 impl Args {
@@ -218,50 +210,4 @@ impl Args {
             Some(_) | None => Ok(self.content.clone()),
         }
     }
-}
-
-impl CreateFile {
-    /// The path that the call will write. A free name is chosen once, before anyone is asked, and then
-    /// kept: what was permitted is what is written.
-    async fn target(&self, cx: &ToolCx, args: &Args) -> Result<VaultPath, Fault> {
-        let asked = args.path.get()?.clone();
-        match (args.strategy()?, args.chosen.get()) {
-            (CollisionStrategy::Error | CollisionStrategy::Overwrite, _) => Ok(asked),
-            (CollisionStrategy::CreateUnique, Some(chosen)) => Ok(chosen.path().clone()),
-            (CollisionStrategy::CreateUnique, None) => {
-                let (vault, call) = (self.vault.get()?, cx.call_id().clone());
-                let free = blocking(cx, move |_| vault.choose_free(&asked, &call)).await?;
-                Ok(args.chosen.get_or_init(|| free).path().clone())
-            }
-        }
-    }
-
-    /// The free name that was chosen or, before that, the one that would be.
-    fn free_name(&self, args: &Args) -> Option<VaultPath> {
-        match (args.strategy().ok()?, args.chosen.get()) {
-            (CollisionStrategy::Error | CollisionStrategy::Overwrite, _) => None,
-            (CollisionStrategy::CreateUnique, Some(chosen)) => Some(chosen.path().clone()),
-            (CollisionStrategy::CreateUnique, None) => {
-                self.vault.get().ok()?.next_free(args.path.get().ok()?).ok()
-            }
-        }
-    }
-}
-
-fn foreseen(
-    vault: &Vault,
-    path: &VaultPath,
-    strategy: CollisionStrategy,
-    bytes: &[u8],
-    witness: &dyn Witness,
-) -> Result<Written, Fault> {
-    let (path, created) = match strategy {
-        CollisionStrategy::Error => (vault.would_create(path)?, true),
-        CollisionStrategy::CreateUnique => (path.clone(), true),
-        CollisionStrategy::Overwrite => {
-            let (path, before) = vault.would_overwrite(path, witness)?;
-            (path, before.is_none())
-        }
-    };
-    Ok(Written { path, etag: etag_of(bytes), mtime_ms: None, created })
 }

@@ -1,19 +1,17 @@
 //! `vault.ensureFolder`: a folder is there afterwards, whoever made it.
 
-use envelope::{Failure, Fault, Idempotency, Observed, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{CallId, Failure, Fault, Idempotency, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
+use toolkit::PathKeys;
 
-use super::before::{observed, report_folders};
-use super::blocking::{blocking, finding_out};
+use super::evidence::Evidence;
 use super::given_path::GivenFolder;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::{Seen, Survey};
+use super::writing::Writer;
+use crate::sandbox::{MadeFolder, Prepared, Step, Vault, Witness, Written};
 
-pub(crate) struct EnsureFolder {
-    pub(crate) vault: MaybeVault,
-}
+pub(crate) struct EnsureFolder;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -38,71 +36,53 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-impl Tool for EnsureFolder {
+impl Writer for EnsureFolder {
     const NAME: &'static str = "vault.ensureFolder";
     const SUMMARY: &'static str = "Make sure that a folder exists, creating it and its parents if needed.";
-    const CATEGORY: &'static str = "vault";
-    const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::CreateFolder];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
-    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
 
     type Args = Args;
     type Output = Output;
+    type Draft = MadeFolder;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+    fn dry_run(args: &Args) -> bool {
+        args.dry_run
+    }
+
+    fn check(args: &Args) -> Result<(), Fault> {
         folder(args).map(drop)
     }
 
-    fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: args.path.reach(&self.vault) }
+    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: args.path.reach(vault) }
     }
 
-    fn preview(&self, args: &Args) -> String {
+    fn preview(args: &Args, _draft: Option<&MadeFolder>) -> String {
         format!("Create the folder {} if it is missing", args.path.shown())
     }
 
-    async fn observe(&self, cx: &ToolCx, args: &Args) -> Vec<Observed> {
-        let (Ok(vault), Ok(path)) = (self.vault.get(), folder(args).cloned()) else {
-            return Vec::new();
-        };
-        blocking(cx, move |witness| vault.survey(&path, witness)).await.map_or_else(|_| Vec::new(), observed)
+    fn prepare(
+        vault: &Vault,
+        _call: &CallId,
+        args: &Args,
+        witness: &dyn Witness,
+    ) -> Result<(Prepared, MadeFolder), Fault> {
+        let made = vault.would_make_folder(folder(args)?, witness)?;
+        let steps = made.created.iter().cloned().map(|path| Step::MakeFolder { path }).collect();
+        Ok((Prepared { steps }, made))
     }
 
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let path = folder(&args)?.clone();
-        let vault = self.vault.get()?;
-        let dry_run = args.dry_run;
-        let made = blocking(cx, move |witness| {
-            if dry_run { vault.would_make_folder(&path) } else { vault.ensure_folder(&path, witness) }
-        })
-        .await?;
-        Ok(Output { path: made.path.to_string(), created: !made.created.is_empty(), dry_run })
+    fn output(args: &Args, made: &MadeFolder, _written: Option<&Written>) -> Output {
+        Output { path: made.path.to_string(), created: !made.created.is_empty(), dry_run: args.dry_run }
     }
 
-    async fn reconcile(&self, cx: &ToolCx, args: &Args, before: &[Observed]) -> Reconciled<Output> {
-        // Doing it again does nothing more than doing it once, so that is the answer to every doubt.
-        let (Some(asked), false, Ok(vault), Ok(path)) =
-            (before.last().cloned(), args.dry_run, self.vault.get(), folder(args).cloned())
-        else {
-            return Reconciled::DidNot;
-        };
-        let before = before.to_vec();
-        let found = finding_out(cx, move |witness| {
-            report_folders(&vault, &before, witness)?;
-            vault.survey(&path, witness)
-        });
-        match found.await {
-            Ok(Survey { path, seen: Seen::Folder, .. }) => Reconciled::Happened(Output {
-                path: path.to_string(),
-                created: asked.etag.is_none(),
-                dry_run: false,
-            }),
-            Ok(_) | Err(_) => Reconciled::DidNot,
-        }
+    fn found(args: &Args, evidence: &Evidence) -> Output {
+        let path = evidence.changes.last().and_then(|change| change.paths().next());
+        Output { path: path.map_or_else(|| args.path.shown(), str::to_owned), created: true, dry_run: false }
     }
 
-    fn summary(&self, output: &Output) -> String {
+    fn summary(output: &Output) -> String {
         match (output.created, output.dry_run) {
             (true, false) => format!("Created the folder {}", output.path),
             (true, true) => format!("Would create the folder {}", output.path),

@@ -10,7 +10,7 @@ use toolkit::{PathKeys, Tool, ToolCx};
 use super::blocking::blocking;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::Content;
+use crate::sandbox::ReadPart;
 use crate::text::base64;
 
 const DEFAULT_MAX_BYTES: u32 = 256 << 10;
@@ -155,8 +155,8 @@ impl Tool for ReadFile {
     }
 }
 
-fn output(content: Content, asked: &Range<u64>, form: Form) -> Result<Output, Fault> {
-    let Content { path, bytes, start, size, etag, mtime_ms } = content;
+fn output(content: ReadPart, asked: &Range<u64>, form: Form) -> Result<Output, Fault> {
+    let ReadPart { path, bytes, start, size, etag, mtime_ms } = content;
     if asked.start > size {
         return Err(Fault::new(
             Failure::InvalidArguments,

@@ -1,16 +1,11 @@
 //! How the file layer reports what it did, the moment it did it.
 
-use envelope::{Fault, VaultPath};
+use std::io::{Read, Write};
 
-/// One change that is on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    FolderCreated { path: VaultPath },
-    FileCreated { path: VaultPath },
-    FileReplaced { path: VaultPath, before_etag: String, after_etag: String },
-}
+use envelope::{Change, DataRef, Failure, Fault};
 
-/// Whoever asked for the work: hears of each change when it is seen, and can stop what has not begun.
+/// Whoever asked for the work: hears of each change when it is seen, can stop what has not begun, and keeps
+/// what is about to be overwritten.
 ///
 /// A change is told before the next step is tried, so that a call that fails halfway still reports the
 /// half that happened.
@@ -19,4 +14,17 @@ pub trait Witness {
 
     /// Asked before each step that changes something, and between the pieces of a long read.
     fn may_go_on(&self) -> Result<(), Fault>;
+
+    /// Takes content that is about to go. A witness without a store lets it go for good.
+    fn keep(&self, _content: &mut dyn Read) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Writes content that was kept to `into`.
+    fn fetch(&self, wanted: &DataRef, _into: &mut dyn Write) -> Result<(), Fault> {
+        Err(Fault::new(Failure::NotFound, format!("nothing was kept as {}", wanted.hash)))
+    }
+
+    /// How far a long piece of work has come.
+    fn progress(&self, _done: u64, _total: u64, _message: &str) {}
 }

@@ -96,6 +96,13 @@ pub(super) fn below_a_file(file: &str) -> Fault {
         .hint("name a folder, or leave out what follows the file")
 }
 
+/// More than a tool takes into memory at once.
+pub(super) fn too_large(path: &str, limit: u64) -> Fault {
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` has more than {limit} bytes"))
+        .detail("limit", limit)
+        .hint("edit a smaller file, or write the whole of it anew")
+}
+
 /// Something swaps the path under us faster than we can look.
 pub(super) fn restless(path: &str) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` keeps changing while it is looked up"))

@@ -75,6 +75,9 @@ impl Vault {
 
     fn first_free(&self, path: &VaultPath, held: impl Fn(&str) -> bool) -> Result<VaultPath, Fault> {
         Vault::refuse_protected(path)?;
+        if self.layer.is_some() {
+            return self.first_free_imagined(path, held);
+        }
         let (dir, folder) = self.folder_for(path)?;
         for name in unique_names(path.name()) {
             let candidate = spelled_in(folder.as_ref(), &name)?;
@@ -87,6 +90,16 @@ impl Vault {
             // A glance first: what has the very name needs no look at all the others.
             let failed = |error| fault::from_errno("list the folder of", path.as_str(), error);
             if folder::stat(dir, &name).is_err() && !self.twins.has(dir, &name).map_err(failed)? {
+                return Ok(candidate);
+            }
+        }
+        Err(no_free_name(path))
+    }
+
+    fn first_free_imagined(&self, path: &VaultPath, held: impl Fn(&str) -> bool) -> Result<VaultPath, Fault> {
+        for name in unique_names(path.name()) {
+            let candidate = spelled_in(path.parent().as_ref(), &name)?;
+            if !held(&candidate.folded()) && self.imagined_twin(&candidate)?.is_none() {
                 return Ok(candidate);
             }
         }

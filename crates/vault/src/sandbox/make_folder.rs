@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use envelope::{Failure, Fault, VaultPath};
+use envelope::{Change, Failure, Fault, VaultPath};
 use rustix::io::Errno;
 
-use super::change::{Change, Witness};
+use super::change::Witness;
 use super::fault;
 use super::folder::{self, Kind};
 use super::locate::{Found, Gap, LastLink, OpenFolder, child};
+use super::survey::Seen;
 use super::twins::{Claim, twin_of};
 use super::vault::Vault;
 
@@ -28,8 +29,20 @@ impl Vault {
         Ok(made)
     }
 
-    /// What [`Vault::ensure_folder`] would do, without doing it.
-    pub fn would_make_folder(&self, path: &VaultPath) -> Result<MadeFolder, Fault> {
+    /// The folders that [`Vault::ensure_folder`] would make, outermost first, and the folder as it is spelled.
+    pub fn would_make_folder(&self, path: &VaultPath, witness: &dyn Witness) -> Result<MadeFolder, Fault> {
+        if self.layer.is_some() {
+            let survey = self.survey(path, witness)?;
+            return match survey.seen {
+                Seen::Folder => Ok(MadeFolder { path: survey.path, created: Vec::new() }),
+                Seen::File { .. } | Seen::Other => Err(in_the_way(path.as_str())),
+                Seen::Nothing => {
+                    let spelled = self.would_create(path, witness)?;
+                    let created = survey.missing.into_iter().chain([spelled.clone()]).collect();
+                    Ok(MadeFolder { path: spelled, created })
+                }
+            };
+        }
         match self.locate(path, LastLink::Follow)? {
             Found::Place(place) => is_folder(place.kind(), path, in_the_way)
                 .map(|()| MadeFolder { path: place.path, created: Vec::new() }),
@@ -73,7 +86,7 @@ impl Vault {
             let failed = |error| fault::from_errno("create the folder", path.as_str(), error);
             match self.twins.claim(&dir, name, || folder::make_folder(&dir, name)).map_err(failed)? {
                 Claim::Made => {
-                    witness.saw(Change::FolderCreated { path: path.clone() });
+                    witness.saw(Change::FolderCreated { path: path.to_string() });
                     folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                     made.created.push(path.clone());
                 }

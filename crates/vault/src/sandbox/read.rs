@@ -3,16 +3,20 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::ops::Range;
+use std::sync::Arc;
 
-use envelope::{Failure, Fault, VaultPath};
-use rustix::fs::{Mode, Stat};
+use envelope::{Failure, Fault, FileState, Hash, VaultPath};
+use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::change::Witness;
-use super::etag::etag_from;
+use super::etag::{etag_from, etag_of};
 use super::fault;
 use super::folder::{self, Kind};
+use super::layer::Lead;
 use super::locate::{Found, LastLink, Place};
+use super::state::content_of;
+use super::step::{Content, DEFAULT_MODE};
 use super::vault::Vault;
 
 /// Files up to this size are read whole, so that every answer can carry an etag.
@@ -23,7 +27,7 @@ const MAX_TRIES: u32 = 16;
 
 /// A part of a file and what is known about the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
+pub struct ReadPart {
     /// As it is spelled on disk, links resolved.
     pub path: VaultPath,
     pub bytes: Vec<u8>,
@@ -36,6 +40,41 @@ pub struct Content {
     pub mtime_ms: i64,
 }
 
+/// A whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// As it is spelled on disk, links resolved.
+    pub path: VaultPath,
+    pub bytes: Vec<u8>,
+    pub state: FileState,
+    /// Zero when the content is not on disk yet.
+    pub mtime_ms: i64,
+}
+
+impl Loaded {
+    /// The content as text.
+    pub fn text(&self) -> Result<&str, Fault> {
+        std::str::from_utf8(&self.bytes).map_err(|_| {
+            Fault::new(Failure::PreconditionFailed, format!("`{}` is not UTF-8 text", self.path))
+                .hint("only text can be edited in part; write the whole file anew instead")
+        })
+    }
+}
+
+/// Where the content of a file stands.
+pub(super) enum Ahead {
+    Disk {
+        at: VaultPath,
+        /// As it was asked for, where that is another path.
+        path: Option<VaultPath>,
+    },
+    Text {
+        path: VaultPath,
+        bytes: Arc<[u8]>,
+        mode: u32,
+    },
+}
+
 /// An open regular file.
 pub(super) struct OpenFile {
     pub(super) file: File,
@@ -44,10 +83,6 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    pub(super) fn mode(&self) -> Mode {
-        Mode::from_raw_mode(self.stat.st_mode & 0o7777)
-    }
-
     pub(super) fn size(&self) -> u64 {
         u64::try_from(self.stat.st_size).unwrap_or_default()
     }
@@ -60,18 +95,80 @@ impl Vault {
         path: &VaultPath,
         window: Range<u64>,
         witness: &dyn Witness,
-    ) -> Result<Content, Fault> {
-        let open = self.open_file(path)?;
+    ) -> Result<ReadPart, Fault> {
+        let (open, path) = match self.ahead_of_disk(path)? {
+            Ahead::Text { path, bytes, .. } => return Ok(part_of(path, &bytes, &window)),
+            Ahead::Disk { at, path } => (self.open_file(&at)?, path),
+        };
         let hash_all = open.size() <= MAX_HASHED;
         let (bytes, etag, size) = take(&open, &window, hash_all, witness)?;
-        Ok(Content {
-            path: open.path,
+        Ok(ReadPart {
+            path: path.unwrap_or(open.path),
             bytes,
             start: window.start.min(size),
             size,
             etag,
             mtime_ms: folder::mtime_ms(&open.stat),
         })
+    }
+
+    /// The whole of a file, up to 64 MiB.
+    pub fn load(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Loaded, Fault> {
+        let (open, path) = match self.ahead_of_disk(path)? {
+            Ahead::Text { path, bytes, mode } => {
+                let state = Content::Bytes(bytes.clone()).state(mode);
+                return Ok(Loaded { path, bytes: bytes.to_vec(), state, mtime_ms: 0 });
+            }
+            Ahead::Disk { at, path } => (self.open_file(&at)?, path),
+        };
+        let bytes = content_of(&open, MAX_HASHED, witness)?;
+        let mode = u32::from(open.stat.st_mode) & 0o7777;
+        let state = FileState { hash: Hash::of(&bytes), bytes: bytes.len() as u64, mode };
+        let mtime_ms = folder::mtime_ms(&open.stat);
+        Ok(Loaded { path: path.unwrap_or(open.path), bytes, state, mtime_ms })
+    }
+
+    /// Whether a file is to be read from disk, and where there, or stands elsewhere: in the layer of a
+    /// preview, or unsaved in a host.
+    pub(super) fn ahead_of_disk(&self, path: &VaultPath) -> Result<Ahead, Fault> {
+        Vault::refuse_protected(path)?;
+        let at = match &self.layer {
+            None => path.clone(),
+            Some(layer) => match layer.lead(path)? {
+                Lead::Disk(at) => at,
+                Lead::File { bytes, mode } => return Ok(Ahead::Text { path: path.clone(), bytes, mode }),
+                Lead::Folder => {
+                    return Err(refuse_other_kinds(Kind::Folder, path)
+                        .err()
+                        .unwrap_or_else(|| fault::restless(path.as_str())));
+                }
+                Lead::Nowhere { .. } => {
+                    return Err(Fault::new(Failure::NotFound, format!("`{path}` does not exist")));
+                }
+            },
+        };
+        if let Some(host) = self.host.get() {
+            let real = self.real_path(&at).unwrap_or_else(|| at.clone());
+            if let Some(text) = host.unsaved(&real) {
+                return Ok(Ahead::Text {
+                    path: path.clone(),
+                    bytes: text.into_bytes().into(),
+                    mode: DEFAULT_MODE,
+                });
+            }
+        }
+        // Under a folder that was moved in imagination, the path on disk is not the one that was asked for.
+        let path = (at != *path).then(|| path.clone());
+        Ok(Ahead::Disk { at, path })
+    }
+
+    /// The file that has this very name on disk, links not followed.
+    pub(super) fn open_entry(&self, path: &VaultPath) -> Result<OpenFile, Fault> {
+        let place = self.entry_at(path)?.ok_or_else(|| super::replace::gone(path))?;
+        if place.kind() == Kind::Link {
+            return self.open_file(path);
+        }
+        open_place(place)?.ok_or_else(|| fault::restless(path.as_str()))
     }
 
     pub(super) fn open_file(&self, path: &VaultPath) -> Result<OpenFile, Fault> {
@@ -118,9 +215,17 @@ fn refuse_other_kinds(kind: Kind, path: &VaultPath) -> Result<(), Fault> {
     }
 }
 
-/// The etag of a file as it is now.
-pub(super) fn whole_etag(open: &OpenFile, witness: &dyn Witness) -> Result<String, Fault> {
-    take(open, &(0..0), true, witness).map(|(_, etag, _)| etag.unwrap_or_default())
+/// A part of content that is in memory.
+fn part_of(path: VaultPath, bytes: &[u8], window: &Range<u64>) -> ReadPart {
+    let size = bytes.len() as u64;
+    ReadPart {
+        path,
+        bytes: overlap(bytes, 0, window).to_vec(),
+        start: window.start.min(size),
+        size,
+        etag: Some(etag_of(bytes)),
+        mtime_ms: 0,
+    }
 }
 
 /// The bytes of `window`, the etag of everything if asked for, and the size that was found.

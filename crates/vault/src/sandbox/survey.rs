@@ -1,12 +1,14 @@
 //! What is at a path and what is missing above it: how an effect is told from its absence after a crash.
 
-use envelope::{Failure, Fault, VaultPath};
+use envelope::{EntryKind, Failure, Fault, FileState, VaultPath};
 
 use super::change::Witness;
 use super::folder::{self, Kind};
 use super::locate::{Found, LastLink};
 use super::make_folder::paths_of;
-use super::read::whole_etag;
+use super::read::open_place;
+use super::state::state_of;
+use super::step::Content;
 use super::vault::Vault;
 
 /// What is at a path right now.
@@ -15,7 +17,7 @@ pub enum Seen {
     Nothing,
     Folder,
     File {
-        etag: String,
+        state: FileState,
         mtime_ms: i64,
     },
     /// A pipe, a device, or a link that leads to nothing.
@@ -40,6 +42,55 @@ impl Vault {
 
     /// [`Vault::look`], with where that really is. The content is hashed however large it is.
     pub fn survey(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Survey, Fault> {
+        match &self.layer {
+            Some(layer) => {
+                Vault::refuse_protected(path)?;
+                layer.survey(self, path, witness)
+            }
+            None => {
+                let mut survey = self.survey_on_disk(path, witness)?;
+                let unsaved = self.host.get().and_then(|host| host.unsaved(&survey.path));
+                // What a person has on the screen is what is there.
+                if let (Some(text), Seen::File { state, .. }) = (unsaved, &mut survey.seen) {
+                    *state = Content::of(text.into_bytes()).state(state.mode);
+                }
+                Ok(survey)
+            }
+        }
+    }
+
+    /// What has this very name, links not followed; also in the trash. A link is something other.
+    pub(crate) fn survey_entry(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Seen, Fault> {
+        if self.layer.is_some() {
+            return self.look(path, witness);
+        }
+        let Some(place) = self.entry_at(path)? else { return Ok(Seen::Nothing) };
+        match place.kind() {
+            Kind::Folder => Ok(Seen::Folder),
+            Kind::Link | Kind::Other => Ok(Seen::Other),
+            Kind::File => match open_place(place)? {
+                Some(open) => {
+                    let mtime_ms = folder::mtime_ms(&open.stat);
+                    Ok(Seen::File { state: state_of(&open, witness)?, mtime_ms })
+                }
+                None => Ok(Seen::Other),
+            },
+        }
+    }
+
+    /// Whether a path on disk is a file or a folder, links followed.
+    pub(super) fn look_on_disk(&self, path: &VaultPath) -> Option<EntryKind> {
+        match self.locate(path, LastLink::Follow).ok()? {
+            Found::Nothing(_) => None,
+            Found::Place(place) => match place.kind() {
+                Kind::File => Some(EntryKind::File),
+                Kind::Folder => Some(EntryKind::Folder),
+                Kind::Link | Kind::Other => None,
+            },
+        }
+    }
+
+    pub(super) fn survey_on_disk(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Survey, Fault> {
         let here = |path: VaultPath, seen| Survey { missing: Vec::new(), path, seen };
         let place = match self.locate(path, LastLink::Follow) {
             Ok(Found::Place(place)) => place,
@@ -57,8 +108,8 @@ impl Vault {
             Kind::File => {
                 let open = self.open_file(path)?;
                 let mtime_ms = folder::mtime_ms(&open.stat);
-                let etag = whole_etag(&open, witness)?;
-                Ok(here(open.path, Seen::File { etag, mtime_ms }))
+                let state = state_of(&open, witness)?;
+                Ok(here(open.path, Seen::File { state, mtime_ms }))
             }
             Kind::Link | Kind::Other => Ok(here(place.path, Seen::Other)),
         }

@@ -5,13 +5,16 @@
 //! hidden name in the same folder and its owner holds a lock on it.
 
 use std::fs::File;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{Seek as _, SeekFrom};
 use std::os::fd::AsRawFd as _;
 
 use cap_std::fs::Dir;
+use envelope::Fault;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
+use super::fault;
+use super::folder;
 use super::leftovers::{first_name, hidden_name, lock};
 
 /// More writers than this do not meet in one folder.
@@ -24,21 +27,44 @@ pub(super) struct Temp<'a> {
     name: Option<String>,
 }
 
+/// Whether two names could be exchanged.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Exchange {
+    /// The hidden name now means what the other name meant.
+    Done,
+    /// This file system cannot do it; nothing was done.
+    NotPossible,
+}
+
 impl<'a> Temp<'a> {
-    /// Writes `bytes` to a new file in `dir` and makes them durable. `mode` is what the file may be used
-    /// for; without it the process's own default holds.
-    pub(super) fn write(dir: &'a Dir, bytes: &[u8], mode: Option<Mode>) -> Result<Temp<'a>, Errno> {
-        let mut temp = match nameless(dir) {
-            Ok(file) => Temp { dir, file, name: None },
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => Temp::named(dir)?,
-            Err(error) => return Err(error),
-        };
-        temp.file.write_all(bytes).map_err(|error| errno(&error))?;
-        if let Some(mode) = mode {
-            rustix::fs::fchmod(&temp.file, mode)?;
-        }
-        rustix::fs::fsync(&temp.file)?;
+    /// Has a new file in `dir` filled and makes it durable. `mode` is what the file may be used for; without it
+    /// the process's own default holds. `path` is for the words of an error.
+    pub(super) fn write_with(
+        dir: &'a Dir,
+        path: &str,
+        mode: Option<Mode>,
+        fill: impl FnOnce(&mut File) -> Result<(), Fault>,
+    ) -> Result<Temp<'a>, Fault> {
+        let failed = |error| fault::from_errno("write", path, error);
+        let mut temp = Temp::empty(dir).map_err(failed)?;
+        fill(&mut temp.file)?;
+        temp.finish(mode).map_err(failed)?;
         Ok(temp)
+    }
+
+    fn empty(dir: &'a Dir) -> Result<Temp<'a>, Errno> {
+        match nameless(dir) {
+            Ok(file) => Ok(Temp { dir, file, name: None }),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => Temp::named(dir),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn finish(&self, mode: Option<Mode>) -> Result<(), Errno> {
+        if let Some(mode) = mode {
+            rustix::fs::fchmod(&self.file, mode)?;
+        }
+        rustix::fs::fsync(&self.file)
     }
 
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
@@ -81,6 +107,44 @@ impl<'a> Temp<'a> {
         rustix::fs::renameat(self.dir, hidden.as_str(), self.dir, name)?;
         self.name = None;
         Ok(())
+    }
+
+    /// Exchanges the hidden name with `name`, in one step that nobody can come between. What `name` meant is
+    /// then under the hidden name, and is removed with it when this is dropped.
+    pub(super) fn exchange(&mut self, name: &str) -> Result<Exchange, Errno> {
+        if self.name.is_none() {
+            self.take_name()?;
+        }
+        let Some(hidden) = &self.name else {
+            return Err(Errno::INVAL);
+        };
+        match rustix::fs::renameat_with(self.dir, hidden.as_str(), self.dir, name, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(Exchange::Done),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(Exchange::NotPossible),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is under the hidden name now.
+    pub(super) fn open_hidden(&self) -> Result<File, Errno> {
+        let hidden = self.name.as_deref().ok_or(Errno::NOENT)?;
+        folder::open_file(self.dir, hidden)
+    }
+
+    /// Whether the file under the hidden name is the one that was written here.
+    pub(super) fn hidden_is_ours(&self) -> bool {
+        let Some(hidden) = &self.name else {
+            return false;
+        };
+        match (folder::stat(self.dir, hidden), self.stat()) {
+            (Ok(found), Ok(ours)) => found.st_ino == ours.st_ino && found.st_dev == ours.st_dev,
+            (Ok(_) | Err(_), _) => false,
+        }
+    }
+
+    /// Leaves the hidden name where it is: what is under it must not be lost.
+    pub(super) fn leave(&mut self) {
+        self.name = None;
     }
 
     /// Gives a nameless file a hidden name.
@@ -193,6 +257,14 @@ mod tests {
     use super::super::folder::open_ambient;
     use super::Temp;
 
+    fn write<'a>(dir: &'a Dir, bytes: &[u8]) -> Temp<'a> {
+        let fill = |file: &mut std::fs::File| {
+            std::io::Write::write_all(file, bytes).unwrap();
+            Ok(())
+        };
+        Temp::write_with(dir, "note.md", None, fill).unwrap()
+    }
+
     fn open(path: &Path) -> Dir {
         open_ambient(path).unwrap()
     }
@@ -210,11 +282,11 @@ mod tests {
     fn a_file_has_no_name_until_it_is_linked_and_a_dropped_one_never_existed() {
         let temp = tempfile::tempdir().unwrap();
         let dir = open(temp.path());
-        let mut file = Temp::write(&dir, b"text", None).unwrap();
+        let mut file = write(&dir, b"text");
         assert_eq!(names(temp.path()), Vec::<String>::new());
         file.link("note.md").unwrap();
         assert_eq!(names(temp.path()), ["note.md"]);
-        drop(Temp::write(&dir, b"never", None).unwrap());
+        drop(write(&dir, b"never"));
         assert_eq!(names(temp.path()), ["note.md"]);
     }
 
@@ -231,7 +303,7 @@ mod tests {
                     std::io::Write::write_all(&mut temp.file, bytes).unwrap();
                     temp
                 } else {
-                    Temp::write(&dir, bytes, None).unwrap()
+                    write(&dir, bytes)
                 }
             };
             assert_eq!(make(b"x").link("taken"), Err(Errno::EXIST));
@@ -251,8 +323,8 @@ mod tests {
         std::fs::File::create(temp.path().join(".tollgate-tmp-new-0")).unwrap();
         let live = Temp::named(&dir).unwrap();
         Temp::named(&dir).unwrap().link("other.md").unwrap();
-        Temp::write(&dir, b"text", None).unwrap().replace("note.md").unwrap();
-        Temp::write(&dir, b"text", None).unwrap().replace("note.md").unwrap();
+        write(&dir, b"text").replace("note.md").unwrap();
+        write(&dir, b"text").replace("note.md").unwrap();
         assert_eq!(names(temp.path()).len(), 4, "{:?}", names(temp.path()));
         drop(live);
         assert_eq!(names(temp.path()), [".tollgate-tmp-new-0", "note.md", "other.md"]);

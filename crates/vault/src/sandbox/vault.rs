@@ -1,14 +1,16 @@
 //! The handle that everything in the vault is reached through.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cap_std::fs::Dir;
 use rustix::io::Errno;
 
 use super::folder;
 use super::free_name::Chosen;
+use super::layer::Layer;
 use super::leftovers::Leftovers;
+use super::open_notes::OpenNotes;
 use super::twins::Twins;
 
 /// One folder of notes, held open. Whatever happens to the path it was opened by, the vault stays this
@@ -18,6 +20,9 @@ pub struct Vault {
     pub(super) twins: Twins,
     pub(super) chosen: Chosen,
     pub(super) leftovers: Leftovers,
+    /// Set for a preview: what is written goes here.
+    pub(super) layer: Option<Layer>,
+    pub(super) host: OnceLock<Arc<dyn OpenNotes>>,
 }
 
 /// Why a folder cannot be used as a vault.
@@ -48,7 +53,32 @@ impl Vault {
             twins: Twins::default(),
             chosen: Chosen::default(),
             leftovers: Leftovers::default(),
+            layer: None,
+            host: OnceLock::new(),
         })
+    }
+
+    /// From now on, notes that this host has open are read and edited through it. The first host stays.
+    pub fn attach(&self, host: Arc<dyn OpenNotes>) {
+        let _another_is_there = self.host.set(host);
+    }
+
+    /// Whether this is the layer of a preview.
+    pub fn is_imagined(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// The same vault with a layer over it: whatever is written is only imagined, and seen by whoever looks
+    /// through the layer.
+    pub fn imagined(&self) -> Vault {
+        Vault {
+            root: self.root.clone(),
+            twins: Twins::default(),
+            chosen: Chosen::default(),
+            leftovers: Leftovers::default(),
+            layer: Some(Layer::default()),
+            host: self.host.clone(),
+        }
     }
 }
 

@@ -1,18 +1,17 @@
 //! Writing whole files: complete and durable before they have a name, never in place.
 
-use envelope::{Failure, Fault, VaultPath};
-use rustix::io::Errno;
+use envelope::{Change, Failure, Fault, VaultPath};
+use rustix::fs::Mode;
 
-use super::change::{Change, Witness};
-use super::etag::etag_of;
+use super::change::Witness;
 use super::fault;
 use super::folder::{self, Kind};
-use super::free_name::FreeName;
-use super::locate::{Found, Gap, LastLink, OpenFolder, Place, child};
+use super::locate::{Found, Gap, LastLink, OpenFolder, child};
 use super::make_folder::{paths_of, refuse_twin};
-use super::read::{open_place, whole_etag};
+use super::step::{Content, Prepared, Step};
+use super::survey::{Seen, Survey};
 use super::temp::Temp;
-use super::twins::{Claim, twin_of};
+use super::twins::Claim;
 use super::vault::Vault;
 
 /// How often a file that appears and disappears while it is written is tried again.
@@ -34,62 +33,56 @@ impl Vault {
     /// Creates a file, with the folders above it. Anything that is there already, a twin or a dangling link
     /// included, is a conflict.
     pub fn create(&self, path: &VaultPath, bytes: &[u8], witness: &dyn Witness) -> Result<Written, Fault> {
-        match self.create_exactly(path, bytes, witness)? {
+        self.create_content(path, &Content::of(bytes), None, witness)
+    }
+
+    /// [`Vault::create`] for any content and mode.
+    pub(super) fn create_content(
+        &self,
+        path: &VaultPath,
+        content: &Content,
+        mode: Option<u32>,
+        witness: &dyn Witness,
+    ) -> Result<Written, Fault> {
+        match self.create_exactly(path, content, mode, witness)? {
             Some(written) => Ok(written),
             None => Err(self.occupied(path)),
         }
-    }
-
-    /// Creates a file under the name that was chosen for it, and under no other.
-    pub fn create_chosen(
-        &self,
-        name: &FreeName,
-        bytes: &[u8],
-        witness: &dyn Witness,
-    ) -> Result<Written, Fault> {
-        let path = name.path();
-        self.create_exactly(path, bytes, witness)?.ok_or_else(|| {
-            Fault::new(
-                Failure::Conflict,
-                format!("`{path}` was free when it was chosen and has been taken since"),
-            )
-            .detail("existing", path.as_str())
-            .hint("call again: the next free name will be chosen")
-            .retryable(true)
-        })
     }
 
     /// Creates a file or puts it in the place of the one that is there, whose mode it keeps.
     ///
     /// A link in the last place keeps pointing where it did; the file it points to is replaced.
     pub fn overwrite(&self, path: &VaultPath, bytes: &[u8], witness: &dyn Witness) -> Result<Written, Fault> {
+        let content = Content::of(bytes);
         for _ in 0..MAX_TRIES {
-            match self.locate(path, LastLink::Follow)? {
-                Found::Place(place) => {
-                    if let Some(written) = self.replace(place, bytes, witness)? {
-                        return Ok(written);
-                    }
+            let step = match self.survey(path, witness)? {
+                Survey { path, seen: Seen::File { state, .. }, .. } => {
+                    Step::ReplaceFile { path, before: state, content: content.clone(), mode: None }
                 }
-                Found::Nothing(_) => {
-                    let folder = self.folder_of(path, witness)?;
-                    if let Some(written) = self.create_in(&folder, path.name(), bytes, witness)? {
-                        return Ok(written);
-                    }
-                    let found = twin_of(&folder.dir, path.name());
-                    if let Ok(Some(existing)) = found
-                        && existing != path.name()
-                    {
-                        let existing = child(folder.path.as_ref(), &existing);
-                        return Err(fault::twin(path.as_str(), &existing));
-                    }
+                Survey { path, seen: Seen::Nothing, .. } => {
+                    Step::CreateFile { path, content: content.clone(), mode: None }
                 }
+                Survey { path, seen: Seen::Folder | Seen::Other, .. } => {
+                    return self.open_file(&path).and_then(|_| Err(fault::restless(path.as_str())));
+                }
+            };
+            match self.apply(&Prepared { steps: vec![step] }, witness) {
+                Ok(Some(written)) => return Ok(written),
+                Ok(None) => {}
+                // Changed, gone or there since we looked; a twin would still be one at the next look.
+                Err(fault) if fault.failure == Failure::Conflict && !is_twin(&fault, path) => {}
+                Err(fault) => return Err(fault),
             }
         }
         Err(fault::restless(path.as_str()))
     }
 
     /// The path that [`Vault::create`] would use, or why it would refuse.
-    pub fn would_create(&self, path: &VaultPath) -> Result<VaultPath, Fault> {
+    pub fn would_create(&self, path: &VaultPath, witness: &dyn Witness) -> Result<VaultPath, Fault> {
+        if self.layer.is_some() {
+            return self.would_create_imagined(path, witness);
+        }
         match self.locate(path, LastLink::Keep)? {
             Found::Place(_) => Err(self.occupied(path)),
             Found::Nothing(gap) => {
@@ -99,21 +92,19 @@ impl Vault {
         }
     }
 
-    /// The path that [`Vault::overwrite`] would write to, and the etag of what is there.
-    pub fn would_overwrite(
-        &self,
-        path: &VaultPath,
-        witness: &dyn Witness,
-    ) -> Result<(VaultPath, Option<String>), Fault> {
-        match self.locate(path, LastLink::Follow)? {
-            Found::Place(place) => match open_place(place)? {
-                Some(open) => Ok((open.path.clone(), Some(whole_etag(&open, witness)?))),
-                None => Err(fault::restless(path.as_str())),
-            },
-            Found::Nothing(gap) => {
-                refuse_twin(&gap)?;
-                Ok((missing_path(&gap, path)?, None))
-            }
+    fn would_create_imagined(&self, path: &VaultPath, witness: &dyn Witness) -> Result<VaultPath, Fault> {
+        let survey = self.survey(path, witness)?;
+        if survey.seen != Seen::Nothing {
+            return Err(Fault::new(Failure::Conflict, format!("`{path}` already exists"))
+                .detail("existing", path.as_str())
+                .hint(
+                    "choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\"",
+                ));
+        }
+        let first = survey.missing.first().unwrap_or(&survey.path);
+        match self.imagined_twin(first)? {
+            Some(existing) => Err(fault::twin(first.as_str(), &existing)),
+            None => Ok(survey.path),
         }
     }
 
@@ -132,18 +123,20 @@ impl Vault {
     fn create_exactly(
         &self,
         path: &VaultPath,
-        bytes: &[u8],
+        content: &Content,
+        mode: Option<u32>,
         witness: &dyn Witness,
     ) -> Result<Option<Written>, Fault> {
         let folder = self.folder_of(path, witness)?;
-        self.create_in(&folder, path.name(), bytes, witness)
+        self.create_in(&folder, path.name(), content, mode, witness)
     }
 
     fn create_in(
         &self,
         folder: &OpenFolder,
         name: &str,
-        bytes: &[u8],
+        content: &Content,
+        mode: Option<u32>,
         witness: &dyn Witness,
     ) -> Result<Option<Written>, Fault> {
         // A glance before the work: most collisions cost no temporary file.
@@ -154,17 +147,20 @@ impl Vault {
         let failed = |error| fault::from_errno("create", path.as_str(), error);
         witness.may_go_on()?;
         self.leftovers.remove_once(&folder.dir);
-        let mut temp = Temp::write(&folder.dir, bytes, None).map_err(failed)?;
+        let mut temp = Temp::write_with(&folder.dir, path.as_str(), mode.map(Mode::from_raw_mode), |file| {
+            content.write_to(file, witness)
+        })?;
         // The last moment at which the call can be stopped without an effect.
         witness.may_go_on()?;
         match self.twins.claim(&folder.dir, name, || temp.link(name)).map_err(failed)? {
             Claim::Taken => Ok(None),
             Claim::Made => {
-                witness.saw(Change::FileCreated { path: path.clone() });
-                folder::sync(&folder.dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                 let stat = temp.stat().map_err(failed)?;
+                let after = content.state(u32::from(stat.st_mode) & 0o7777);
+                witness.saw(Change::FileCreated { path: path.to_string(), after });
+                folder::sync(&folder.dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                 let mtime_ms = Some(folder::mtime_ms(&stat));
-                Ok(Some(Written { path, etag: etag_of(bytes), mtime_ms, created: true }))
+                Ok(Some(Written { path, etag: after.etag(), mtime_ms, created: true }))
             }
         }
     }
@@ -197,26 +193,6 @@ impl Vault {
                 "choose another path, or set collisionStrategy to \"create-unique\""
             })
     }
-
-    /// Replaces a file; `None` when it was swapped meanwhile.
-    fn replace(&self, place: Place, bytes: &[u8], witness: &dyn Witness) -> Result<Option<Written>, Fault> {
-        let (dir, name) = (place.dir.clone(), place.name.clone());
-        let Some(open) = open_place(place)? else {
-            return Ok(None);
-        };
-        let path = open.path.clone();
-        let failed = |error: Errno| fault::from_errno("write", path.as_str(), error);
-        let before_etag = whole_etag(&open, witness)?;
-        self.leftovers.remove_once(&dir);
-        let mut temp = Temp::write(&dir, bytes, Some(open.mode())).map_err(failed)?;
-        witness.may_go_on()?;
-        temp.replace(&name).map_err(failed)?;
-        let etag = etag_of(bytes);
-        witness.saw(Change::FileReplaced { path: path.clone(), before_etag, after_etag: etag.clone() });
-        folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
-        let mtime_ms = Some(folder::mtime_ms(&temp.stat().map_err(failed)?));
-        Ok(Some(Written { path, etag, mtime_ms, created: false }))
-    }
 }
 
 /// The whole path that is missing, as its existing part is spelled on disk.
@@ -232,4 +208,10 @@ pub(super) fn spelled_in(folder: Option<&VaultPath>, name: &str) -> Result<Vault
 pub(super) fn no_free_name(path: &VaultPath) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` and every numbered name after it exist"))
         .hint("choose another name")
+}
+
+/// Whether something with another spelling is in the way.
+fn is_twin(fault: &Fault, path: &VaultPath) -> bool {
+    let existing = fault.details.as_ref().and_then(|details| details.get("existing"));
+    existing.is_some_and(|existing| existing != path.as_str())
 }

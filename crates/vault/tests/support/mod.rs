@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use envelope::{CallId, Fault, VaultPath};
-use vault::{Change, Vault, Witness, Written};
+use envelope::{CallId, Change, Fault, VaultPath};
+use vault::{Content, Prepared, Step, Vault, Witness, Written};
 
 /// Stands in every file outside the vault; must never come out of it.
 pub(crate) const CANARY: &str = "canary: nothing inside the vault may show this";
@@ -79,7 +79,8 @@ pub(crate) fn create_unique(
     listener: &Listener,
 ) -> Result<Written, Fault> {
     let name = vault.choose_free(path, &CallId::parse("call").unwrap())?;
-    vault.create_chosen(&name, bytes, listener)
+    let step = Step::CreateFile { path: name.path().clone(), content: Content::of(bytes), mode: None };
+    vault.apply(&Prepared { steps: vec![step] }, listener).map(Option::unwrap)
 }
 
 /// Every file and folder outside the vault or in a protected folder, with its content.

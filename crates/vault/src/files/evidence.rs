@@ -1,0 +1,139 @@
+//! What can be shown, after a crash, about the changes that a call was about to make.
+
+use envelope::{Change, EntryKind, Fault, FileState, VaultPath};
+use toolkit::Reconciled;
+
+use crate::sandbox::{Seen, Vault, Witness};
+
+/// The changes of a call that happened, as they are found.
+pub(crate) struct Evidence {
+    pub(crate) changes: Vec<Change>,
+    /// When the file that was written last has its time from.
+    pub(crate) mtime_ms: Option<i64>,
+}
+
+impl Evidence {
+    /// The file that was written last, with what it holds and whether it is new.
+    pub(crate) fn last_file(&self) -> Option<(&str, &FileState, bool)> {
+        self.changes.iter().rev().find_map(|change| match change {
+            Change::FileCreated { path, after } => Some((path.as_str(), after, true)),
+            Change::FileReplaced { path, after, .. } => Some((path.as_str(), after, false)),
+            Change::FolderCreated { .. }
+            | Change::FolderRemoved { .. }
+            | Change::FileRemoved { .. }
+            | Change::Moved { .. } => None,
+        })
+    }
+}
+
+/// How one change looks now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Done,
+    NotDone,
+    Unclear,
+}
+
+/// Compares what was intended with what is there. Changes that are there are told to the witness, as the
+/// call itself would have told them.
+pub(super) fn examine(
+    vault: &Vault,
+    intent: &[Change],
+    witness: &dyn Witness,
+) -> Result<Reconciled<Evidence>, Fault> {
+    let looks = looks(vault, intent, witness)?;
+    let done = looks.iter().filter(|look| **look == Look::Done).count();
+    if done == intent.len() {
+        intent.iter().for_each(|change| witness.saw(change.clone()));
+        let evidence = Evidence { changes: intent.to_vec(), mtime_ms: None };
+        let mtime_ms = match evidence.last_file().map(|(path, ..)| VaultPath::parse(path)) {
+            Some(Ok(path)) => match vault.look(&path, witness)? {
+                Seen::File { mtime_ms, .. } => Some(mtime_ms),
+                Seen::Nothing | Seen::Folder | Seen::Other => None,
+            },
+            Some(Err(_)) | None => None,
+        };
+        return Ok(Reconciled::Happened(Evidence { mtime_ms, ..evidence }));
+    }
+    let beginning = looks.iter().take_while(|look| **look == Look::Done).count();
+    let only_folders = intent[..beginning].iter().all(|c| matches!(c, Change::FolderCreated { .. }));
+    let rest_is_open = looks[beginning..].first() == Some(&Look::NotDone) && beginning == done;
+    if only_folders {
+        // Folders on the way are there, and stay in the record of the call.
+        intent[..beginning].iter().for_each(|change| witness.saw(change.clone()));
+    }
+    if only_folders && rest_is_open {
+        return Ok(Reconciled::DidNot);
+    }
+    let why = match done {
+        0 => "what is there now is neither what was there before nor what it would have written".to_owned(),
+        _ => format!("{done} of its {} changes are there; `tollgate undo` can take them back", intent.len()),
+    };
+    Ok(Reconciled::Unknown { why })
+}
+
+/// Looks at the changes from the last to the first: a path that a later change has decided is not asked again.
+fn looks(vault: &Vault, intent: &[Change], witness: &dyn Witness) -> Result<Vec<Look>, Fault> {
+    let mut decided: std::collections::HashSet<&str> = std::collections::HashSet::new();
+    let mut looks = vec![Look::Unclear; intent.len()];
+    for (change, look) in intent.iter().zip(&mut looks).rev() {
+        *look = if change.paths().any(|path| decided.contains(path)) {
+            Look::Done
+        } else {
+            look_at(vault, change, witness)?
+        };
+        if *look == Look::Done {
+            decided.extend(change.paths());
+        }
+    }
+    Ok(looks)
+}
+
+fn look_at(vault: &Vault, change: &Change, witness: &dyn Witness) -> Result<Look, Fault> {
+    let at = |path: &str| match VaultPath::parse(path) {
+        // A link that was put there since is not what the call wrote, wherever it leads.
+        Ok(path) => vault.survey_entry(&path, witness),
+        Err(_) => Ok(Seen::Other),
+    };
+    Ok(match change {
+        Change::FolderCreated { path } => match at(path)? {
+            Seen::Folder => Look::Done,
+            Seen::Nothing => Look::NotDone,
+            Seen::File { .. } | Seen::Other => Look::Unclear,
+        },
+        Change::FolderRemoved { path } => match at(path)? {
+            Seen::Nothing => Look::Done,
+            Seen::Folder => Look::NotDone,
+            Seen::File { .. } | Seen::Other => Look::Unclear,
+        },
+        Change::FileCreated { path, after } => match at(path)? {
+            Seen::File { state, .. } if state.hash == after.hash => Look::Done,
+            Seen::Nothing => Look::NotDone,
+            Seen::File { .. } | Seen::Folder | Seen::Other => Look::Unclear,
+        },
+        Change::FileRemoved { path, before } => match at(path)? {
+            Seen::Nothing => Look::Done,
+            Seen::File { state, .. } if state.hash == before.hash => Look::NotDone,
+            Seen::File { .. } | Seen::Folder | Seen::Other => Look::Unclear,
+        },
+        Change::FileReplaced { path, before, after } => match at(path)? {
+            Seen::File { state, .. } if state.hash == after.hash => Look::Done,
+            Seen::File { state, .. } if state.hash == before.hash => Look::NotDone,
+            Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => Look::Unclear,
+        },
+        Change::Moved { from, to, kind } => match (at(from)?, is_kind(&at(to)?, *kind)) {
+            (Seen::Nothing, true) => Look::Done,
+            (Seen::File { .. } | Seen::Folder | Seen::Other, false) if at(to)? == Seen::Nothing => {
+                Look::NotDone
+            }
+            (Seen::Nothing | Seen::File { .. } | Seen::Folder | Seen::Other, _) => Look::Unclear,
+        },
+    })
+}
+
+fn is_kind(seen: &Seen, kind: EntryKind) -> bool {
+    match (seen, kind) {
+        (Seen::File { .. } | Seen::Other, EntryKind::File) | (Seen::Folder, EntryKind::Folder) => true,
+        (Seen::Nothing | Seen::File { .. } | Seen::Folder | Seen::Other, _) => false,
+    }
+}

@@ -1,0 +1,268 @@
+//! What all tools that change the vault have in common.
+//!
+//! Such a tool says which steps it would take, and nothing else: the dry run, what is written down before
+//! the effect, what is kept for the way back, the work itself and what can be said after a crash follow from
+//! the steps and are the same for all. So no tool can forget one of them.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use envelope::{
+    CallId, Change, Concurrency, Failure, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
+
+use super::blocking::{blocking, finding_out};
+use super::evidence::{Evidence, examine};
+use super::maybe_vault::MaybeVault;
+use crate::sandbox::{Prepared, Step, TRASH, Vault, Witness, Written};
+
+/// A tool that changes the vault.
+pub(crate) trait Writer: Send + Sync + 'static {
+    const NAME: &'static str;
+    const SUMMARY: &'static str;
+    const SIDE_EFFECTS: &'static [SideEffect];
+    const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
+    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const TIMEOUT_MS: u64 = 30_000;
+    /// True when the arguments alone do not say which paths are written: the steps are then prepared once
+    /// before anyone is asked, and only what was found then may be written later.
+    const LOOKS_FIRST: bool = false;
+
+    type Args: DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    /// What preparing found beyond the steps.
+    type Draft: Send + Sync + 'static;
+
+    fn dry_run(args: &Self::Args) -> bool;
+
+    /// Checks values without a look at the vault.
+    fn check(args: &Self::Args) -> Result<(), Fault>;
+
+    /// The paths that the arguments name.
+    fn reach(vault: &MaybeVault, args: &Self::Args) -> PathKeys;
+
+    /// One line for the person: a verb, then the path.
+    fn preview(args: &Self::Args, draft: Option<&Self::Draft>) -> String;
+
+    /// The steps, from what is there now. Changes nothing.
+    fn prepare(
+        vault: &Vault,
+        call: &CallId,
+        args: &Self::Args,
+        witness: &dyn Witness,
+    ) -> Result<(Prepared, Self::Draft), Fault>;
+
+    /// What to answer; `written` is the last file that was written, absent on a dry run.
+    fn output(args: &Self::Args, draft: &Self::Draft, written: Option<&Written>) -> Self::Output;
+
+    /// What to answer when the call was found to have happened.
+    fn found(args: &Self::Args, evidence: &Evidence) -> Self::Output;
+
+    fn summary(output: &Self::Output) -> String;
+
+    fn receipt(output: &Self::Output) -> String {
+        Self::summary(output)
+    }
+}
+
+/// A writer as a tool.
+pub(crate) struct Writing<W: Writer> {
+    vault: MaybeVault,
+    writer: std::marker::PhantomData<fn() -> W>,
+}
+
+impl<W: Writer> Writing<W> {
+    pub(crate) fn new(vault: &MaybeVault) -> Writing<W> {
+        Writing { vault: vault.clone(), writer: std::marker::PhantomData }
+    }
+}
+
+type Steps<W> = Arc<(Prepared, <W as Writer>::Draft)>;
+
+/// Arguments with what was prepared from them.
+pub(crate) struct Held<W: Writer> {
+    args: Arc<W::Args>,
+    /// What was found before anyone was asked.
+    first: Mutex<Option<Steps<W>>>,
+    /// What is about to be done, or why it cannot be.
+    ready: Mutex<Option<Result<Steps<W>, Fault>>>,
+}
+
+impl<W: Writer> Held<W> {
+    fn first(&self) -> Option<Steps<W>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl<'de, W: Writer> Deserialize<'de> for Held<W> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Held<W>, D::Error> {
+        let args = W::Args::deserialize(deserializer)?;
+        Ok(Held { args: Arc::new(args), first: Mutex::default(), ready: Mutex::default() })
+    }
+}
+
+impl<W: Writer> JsonSchema for Held<W> {
+    fn schema_name() -> Cow<'static, str> {
+        W::Args::schema_name()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        W::Args::json_schema(generator)
+    }
+}
+
+impl<W: Writer> Writing<W> {
+    /// Prepares the steps off the async threads.
+    async fn prepare(&self, cx: &ToolCx, held: &Held<W>, keep: bool) -> Result<Steps<W>, Fault> {
+        let (vault, call, args) = (self.vault.get()?, cx.call_id().clone(), held.args.clone());
+        blocking(cx, move |witness| {
+            let (prepared, draft) = W::prepare(&vault, &call, &args, witness)?;
+            if keep {
+                vault.keep_overwritten(&prepared, witness)?;
+            }
+            Ok(Arc::new((prepared, draft)))
+        })
+        .await
+    }
+
+    /// The steps just before they are taken. Nothing that was not foreseen when the call was permitted may be
+    /// among them.
+    async fn make_ready(&self, cx: &ToolCx, held: &Held<W>) -> Result<Steps<W>, Fault> {
+        let steps = self.prepare(cx, held, !W::dry_run(&held.args)).await?;
+        if let Some(first) = held.first() {
+            let foreseen = touched(&first.0);
+            if let Some(new) = touched(&steps.0).into_iter().find(|path| !foreseen.contains(path)) {
+                return Err(Fault::new(
+                    Failure::Conflict,
+                    format!("`{new}` would be changed too; that was not so when the call was permitted"),
+                )
+                .hint("call again: what is changed will be looked up anew")
+                .retryable(true));
+            }
+        }
+        Ok(steps)
+    }
+}
+
+impl<W: Writer> Tool for Writing<W> {
+    const NAME: &'static str = W::NAME;
+    const SUMMARY: &'static str = W::SUMMARY;
+    const CATEGORY: &'static str = "vault";
+    const RISK: Risk = Risk::Writes;
+    const SIDE_EFFECTS: &'static [SideEffect] = W::SIDE_EFFECTS;
+    const IDEMPOTENCY: Idempotency = W::IDEMPOTENCY;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+    const CONCURRENCY: Concurrency = W::CONCURRENCY;
+    const TIMEOUT_MS: u64 = W::TIMEOUT_MS;
+
+    type Args = Held<W>;
+    type Output = W::Output;
+
+    async fn validate(&self, cx: &ToolCx, held: &Held<W>) -> Result<(), Fault> {
+        W::check(&held.args)?;
+        if W::LOOKS_FIRST {
+            // What cannot be prepared yet may become possible when it is the call's turn.
+            let steps = self.prepare(cx, held, false).await.ok();
+            *held.first.lock().unwrap_or_else(PoisonError::into_inner) = steps;
+        }
+        Ok(())
+    }
+
+    fn paths(&self, held: &Held<W>) -> PathKeys {
+        let mut keys = W::reach(&self.vault, &held.args);
+        if let Some(first) = held.first() {
+            for reach in first.0.steps.iter().flat_map(reach_of) {
+                if !keys.writes.contains(&reach) {
+                    keys.writes.push(reach);
+                }
+            }
+        }
+        keys
+    }
+
+    fn preview(&self, held: &Held<W>) -> String {
+        let first = held.first();
+        W::preview(&held.args, first.as_ref().map(|steps| &steps.1))
+    }
+
+    async fn intend(&self, cx: &ToolCx, held: &Held<W>) -> Vec<Change> {
+        let ready = self.make_ready(cx, held).await;
+        let intent = match &ready {
+            Ok(steps) if !W::dry_run(&held.args) => steps.0.intent(),
+            Ok(_) | Err(_) => Vec::new(),
+        };
+        *held.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready);
+        intent
+    }
+
+    async fn run(&self, cx: &ToolCx, held: Held<W>) -> Result<W::Output, Fault> {
+        let ready = held.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let steps = match ready {
+            Some(ready) => ready?,
+            None => self.make_ready(cx, &held).await?,
+        };
+        if W::dry_run(&held.args) {
+            return Ok(W::output(&held.args, &steps.1, None));
+        }
+        let vault = self.vault.get()?;
+        blocking(cx, move |witness| {
+            let written = vault.apply(&steps.0, witness)?;
+            Ok(W::output(&held.args, &steps.1, written.as_ref()))
+        })
+        .await
+    }
+
+    async fn reconcile(&self, cx: &ToolCx, held: &Held<W>, intent: &[Change]) -> Reconciled<W::Output> {
+        if W::dry_run(&held.args) || intent.is_empty() {
+            return Reconciled::DidNot;
+        }
+        let Ok(vault) = self.vault.get() else {
+            return Reconciled::Unknown { why: "no vault is open".to_owned() };
+        };
+        let (args, intent) = (held.args.clone(), intent.to_vec());
+        let found = finding_out(cx, move |witness| {
+            Ok(match examine(&vault, &intent, witness)? {
+                Reconciled::Happened(evidence) => Reconciled::Happened(W::found(&args, &evidence)),
+                Reconciled::DidNot => Reconciled::DidNot,
+                Reconciled::Unknown { why } => Reconciled::Unknown { why },
+            })
+        });
+        found.await.unwrap_or_else(|fault| Reconciled::Unknown { why: fault.message })
+    }
+
+    fn summary(&self, output: &W::Output) -> String {
+        W::summary(output)
+    }
+
+    fn receipt(&self, output: &W::Output) -> String {
+        W::receipt(output)
+    }
+}
+
+/// Every path that the steps touch, folded.
+fn touched(prepared: &Prepared) -> std::collections::HashSet<String> {
+    prepared.steps.iter().flat_map(reach_of).filter_map(|reach| reach.path().map(VaultPath::folded)).collect()
+}
+
+/// What a step writes, as the rules see it. What becomes of a file in the trash is no business of theirs.
+fn reach_of(step: &Step) -> Vec<Reach> {
+    let reach = match step {
+        Step::MakeFolder { path } | Step::RemoveFolder { path } => vec![Reach::Path(path.clone())],
+        Step::CreateFile { path, .. } | Step::ReplaceFile { path, .. } | Step::RemoveFile { path, .. } => {
+            vec![Reach::File(path.clone())]
+        }
+        Step::Move { from, to, kind } => [from, to]
+            .into_iter()
+            .cloned()
+            .map(|path| match kind {
+                envelope::EntryKind::File => Reach::File(path),
+                envelope::EntryKind::Folder => Reach::Folder(path),
+            })
+            .collect(),
+    };
+    let in_trash = |reach: &Reach| reach.path().is_some_and(|path| path.segments().next() == Some(TRASH));
+    reach.into_iter().filter(|reach| !in_trash(reach)).collect()
+}

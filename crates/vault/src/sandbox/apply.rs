@@ -1,0 +1,134 @@
+//! Making a prepared change: the steps in order, each checked against what it takes the place of.
+
+use envelope::{Fault, FileState, VaultPath};
+
+use super::change::Witness;
+use super::fault;
+use super::relocate::{TRASH, in_trash};
+use super::step::{Content, Prepared, Step};
+use super::survey::Seen;
+use super::vault::Vault;
+use super::write::Written;
+
+/// More steps than this are told as progress.
+const QUIET_STEPS: usize = 16;
+
+impl Vault {
+    /// Keeps everything that the steps would overwrite or remove, so that each of them can be taken back.
+    /// Durable when this returns.
+    pub fn keep_overwritten(&self, prepared: &Prepared, witness: &dyn Witness) -> Result<(), Fault> {
+        if self.layer.is_some() {
+            return Ok(());
+        }
+        for (path, before) in prepared.overwritten() {
+            witness.may_go_on()?;
+            if let Some(text) = self.host.get().and_then(|host| host.unsaved(path)) {
+                witness.keep(&mut text.as_bytes())?;
+                continue;
+            }
+            let mut open = self.open_entry(path)?;
+            let now = super::state::state_of(&open, witness)?;
+            if now.hash != before.hash {
+                return Err(super::replace::changed(path, before, &now));
+            }
+            witness.keep(&mut open.file)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the steps. Stops at the first that cannot be made; what was made by then is told to the witness.
+    /// Returns what the last step that wrote a file wrote.
+    pub fn apply(&self, prepared: &Prepared, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
+        let total = prepared.steps.len();
+        let mut last = None;
+        for (done, step) in prepared.steps.iter().enumerate() {
+            witness.may_go_on()?;
+            if let Some(written) = self.apply_step(step, witness)? {
+                last = Some(written);
+            }
+            if total > QUIET_STEPS && (done + 1) % QUIET_STEPS == 0 {
+                witness.progress(done as u64 + 1, total as u64, "changing files");
+            }
+        }
+        Ok(last)
+    }
+
+    fn apply_step(&self, step: &Step, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
+        if let Some(layer) = &self.layer {
+            return layer.apply(self, step, witness);
+        }
+        match step {
+            Step::MakeFolder { path } if path.as_str() == TRASH => self.make_trash(witness).map(|()| None),
+            Step::MakeFolder { path } => self.ensure_folder(path, witness).map(|_| None),
+            Step::CreateFile { path, content, mode } => {
+                self.create_with(path, content, *mode, witness).map(Some)
+            }
+            Step::ReplaceFile { path, before, content, mode } => {
+                self.replace_through_host(path, before, (content, *mode), witness).map(Some)
+            }
+            Step::RemoveFile { path, before } => {
+                self.remove_exactly(path, before, witness)?;
+                if let Some(host) = self.host.get() {
+                    host.removed(path);
+                }
+                Ok(None)
+            }
+            Step::RemoveFolder { path } => self.remove_folder(path, witness).map(|()| None),
+            Step::Move { from, to, kind } => {
+                self.relocate(from, to, *kind, witness)?;
+                match self.host.get() {
+                    Some(host) if in_trash(to) => host.removed(from),
+                    Some(host) => host.moved(from, to),
+                    None => {}
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Replaces a file; a note that is open is edited where it is open, and saved.
+    fn replace_through_host(
+        &self,
+        path: &VaultPath,
+        before: &FileState,
+        (content, mode): (&Content, Option<u32>),
+        witness: &dyn Witness,
+    ) -> Result<Written, Fault> {
+        let Some(host) = self.host.get() else {
+            return self.replace_exactly(path, before, content, mode, witness);
+        };
+        let mut bytes = Vec::new();
+        content.write_to(&mut bytes, witness)?;
+        let text = String::from_utf8(bytes);
+        let open = match &text {
+            Ok(text) => host.edit(path, before, text)?,
+            // No note: nothing that could be open as text.
+            Err(_) => false,
+        };
+        let on_disk = match self.survey_on_disk(path, witness)?.seen {
+            Seen::File { state, .. } if open => state,
+            Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => *before,
+        };
+        let written = self.replace_as(path, &on_disk, before, (content, mode), witness);
+        if let (true, Ok(text)) = (open, &text) {
+            match &written {
+                Ok(_) => host.saved(path, text),
+                Err(_) => host.not_saved(path),
+            }
+        }
+        written
+    }
+
+    fn create_with(
+        &self,
+        path: &VaultPath,
+        content: &Content,
+        mode: Option<u32>,
+        witness: &dyn Witness,
+    ) -> Result<Written, Fault> {
+        if in_trash(path) {
+            return Err(fault::protected(path.as_str(), TRASH));
+        }
+        self.create_content(path, content, mode, witness)
+    }
+}

@@ -1,0 +1,210 @@
+//! Moving files and folders, onto nothing and into no twin.
+//!
+//! A move is one rename between two folders that are held open. It never replaces anything: whoever wants to
+//! overwrite removes first, with what that needs to be taken back. The folder for deleted files, `.trash`, is
+//! the one protected place that a move may lead to or from, and only directly below the root.
+
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use envelope::{Change, EntryKind, Failure, Fault, VaultPath};
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::change::Witness;
+use super::fault;
+use super::folder::{self, Kind};
+use super::locate::{Found, LastLink, Place, child};
+use super::replace::gone;
+use super::twins::{Claim, twin_of};
+use super::unique::unique_names;
+use super::vault::Vault;
+use super::write::{no_free_name, spelled_in};
+
+/// Where deleted files go, as in Obsidian.
+pub const TRASH: &str = ".trash";
+
+impl Vault {
+    /// Moves a file or a folder with all that is in it. Nothing may be at `to`, under no spelling.
+    pub(super) fn relocate(
+        &self,
+        from: &VaultPath,
+        to: &VaultPath,
+        kind: EntryKind,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
+        let source = self.entry_at(from)?.ok_or_else(|| gone(from))?;
+        if kind_of(&source) != Some(kind) {
+            return Err(gone(from));
+        }
+        let target = self.folder_at(to)?;
+        witness.may_go_on()?;
+        let name = to.name();
+        let same_folder = same(&source.dir, &target);
+        let respelled = same_folder && VaultPath::fold_name(name) == VaultPath::fold_name(&source.name);
+        let rename = || move_onto_nothing(&source.dir, &source.name, &target, name);
+        let claimed = if respelled {
+            // Its only twin is itself: `Note` may become `note`.
+            rename_respelled(&source.dir, &source.name, name).map(|()| Claim::Made)
+        } else {
+            self.twins.claim(&target, name, rename)
+        };
+        match claimed.map_err(|error| not_moved(from, to, error))? {
+            Claim::Taken => return Err(occupied(&target, to)),
+            Claim::Made => {}
+        }
+        witness.saw(Change::Moved { from: from.to_string(), to: to.to_string(), kind });
+        folder::sync(&target).map_err(|error| fault::not_durable(to.as_str(), error))?;
+        if !same_folder {
+            folder::sync(&source.dir).map_err(|error| fault::not_durable(from.as_str(), error))?;
+        }
+        Ok(())
+    }
+
+    /// What has this very name, links not followed; also in the trash.
+    pub(super) fn entry_at(&self, path: &VaultPath) -> Result<Option<Place>, Fault> {
+        if in_trash(path) {
+            let Some(dir) = self.trash(path)? else { return Ok(None) };
+            return match folder::stat(&dir, path.name()) {
+                Ok(stat) => Ok(Some(Place { dir, name: path.name().to_owned(), path: path.clone(), stat })),
+                Err(Errno::NOENT) => Ok(None),
+                Err(error) => Err(fault::from_errno("look up", path.as_str(), error)),
+            };
+        }
+        match self.locate(path, LastLink::Keep)? {
+            Found::Place(place) => Ok(Some(place)),
+            Found::Nothing(_) => Ok(None),
+        }
+    }
+
+    /// The folder that holds `path`, which must be there.
+    fn folder_at(&self, path: &VaultPath) -> Result<Arc<Dir>, Fault> {
+        if in_trash(path) {
+            return self.trash(path)?.ok_or_else(|| gone(path));
+        }
+        Vault::refuse_protected(path)?;
+        self.open_folder(path.parent().as_ref()).map(|folder| folder.dir)
+    }
+
+    /// The trash, if it is there. A link in its place is refused: what is deleted must stay in the vault.
+    fn trash(&self, path: &VaultPath) -> Result<Option<Arc<Dir>>, Fault> {
+        if path.segments().count() != 2 {
+            return Err(fault::protected(path.as_str(), TRASH));
+        }
+        match folder::open_folder(&self.root, TRASH) {
+            Ok(dir) => Ok(Some(Arc::new(dir))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(Fault::new(
+                Failure::SandboxViolation,
+                "`.trash` is a link or a file, not a folder of the vault",
+            )
+            .hint("put a plain folder in its place, or delete with trash: false")),
+            Err(error) => Err(fault::from_errno("open", TRASH, error)),
+        }
+    }
+
+    /// Whether the trash has to be made first, and a free name in it for something called `name`.
+    pub(super) fn place_in_trash(&self, path: &VaultPath) -> Result<(bool, VaultPath), Fault> {
+        let wanted = spelled_in(VaultPath::parse(TRASH).ok().as_ref(), path.name())?;
+        let Some(dir) = self.trash(&wanted)? else { return Ok((true, wanted)) };
+        for name in unique_names(path.name()) {
+            let failed = |error| fault::from_errno("list", TRASH, error);
+            if folder::stat(&dir, &name).is_err() && !self.twins.has(&dir, &name).map_err(failed)? {
+                return Ok((false, spelled_in(VaultPath::parse(TRASH).ok().as_ref(), &name)?));
+            }
+        }
+        Err(no_free_name(&wanted))
+    }
+
+    pub(super) fn make_trash(&self, witness: &dyn Witness) -> Result<(), Fault> {
+        match folder::make_folder(&self.root, TRASH) {
+            Ok(()) => {
+                witness.saw(Change::FolderCreated { path: TRASH.to_owned() });
+                folder::sync(&self.root).map_err(|error| fault::not_durable(TRASH, error))
+            }
+            Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(fault::from_errno("create the folder", TRASH, error)),
+        }
+    }
+}
+
+/// Whether a path is in the folder of deleted files, or is that folder.
+pub(super) fn in_trash(path: &VaultPath) -> bool {
+    path.segments().next() == Some(TRASH)
+}
+
+/// What can be moved: files, folders, and links as what they are.
+fn kind_of(place: &Place) -> Option<EntryKind> {
+    match place.kind() {
+        Kind::File | Kind::Link => Some(EntryKind::File),
+        Kind::Folder => Some(EntryKind::Folder),
+        Kind::Other => None,
+    }
+}
+
+fn same(a: &Dir, b: &Dir) -> bool {
+    match (rustix::fs::fstat(a), rustix::fs::fstat(b)) {
+        (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
+        (Ok(_) | Err(_), _) => false,
+    }
+}
+
+fn move_onto_nothing(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
+        // File systems that do not know the flag: for a file, a second name that refuses to replace.
+        Err(Errno::INVAL | Errno::NOSYS) if folder::stat(to, new_name).is_err() => {
+            match rustix::fs::linkat(from, name, to, new_name, AtFlags::empty()) {
+                Ok(()) => rustix::fs::unlinkat(from, name, AtFlags::empty()),
+                // A folder has no second name; the look above is all there is.
+                Err(Errno::PERM | Errno::OPNOTSUPP) => rustix::fs::renameat(from, name, to, new_name),
+                Err(error) => Err(error),
+            }
+        }
+        renamed => renamed,
+    }
+}
+
+/// Changes only the spelling. Where names fold, the new name is the old file and a plain rename is right.
+fn rename_respelled(dir: &Dir, name: &str, new_name: &str) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(dir, name, dir, new_name, RenameFlags::NOREPLACE) {
+        Err(Errno::EXIST) => {
+            let (old, new) = (folder::stat(dir, name)?, folder::stat(dir, new_name)?);
+            if (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino) && old.st_nlink == 1 {
+                rustix::fs::renameat(dir, name, dir, new_name)
+            } else {
+                Err(Errno::EXIST)
+            }
+        }
+        renamed => renamed,
+    }
+}
+
+fn not_moved(from: &VaultPath, to: &VaultPath, error: Errno) -> Fault {
+    match error {
+        Errno::XDEV => Fault::new(
+            Failure::PreconditionFailed,
+            format!("`{from}` and `{to}` are on different disks; moving between them would copy"),
+        )
+        .hint("move it inside one of them"),
+        Errno::INVAL => {
+            Fault::new(Failure::InvalidArguments, format!("`{from}` cannot be moved into itself (`{to}`)"))
+                .hint("choose a place that is not below it")
+        }
+        Errno::EXIST | Errno::NOTEMPTY => {
+            Fault::new(Failure::Conflict, format!("`{to}` already exists")).detail("existing", to.as_str())
+        }
+        other => fault::from_errno("move", from.as_str(), other),
+    }
+}
+
+/// What is in the way at the target.
+fn occupied(dir: &Dir, to: &VaultPath) -> Fault {
+    match twin_of(dir, to.name()) {
+        Ok(Some(existing)) if existing != to.name() => {
+            fault::twin(to.as_str(), &child(to.parent().as_ref(), &existing))
+        }
+        Ok(_) | Err(_) => Fault::new(Failure::Conflict, format!("`{to}` already exists"))
+            .detail("existing", to.as_str())
+            .hint("choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\""),
+    }
+}

@@ -1,0 +1,113 @@
+//! A change to the vault before it is made: the steps in order, each with what it takes the place of.
+//!
+//! Every tool that writes prepares steps and hands them over. So what a dry run foretells, what is written
+//! down before the effect, what a preview shows and what is done are one and the same thing.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use envelope::{Change, DataRef, EntryKind, Fault, FileState, Hash, VaultPath};
+
+use super::change::Witness;
+
+/// What a new file gets where the process has no other opinion; the system takes its mask off.
+pub(super) const DEFAULT_MODE: u32 = 0o644;
+
+/// The content of a file that is to be written.
+#[derive(Debug, Clone)]
+pub enum Content {
+    Bytes(Arc<[u8]>),
+    /// Kept by an earlier call; fetched when it is needed, in pieces.
+    Kept(DataRef),
+}
+
+impl Content {
+    pub fn of(bytes: impl Into<Arc<[u8]>>) -> Content {
+        Content::Bytes(bytes.into())
+    }
+
+    pub(super) fn write_to(&self, into: &mut dyn Write, witness: &dyn Witness) -> Result<(), Fault> {
+        match self {
+            Content::Bytes(bytes) => {
+                into.write_all(bytes).map_err(|error| super::fault::from_io("write", "the file", &error))
+            }
+            Content::Kept(kept) => witness.fetch(kept, into),
+        }
+    }
+
+    /// As a state with the given mode.
+    pub(super) fn state(&self, mode: u32) -> FileState {
+        match self {
+            Content::Bytes(bytes) => FileState { hash: Hash::of(bytes), bytes: bytes.len() as u64, mode },
+            Content::Kept(kept) => FileState { hash: kept.hash, bytes: kept.bytes, mode },
+        }
+    }
+}
+
+/// One step of a prepared change.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// The folder above it is there or made by an earlier step.
+    MakeFolder { path: VaultPath },
+    /// Nothing is there.
+    CreateFile { path: VaultPath, content: Content, mode: Option<u32> },
+    /// Exactly `before` is there. The mode stays unless one is given.
+    ReplaceFile { path: VaultPath, before: FileState, content: Content, mode: Option<u32> },
+    /// Exactly `before` is there.
+    RemoveFile { path: VaultPath, before: FileState },
+    /// It is empty by then.
+    RemoveFolder { path: VaultPath },
+    /// Nothing is at `to`.
+    Move { from: VaultPath, to: VaultPath, kind: EntryKind },
+}
+
+impl Step {
+    /// The change that this step makes.
+    pub fn change(&self) -> Change {
+        match self {
+            Step::MakeFolder { path } => Change::FolderCreated { path: path.to_string() },
+            Step::CreateFile { path, content, mode } => Change::FileCreated {
+                path: path.to_string(),
+                after: content.state(mode.unwrap_or(DEFAULT_MODE)),
+            },
+            Step::ReplaceFile { path, before, content, mode } => Change::FileReplaced {
+                path: path.to_string(),
+                before: *before,
+                after: content.state(mode.unwrap_or(before.mode)),
+            },
+            Step::RemoveFile { path, before } => {
+                Change::FileRemoved { path: path.to_string(), before: *before }
+            }
+            Step::RemoveFolder { path } => Change::FolderRemoved { path: path.to_string() },
+            Step::Move { from, to, kind } => {
+                Change::Moved { from: from.to_string(), to: to.to_string(), kind: *kind }
+            }
+        }
+    }
+}
+
+/// The steps of one call.
+#[derive(Debug, Clone, Default)]
+pub struct Prepared {
+    pub steps: Vec<Step>,
+}
+
+impl Prepared {
+    /// What is written down before anything is done.
+    pub fn intent(&self) -> Vec<Change> {
+        self.steps.iter().map(Step::change).collect()
+    }
+
+    /// What has to be kept before anything is done.
+    pub fn overwritten(&self) -> impl Iterator<Item = (&VaultPath, &FileState)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::ReplaceFile { path, before, .. } | Step::RemoveFile { path, before } => {
+                Some((path, before))
+            }
+            Step::MakeFolder { .. }
+            | Step::CreateFile { .. }
+            | Step::RemoveFolder { .. }
+            | Step::Move { .. } => None,
+        })
+    }
+}
