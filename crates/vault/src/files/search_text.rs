@@ -214,8 +214,8 @@ impl Tool for SearchText {
         };
         match (output.files_searched, output.truncated) {
             (_, true) => matches,
-            (1, false) => format!("{matches} in 1 file"),
-            (files, false) => format!("{matches} in {files} files"),
+            (1, false) => format!("{matches}; 1 file searched"),
+            (files, false) => format!("{matches}; {files} files searched"),
         }
     }
 
@@ -239,9 +239,10 @@ impl Tool for SearchText {
 
 /// How far the search has come, and the newest find.
 fn told(finds: &Finds) -> String {
-    match finds.matches.last() {
-        Some(last) => format!("{} matches so far, the last in {}", finds.matches.len(), last.path),
-        None => "no match so far".to_owned(),
+    match finds.matches.as_slice() {
+        [] => "no match so far".to_owned(),
+        [one] => format!("1 match so far, in {}", one.path),
+        [.., last] => format!("{} matches so far, the last in {}", finds.matches.len(), last.path),
     }
 }
 
