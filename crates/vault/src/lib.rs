@@ -4,7 +4,7 @@
 //! that was checked a moment ago. Nothing here starts a process, knows the engine or reads a clock.
 
 mod files;
-#[cfg_attr(not(test), expect(dead_code, reason = "the tools that use it follow"))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the tools that use it follow"))]
 mod links;
 mod sandbox;
 mod text;

@@ -46,21 +46,18 @@ fn read(text: &str, options: Options) -> Vec<Link> {
         definitions.filter_map(|(_, found)| definition(text, &found.span, &found.dest)).collect();
     let mut open: Vec<Open<'_>> = Vec::new();
     for (event, span) in &mut events {
-        let opened = match event {
-            Event::Start(Tag::Link { link_type, dest_url, .. }) => Some((link_type, dest_url, false)),
-            Event::Start(Tag::Image { link_type, dest_url, .. }) => Some((link_type, dest_url, true)),
-            Event::End(TagEnd::Link | TagEnd::Image) => {
-                links.extend(open.pop().and_then(|link| closed(text, link)));
-                None
-            }
-            _ => None,
-        };
+        if matches!(event, Event::End(TagEnd::Link | TagEnd::Image)) {
+            links.extend(open.pop().and_then(|link| closed(text, link)));
+        }
         if let Some(outer) = open.last_mut() {
             outer.text_end = outer.text_end.max(span.end);
         }
-        if let Some((link_type, destination, image)) = opened {
+        let image = matches!(event, Event::Start(Tag::Image { .. }));
+        if let Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) =
+            event
+        {
             let text_end = span.start + if image { 2 } else { 1 };
-            open.push(Open { link_type, image, destination, span, text_end });
+            open.push(Open { link_type, image, destination: dest_url, span, text_end });
         }
     }
     links.sort_by_key(|link| link.span.start);
@@ -208,28 +205,29 @@ fn is_address(path: &str) -> bool {
 
 /// Drops the links that stand in math.
 ///
-/// The parser would take two names with a dollar, `[[$a]] and [[b$]]`, for one formula. Where a link and a
-/// formula overlap, the one that begins first is there and the other is not.
+/// The parser would take two names with a dollar, `[[$a]] and [[b$]]`, for one formula. So dollars in links
+/// are covered before it looks for formulas: what a file is called must not change what is a link.
 fn drop_math(text: &str, options: Options, links: &mut Vec<Link>) {
-    let with_math = Parser::new_ext(text, options | Options::ENABLE_MATH).into_offset_iter();
-    let formulas: Vec<Range<usize>> = with_math
+    let mut covered = String::with_capacity(text.len());
+    for link in links.iter() {
+        // A link inside another is covered with it.
+        if link.span.start >= covered.len() {
+            covered.push_str(&text[covered.len()..link.span.start]);
+            covered.push_str(&text[link.span.clone()].replace('$', "x"));
+        }
+    }
+    covered.push_str(&text[covered.len()..]);
+    let formulas: Vec<Range<usize>> = Parser::new_ext(&covered, options | Options::ENABLE_MATH)
+        .into_offset_iter()
         .filter(|(event, _)| matches!(event, Event::InlineMath(_) | Event::DisplayMath(_)))
         .map(|(_, span)| span)
         .collect();
     let mut formulas = formulas.into_iter().peekable();
-    // The formula that was met last, and the end of the link that was kept last.
-    let mut formula = 0..0;
-    let mut kept_end = 0;
+    let mut formula_end = 0;
     links.retain(|link| {
-        while let Some(next) = formulas.next_if(|next| next.start < link.span.start) {
-            if next.start >= kept_end {
-                formula = next;
-            }
+        while let Some(formula) = formulas.next_if(|formula| formula.start < link.span.start) {
+            formula_end = formula.end;
         }
-        let keep = link.span.start >= formula.end;
-        if keep {
-            kept_end = kept_end.max(link.span.end);
-        }
-        keep
+        link.span.start >= formula_end
     });
 }

@@ -25,6 +25,7 @@ pub(crate) struct VaultIndex {
     files: Vec<File>,
 }
 
+#[derive(Clone)]
 struct File {
     path: VaultPath,
     folded: Box<str>,
@@ -58,14 +59,21 @@ fn name_of(path: &str) -> &str {
 impl VaultIndex {
     /// Every file counts, whatever its extension.
     pub(crate) fn new(paths: impl IntoIterator<Item = VaultPath>) -> VaultIndex {
-        let mut files: Vec<File> = paths.into_iter().map(File::new).collect();
+        VaultIndex::sorted(paths.into_iter().map(File::new).collect())
+    }
+
+    fn sorted(mut files: Vec<File>) -> VaultIndex {
         files.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
         VaultIndex { files }
     }
 
     /// The same vault when the files have moved.
     pub(super) fn after(&self, moves: &Moves) -> VaultIndex {
-        VaultIndex::new(self.files.iter().filter_map(|file| moves.after(&file.path).cloned()))
+        let moved = |file: &File| {
+            let to = moves.after(&file.path)?;
+            Some(if *to == file.path { file.clone() } else { File::new(to.clone()) })
+        };
+        VaultIndex::sorted(self.files.iter().filter_map(moved).collect())
     }
 
     /// The file a link means. `None` when there is none, and for a link into its own note.

@@ -36,17 +36,16 @@ impl Mentions {
         let Some(names) = &self.names else {
             return true;
         };
+        let block = frontmatter(text).map_or("", |frontmatter| &text[frontmatter.block]);
+        // A string in double quotes can spell anything with escapes, even the brackets.
+        if block.contains('\\') {
+            return true;
+        }
         if !may_hold_links(text) {
             return false;
         }
-        if let Some(frontmatter) = frontmatter(text) {
-            let block = &text[frontmatter.block];
-            // A quoted string can spell a name with escapes, and over several lines.
-            if block.contains('\\')
-                || in_part(names, &block.lines().map(str::trim).collect::<Vec<_>>().join(" "))
-            {
-                return true;
-            }
+        if in_block(names, block) {
+            return true;
         }
         let mut after_link = false;
         text.lines().any(|line| {
@@ -57,6 +56,12 @@ impl Mentions {
             look && in_part(names, line)
         })
     }
+}
+
+/// A quoted string can go on over several lines, and doubles its quotes.
+fn in_block(names: &AhoCorasick, block: &str) -> bool {
+    let line = block.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    in_part(names, &line) || (line.contains("''") && in_part(names, &line.replace("''", "'")))
 }
 
 fn in_part(names: &AhoCorasick, part: &str) -> bool {
@@ -82,4 +87,33 @@ fn percent_decoded_in_pieces(part: &str) -> String {
         decoded.push_str(&percent_decoded(word));
     }
     decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use envelope::VaultPath;
+
+    use super::Mentions;
+
+    #[test]
+    fn a_name_is_seen_however_it_is_written_and_only_near_a_link() {
+        let paths = ["x/Café R&D_1.md", "p.png"].map(|path| VaultPath::parse(path).unwrap());
+        let mentions = Mentions::new(paths.iter());
+        for (text, possible) in [
+            ("[[café r&d_1]]", true),
+            ("[[CAFE\u{301} R&D_1#h|x]]", true),
+            ("[a](caf%C3%A9%20r&d_1.md)", true),
+            ("[a](<café r\\&d\\_1.md>)", true),
+            ("[a](caf&eacute;%20r&amp;d_1.md)", true),
+            ("> [a](\n> <café r&d_1.md>)", true),
+            ("[a]:\n  P.PNG", true),
+            ("---\na: \"[[café\n  r&d_1]]\"\n---\n", true),
+            ("---\na: \"\\x5b[caf\\xe9 r&d_1]]\"\n---\n", true),
+            ("café r&d_1\n\n[[other]]", false),
+            ("[[caf]] ![[p]]", false),
+            ("p.png", false),
+        ] {
+            assert_eq!(mentions.possible_in(text), possible, "{text:?}");
+        }
+    }
 }

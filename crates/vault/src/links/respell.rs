@@ -55,15 +55,15 @@ impl Respell<'_> {
             return vec![format!("/{full}")];
         }
         let relative = relative(self.source_after, full);
+        let from_here = if relative.starts_with("../") { relative.clone() } else { format!("./{relative}") };
         if target.starts_with("./") {
-            ways.push(format!("./{relative}"));
+            ways.push(from_here.clone());
         }
         // A wikilink climbs only when its author let it. And for a short name it is chance that its file is
         // in the same folder.
-        let fits = link.is_markdown() || (target.contains('/') && !relative.starts_with("../"));
+        let fits = link.is_markdown() || (target.contains('/') && relative != from_here);
         if is_dotted(target) || (fits && self.is_relative(link, old)) {
-            ways.push(relative.clone());
-            ways.push(format!("./{relative}"));
+            ways.extend([relative, from_here]);
         }
         if !target.contains('/') && self.after.count_named(name_of(full)) == 1 {
             ways.push(name_of(full).to_owned());

@@ -6,6 +6,7 @@
 //! A name with one of `[ ] | # ^` cannot stand in a wikilink. Such a link becomes a Markdown link, with its
 //! alias or size as the text; a bare one in frontmatter, where that would not be YAML, is left and reported.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use envelope::VaultPath;
@@ -136,13 +137,14 @@ impl<'a> Renaming<'a> {
             return true;
         }
         let written = scan(kind, &attempt.text);
-        let is_left = |link: &Link| {
-            attempt.left.iter().any(|left| left.line == link.line && left.target == link.target)
-        };
+        let left: HashSet<(u32, &str)> =
+            attempt.left.iter().map(|left| (left.line, left.target.as_str())).collect();
         written.len() == links.len()
             && links.iter().zip(&written).zip(wanted).all(|((link, written), wanted)| {
-                wanted
-                    .is_none_or(|wanted| self.after.resolve(source, written) == Some(wanted) || is_left(link))
+                wanted.is_none_or(|wanted| {
+                    self.after.resolve(source, written) == Some(wanted)
+                        || left.contains(&(link.line, link.target.as_str()))
+                })
             })
     }
 }
@@ -252,7 +254,12 @@ fn label(name: &str) -> String {
 /// `[[a#h|alias]]` as `[alias](a.md#h)`.
 fn as_markdown(text: &str, due: &Due<'_>) -> Option<Vec<Edit>> {
     let Link { span, written, fragment, .. } = due.link;
-    let mut destination = escaped(due.targets.first()?, "", false);
+    let mut target = due.targets.first()?.clone();
+    // Other readers of Markdown want the extension.
+    if due.new.as_str().ends_with(".md") && !target.ends_with(".md") {
+        target.push_str(".md");
+    }
+    let mut destination = escaped(&target, "", false);
     if let Some(fragment) = fragment {
         destination.push('#');
         destination.push_str(&escaped_fragment(fragment, false));
