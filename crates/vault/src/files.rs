@@ -1,17 +1,29 @@
 //! The tools on files and folders: `vault.*`, one file each.
 
-mod before;
 mod blocking;
 mod create_file;
+mod delete;
 mod ensure_folder;
+mod evidence;
+mod expected_etag;
 mod frontmatter;
 mod given_path;
 mod list_files;
+mod marks;
 mod maybe_vault;
 mod read_file;
+mod search_text;
+mod write_file;
+mod writing;
 
+pub use blocking::{blocking, finding_out};
 pub(crate) use create_file::CreateFile;
+pub(crate) use delete::Delete;
 pub(crate) use ensure_folder::EnsureFolder;
+pub use evidence::{Evidence, examine};
 pub(crate) use list_files::ListFiles;
 pub(crate) use maybe_vault::MaybeVault;
 pub(crate) use read_file::ReadFile;
+pub(crate) use search_text::SearchText;
+pub(crate) use write_file::WriteFile;
+pub(crate) use writing::Writing;

@@ -3,6 +3,8 @@
 //! A file is named by a `VaultPath` and reached through a directory handle, never through a path string
 //! that was checked a moment ago. Nothing here starts a process, knows the engine or reads a clock.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "the tools that use it follow"))]
+mod edit;
 mod files;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the tools that use it follow"))]
 mod links;
@@ -13,21 +15,27 @@ use std::sync::Arc;
 
 use toolkit::{Refused, Registry};
 
-use files::{CreateFile, EnsureFolder, ListFiles, MaybeVault, ReadFile, Writing};
+use files::{
+    CreateFile, Delete, EnsureFolder, ListFiles, MaybeVault, ReadFile, SearchText, WriteFile, Writing,
+};
 use text::{ParseMarkdownBullets, SlugifyTitle};
 
+pub use files::{Evidence, blocking, examine, finding_out};
 pub use sandbox::{
-    Content, Entry, FreeName, ListQuery, Listing, Loaded, MadeFolder, OpenError, OpenNotes, Prepared, ReadPart,
-    Seen, Step, Survey, TRASH, Vault, Witness, Written, etag_of,
+    Content, Entry, Finds, FreeName, ListQuery, ListStart, Listing, Loaded, MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart,
+    Reading, SearchQuery, Seen, Step, Survey, TRASH, TextMatch, Vault, Witness, Written, etag_of,
 };
 
 /// Registers every tool of this crate. Without a vault the tools on files are declared but refuse to work.
 pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), Refused> {
     let vault = MaybeVault(vault);
     registry.register(Writing::<EnsureFolder>::new(&vault))?;
-    registry.register(ListFiles { vault: vault.clone() })?;
+    registry.register(ListFiles::new(vault.clone()))?;
+    registry.register(SearchText { vault: vault.clone() })?;
     registry.register(ReadFile { vault: vault.clone() })?;
     registry.register(Writing::<CreateFile>::new(&vault))?;
+    registry.register(Writing::<WriteFile>::new(&vault))?;
+    registry.register(Writing::<Delete>::new(&vault))?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
 }

@@ -4,31 +4,49 @@
 //! links; links are read and resolved here, so that each folder that is entered has had its name checked.
 //! Absent on purpose: absolute paths, writing in place, following a link out of the vault.
 
+mod apply;
 mod change;
+mod entries;
 mod etag;
 mod fault;
 mod folder;
 mod free_name;
+mod layer;
+mod in_order;
 mod leftovers;
 mod list;
 mod locate;
 mod make_folder;
+mod open_notes;
 mod read;
+mod relocate;
+mod remove;
+mod replace;
+mod search;
+mod shadow;
+mod state;
+mod step;
 mod survey;
 mod temp;
+mod tree;
+mod turn;
 mod twins;
 mod unique;
 mod vault;
 mod walk;
 mod write;
 
-pub use change::{Change, Witness};
+pub use change::Witness;
 pub use etag::etag_of;
 pub(crate) use fault::protected;
 pub use free_name::FreeName;
-pub use list::{Entry, ListQuery, Listing};
+pub use list::{Entry, ListQuery, ListStart, Listing};
 pub use make_folder::MadeFolder;
-pub use read::Content;
+pub use open_notes::OpenNotes;
+pub use read::{Loaded, ReadPart};
+pub use relocate::TRASH;
+pub use search::{Finds, Needle, Reading, SearchQuery, TextMatch};
+pub use step::{Content, Prepared, Step};
 pub use survey::{Seen, Survey};
 pub use vault::{OpenError, Vault};
 pub use write::Written;

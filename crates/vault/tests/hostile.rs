@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use envelope::{Change, Fault, VaultPath};
 use expect_test::expect;
 use support::{CANARY, Listener, World, at, create_unique, put};
-use vault::{ListQuery, Seen};
+use vault::{ListQuery, ListStart, Seen};
 
 /// How each way in ends at `path`: reading, looking, creating, overwriting, making a folder, listing.
 fn every_way(world: &World, path: &VaultPath) -> Vec<(&'static str, String)> {
@@ -31,7 +31,7 @@ fn every_way(world: &World, path: &VaultPath) -> Vec<(&'static str, String)> {
         folder: Some(path.clone()),
         recursive: true,
         extensions: Vec::new(),
-        offset: 0,
+        start: ListStart::Offset(0),
         limit: 10,
     };
     vec![
@@ -142,7 +142,7 @@ fn links_into_protected_folders_are_refused_wherever_they_stand() {
     ] {
         refused(&world, direct);
     }
-    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), offset: 0, limit: 100 };
+    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), start: ListStart::Offset(0), limit: 100 };
     let page = world.vault.list(&query, &Listener::default()).unwrap();
     let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(listed, ["Notes", "Notes/real.md"]);
@@ -169,7 +169,7 @@ fn a_file_with_the_name_of_a_temporary_one_is_out_of_reach_and_never_removed() {
     for name in theirs {
         assert_eq!(std::fs::read_to_string(world.inside(name)).unwrap(), "theirs");
     }
-    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), offset: 0, limit: 100 };
+    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), start: ListStart::Offset(0), limit: 100 };
     let page = world.vault.list(&query, &listener).unwrap();
     let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(listed, ["Notes", "Notes/new.md", "Notes/real.md"]);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use envelope::{Change, EntryKind, Failure, VaultPath};
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use support::{Listener, World, at, create_unique};
-use vault::ListQuery;
+use vault::{ListQuery, ListStart};
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -99,7 +99,7 @@ fn apply(world: &World, operation: &Operation, listener: &Listener) -> Result<St
 /// The tree as the vault itself lists and reads it.
 fn tree(world: &World) -> Model {
     let listener = Listener::default();
-    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), offset: 0, limit: 1_000 };
+    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), start: ListStart::Offset(0), limit: 1_000 };
     let page = world.vault.list(&query, &listener).unwrap();
     let read = |path: &VaultPath| world.vault.read(path, 0..100, &listener).unwrap().bytes;
     Model(

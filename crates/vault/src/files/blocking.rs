@@ -26,7 +26,7 @@ impl Drop for AbandonOnDrop {
 }
 
 /// Runs `work` on a thread that may block.
-pub(super) async fn blocking<T: Send + 'static>(
+pub async fn blocking<T: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
@@ -35,7 +35,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 /// [`blocking`] for finding out what an interrupted call did. That a call is to be stopped is no reason not
 /// to know what it had done by then.
-pub(super) async fn finding_out<T: Send + 'static>(
+pub async fn finding_out<T: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {

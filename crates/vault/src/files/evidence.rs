@@ -6,15 +6,15 @@ use toolkit::Reconciled;
 use crate::sandbox::{Seen, Vault, Witness};
 
 /// The changes of a call that happened, as they are found.
-pub(crate) struct Evidence {
-    pub(crate) changes: Vec<Change>,
+pub struct Evidence {
+    pub changes: Vec<Change>,
     /// When the file that was written last has its time from.
-    pub(crate) mtime_ms: Option<i64>,
+    pub mtime_ms: Option<i64>,
 }
 
 impl Evidence {
     /// The file that was written last, with what it holds and whether it is new.
-    pub(crate) fn last_file(&self) -> Option<(&str, &FileState, bool)> {
+    pub fn last_file(&self) -> Option<(&str, &FileState, bool)> {
         self.changes.iter().rev().find_map(|change| match change {
             Change::FileCreated { path, after } => Some((path.as_str(), after, true)),
             Change::FileReplaced { path, after, .. } => Some((path.as_str(), after, false)),
@@ -23,6 +23,30 @@ impl Evidence {
             | Change::FileRemoved { .. }
             | Change::Moved { .. } => None,
         })
+    }
+
+    /// Path, etag and newness of the file that was written last; `asked` where there is none.
+    pub(crate) fn last_written(&self, asked: &str) -> (String, String, bool) {
+        match self.last_file() {
+            Some((path, state, created)) => (path.to_owned(), state.etag(), created),
+            None => (asked.to_owned(), String::new(), false),
+        }
+    }
+
+    /// Where the last thing that was moved came from and went.
+    pub(crate) fn last_move(&self) -> Option<(&str, &str)> {
+        self.changes.iter().rev().find_map(|change| match change {
+            Change::Moved { from, to, .. } => Some((from.as_str(), to.as_str())),
+            Change::FolderCreated { .. }
+            | Change::FolderRemoved { .. }
+            | Change::FileCreated { .. }
+            | Change::FileRemoved { .. }
+            | Change::FileReplaced { .. } => None,
+        })
+    }
+
+    pub(crate) fn files_removed(&self) -> u64 {
+        self.changes.iter().filter(|change| matches!(change, Change::FileRemoved { .. })).count() as u64
     }
 }
 
@@ -36,7 +60,7 @@ enum Look {
 
 /// Compares what was intended with what is there. Changes that are there are told to the witness, as the
 /// call itself would have told them.
-pub(super) fn examine(
+pub fn examine(
     vault: &Vault,
     intent: &[Change],
     witness: &dyn Witness,

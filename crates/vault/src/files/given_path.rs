@@ -45,6 +45,15 @@ impl GivenPath {
         std::iter::once(given.clone()).chain(real).map(Reach::Path).collect()
     }
 
+    /// [`GivenPath::reach`] for a path that can only be a file.
+    pub(super) fn reach_file(&self, vault: &MaybeVault) -> Vec<Reach> {
+        let as_file = |reach| match reach {
+            Reach::Path(path) => Reach::File(path),
+            Reach::Vault | Reach::File(_) | Reach::Folder(_) => reach,
+        };
+        self.reach(vault).into_iter().map(as_file).collect()
+    }
+
     pub(super) fn shown(&self) -> String {
         match &self.0 {
             Ok(path) => path.to_string(),

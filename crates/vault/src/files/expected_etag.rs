@@ -1,0 +1,29 @@
+//! The state that a caller has seen and wants to change, and no other.
+
+use envelope::{Failure, Fault, FileState, VaultPath};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// An etag as an earlier call answered it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct ExpectedEtag(#[schemars(regex(pattern = "^[0-9a-f]{32}$"))] String);
+
+impl ExpectedEtag {
+    pub(super) fn check(&self, path: &VaultPath, now: &FileState) -> Result<(), Fault> {
+        let current = now.etag();
+        if self.0 == current {
+            return Ok(());
+        }
+        Err(Fault::new(Failure::Conflict, format!("`{path}` has changed: it is not what was read"))
+            .detail("expectedEtag", self.0.as_str())
+            .detail("currentEtag", current)
+            .hint("read the file again, then decide on what it says now"))
+    }
+
+    pub(super) fn missing(&self, path: &VaultPath) -> Fault {
+        Fault::new(Failure::Conflict, format!("`{path}` is not there any more"))
+            .detail("expectedEtag", self.0.as_str())
+            .hint("leave out expectedEtag to create the file anew")
+    }
+}

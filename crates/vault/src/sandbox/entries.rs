@@ -1,0 +1,124 @@
+//! What is at a path itself, and everything below it: for tools that move or remove whole folders.
+
+use envelope::{EntryKind, Failure, Fault, VaultPath};
+
+use super::change::Witness;
+use super::fault;
+use super::folder::{self, Kind};
+use super::layer::Lead;
+use super::locate::{Found, LastLink, child};
+use super::vault::Vault;
+
+/// Deeper than any vault, and far from the end of the stack.
+const MAX_DEPTH: usize = 200;
+
+/// Something that exists, by its very name: a link counts as a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// As it is spelled on disk, links in the folders above it resolved.
+    pub(crate) path: VaultPath,
+    pub(crate) kind: EntryKind,
+}
+
+/// A folder with everything in it, hidden names too.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// In no particular order.
+    pub(crate) files: Vec<VaultPath>,
+    /// Each before what is in it; the folder itself is the first.
+    pub(crate) folders: Vec<VaultPath>,
+}
+
+impl Vault {
+    /// What is at `path`, a link in the last place not followed.
+    pub(crate) fn entry(&self, path: &VaultPath) -> Result<Option<Named>, Fault> {
+        Vault::refuse_protected(path)?;
+        let (at, imagined) = match &self.layer {
+            None => (path.clone(), false),
+            Some(layer) => match layer.lead(path)? {
+                Lead::Disk(at) => (at, true),
+                Lead::Folder => return Ok(Some(Named { path: path.clone(), kind: EntryKind::Folder })),
+                Lead::File { .. } => return Ok(Some(Named { path: path.clone(), kind: EntryKind::File })),
+                Lead::Nowhere { .. } => return Ok(None),
+            },
+        };
+        let Some(place) = self.entry_at(&at)? else { return Ok(None) };
+        let kind = match place.kind() {
+            Kind::Folder => EntryKind::Folder,
+            Kind::File | Kind::Link => EntryKind::File,
+            Kind::Other => {
+                return Err(Fault::new(
+                    Failure::PreconditionFailed,
+                    format!("`{path}` is a pipe, a socket or a device"),
+                )
+                .hint("name a file or a folder"));
+            }
+        };
+        let path = if imagined && at != *path { path.clone() } else { place.path };
+        Ok(Some(Named { path, kind }))
+    }
+
+    /// That nothing is there, with the name that was most likely meant.
+    pub(crate) fn not_found(&self, path: &VaultPath) -> Fault {
+        match self.locate(path, LastLink::Keep) {
+            Ok(Found::Nothing(gap)) if self.layer.is_none() => gap.not_found(path),
+            Ok(_) | Err(_) => Fault::new(Failure::NotFound, format!("`{path}` does not exist"))
+                .hint("list the folder to see what is there"),
+        }
+    }
+
+    /// Everything in a folder. A folder that holds a protected one, such as a repository of its own, is
+    /// refused: no tool may touch that, also not as part of something larger.
+    pub(crate) fn tree(&self, folder: &VaultPath, witness: &dyn Witness) -> Result<Tree, Fault> {
+        let mut tree = Tree::default();
+        let mut todo = vec![folder.clone()];
+        while let Some(path) = todo.pop() {
+            witness.may_go_on()?;
+            if path.segments().count() > MAX_DEPTH {
+                return Err(Fault::new(Failure::PreconditionFailed, format!("`{path}` is nested too deep")));
+            }
+            for (name, kind) in self.names_in(&path)? {
+                let below = VaultPath::parse(&child(Some(&path), &name)).map_err(|bad| {
+                    Fault::new(Failure::PreconditionFailed, bad.to_string())
+                        .hint("rename that file with another program first")
+                })?;
+                if let Some(by) = below.protected_by() {
+                    return Err(fault::protected(below.as_str(), by));
+                }
+                match kind {
+                    EntryKind::Folder => todo.push(below),
+                    EntryKind::File => tree.files.push(below),
+                }
+            }
+            tree.folders.push(path);
+        }
+        Ok(tree)
+    }
+
+    /// The names in a folder with their kinds; whatever is no folder counts as a file.
+    fn names_in(&self, path: &VaultPath) -> Result<Vec<(String, EntryKind)>, Fault> {
+        if let Some(layer) = &self.layer {
+            let shown = layer.children(self, Some(path))?;
+            return Ok(shown.into_iter().map(|shown| (shown.path.name().to_owned(), shown.kind)).collect());
+        }
+        let open = self.open_folder(Some(path))?;
+        let failed = |error| fault::from_errno("list", path.as_str(), error);
+        let names = folder::names(&open.dir).map_err(failed)?;
+        if names.unreadable > 0 {
+            return Err(Fault::new(
+                Failure::PreconditionFailed,
+                format!("`{path}` holds a name that is not text"),
+            )
+            .hint("rename that file with another program first"));
+        }
+        let kind_of = |named: folder::Named| {
+            let kind = match named.kind {
+                Some(kind) => kind,
+                None => folder::kind(&folder::stat(&open.dir, &named.name).map_err(failed)?),
+            };
+            let kind = if kind == Kind::Folder { EntryKind::Folder } else { EntryKind::File };
+            Ok((named.name, kind))
+        };
+        names.named.into_iter().map(kind_of).collect()
+    }
+}
