@@ -5,6 +5,7 @@ mod bullets;
 mod parse_markdown_bullets;
 mod slug;
 mod slugify_title;
+pub(crate) mod yaml;
 
 pub(crate) use parse_markdown_bullets::ParseMarkdownBullets;
 pub(crate) use slugify_title::SlugifyTitle;
