@@ -29,16 +29,19 @@ pub(crate) struct VaultIndex {
 struct File {
     path: VaultPath,
     folded: Box<str>,
+    /// Where the name begins in `folded`.
+    name_at: usize,
 }
 
 impl File {
     fn new(path: VaultPath) -> File {
         let folded = fold(path.as_str()).into_boxed_str();
-        File { path, folded }
+        let name_at = folded.len() - name_of(&folded).len();
+        File { path, folded, name_at }
     }
 
     fn name(&self) -> &str {
-        name_of(&self.folded)
+        &self.folded[self.name_at..]
     }
 
     fn order(&self) -> (&str, usize, &str, &VaultPath) {
@@ -157,8 +160,12 @@ impl VaultIndex {
     /// The files with a name, shortest path first.
     fn named(&self, folded_name: &str) -> &[File] {
         let start = self.files.partition_point(|file| file.name() < folded_name);
-        let length = self.files[start..].partition_point(|file| file.name() == folded_name);
-        &self.files[start..start + length]
+        let rest = &self.files[start..];
+        // Most names belong to one file or to none.
+        match rest.iter().take(2).filter(|file| file.name() == folded_name).count() {
+            2 => &rest[..rest.partition_point(|file| file.name() == folded_name)],
+            few => &rest[..few],
+        }
     }
 }
 

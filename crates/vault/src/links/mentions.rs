@@ -1,7 +1,7 @@
 //! Tells cheaply that a text cannot hold a link to any of some files.
 //!
 //! Every link to a file holds the name of the file, written out or escaped. A text without the name in any
-//! line that could be part of a link need not be parsed. The answer may be yes for nothing; it is never no
+//! place where an address can stand need not be parsed. The answer may be yes for nothing; it is never no
 //! for something.
 
 use aho_corasick::AhoCorasick;
@@ -38,30 +38,54 @@ impl Mentions {
         };
         let block = frontmatter(text).map_or("", |frontmatter| &text[frontmatter.block]);
         // A string in double quotes can spell anything with escapes, even the brackets.
-        if block.contains('\\') {
-            return true;
-        }
-        if !may_hold_links(text) {
-            return false;
-        }
-        if in_block(names, block) {
-            return true;
-        }
-        let mut after_link = false;
-        text.lines().any(|line| {
-            let may_hold = may_hold_links(line);
-            // A destination may stand on the line after its link.
-            let look = may_hold || after_link;
-            after_link = may_hold || (after_link && line.trim_matches(['>', ' ', '\t', '\r']).is_empty());
-            look && in_part(names, line)
-        })
+        block.contains('\\') || in_addresses(names, text) || in_block(names, block)
     }
 }
 
 /// A quoted string can go on over several lines, and doubles its quotes.
 fn in_block(names: &AhoCorasick, block: &str) -> bool {
+    if !may_hold_links(block) {
+        return false;
+    }
     let line = block.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    in_part(names, &line) || (line.contains("''") && in_part(names, &line.replace("''", "'")))
+    in_addresses(names, &line) || (line.contains("''") && in_addresses(names, &line.replace("''", "'")))
+}
+
+/// Looks only where an address can stand: to fold the whole text would take longer than to parse it.
+fn in_addresses(names: &AhoCorasick, text: &str) -> bool {
+    // Addresses that do not end overlap. Where there are many of them, the parser is quicker.
+    let mut budget = 4 * text.len();
+    for mark in ["[[", "](", "]:"] {
+        for (at, _) in text.match_indices(mark) {
+            let rest = &text[at + mark.len()..];
+            let address = if mark == "[[" { wiki_address(rest) } else { destination(rest) };
+            match budget.checked_sub(address.len()) {
+                Some(left) => budget = left,
+                None => return true,
+            }
+            if in_part(names, address) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Up to `]]` or the end of the line.
+fn wiki_address(rest: &str) -> &str {
+    let bytes = rest.as_bytes();
+    let ends = |at: &usize| bytes[*at] == b'\n' || bytes[*at..].starts_with(b"]]");
+    &rest[..(0..bytes.len()).find(ends).unwrap_or(bytes.len())]
+}
+
+/// What a destination can be at most. It may begin on the next line, behind the `>` of a quote.
+fn destination(rest: &str) -> &str {
+    let rest = rest.trim_start_matches([' ', '\t', '\r', '\n', '>']);
+    let length = match rest.strip_prefix('<') {
+        Some(angle) => angle.find(['<', '>', '\n']).map(|length| length + 1),
+        None => rest.find([' ', '\t', '\r', '\n']),
+    };
+    &rest[..length.unwrap_or(rest.len())]
 }
 
 fn in_part(names: &AhoCorasick, part: &str) -> bool {
@@ -112,6 +136,10 @@ mod tests {
             ("café r&d_1\n\n[[other]]", false),
             ("[[caf]] ![[p]]", false),
             ("p.png", false),
+            ("[![i](in.png)](<café r&d_1.md>)", true),
+            ("[[a [x](<b [x](\np.png)", true),
+            ("[[other|café r&d_1", true),
+            ("[[other]] café r&d_1 [x](y \"café r&d_1\")", false),
         ] {
             assert_eq!(mentions.possible_in(text), possible, "{text:?}");
         }

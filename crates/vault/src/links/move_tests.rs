@@ -7,7 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
 use super::destination::escaped;
-use super::{FileKind, Moves, Renaming, Rewritten, VaultIndex, scan};
+use super::rewrite::Rewritten;
+use super::{FileKind, Moves, Renaming, VaultIndex, scan};
 
 const WORDS: [&str; 24] = [
     "a", "Note", "note", "Old", "é", "e\u{301}", "日記", "x y", "v1.2", "$1", "b$", "R&D", "f(x)", "g(",
