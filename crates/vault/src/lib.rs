@@ -3,7 +3,6 @@
 //! A file is named by a `VaultPath` and reached through a directory handle, never through a path string
 //! that was checked a moment ago. Nothing here starts a process, knows the engine or reads a clock.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the tools that use it follow"))]
 mod edit;
 mod files;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the tools that use it follow"))]
@@ -16,7 +15,8 @@ use std::sync::Arc;
 use toolkit::{Refused, Registry};
 
 use files::{
-    CreateFile, Delete, EnsureFolder, ListFiles, MaybeVault, ReadFile, SearchText, WriteFile, Writing,
+    CreateFile, Delete, Editing, EnsureFolder, ListFiles, MaybeVault, PatchFile, PatchSection, ReadFile,
+    ReplaceText, SearchText, UpdateFrontmatter, WriteFile, Writing,
 };
 use text::{ParseMarkdownBullets, SlugifyTitle};
 
@@ -35,6 +35,10 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(ReadFile { vault: vault.clone() })?;
     registry.register(Writing::<CreateFile>::new(&vault))?;
     registry.register(Writing::<WriteFile>::new(&vault))?;
+    registry.register(Writing::<Editing<PatchFile>>::new(&vault))?;
+    registry.register(Writing::<Editing<ReplaceText>>::new(&vault))?;
+    registry.register(Writing::<Editing<UpdateFrontmatter>>::new(&vault))?;
+    registry.register(Writing::<Editing<PatchSection>>::new(&vault))?;
     registry.register(Writing::<Delete>::new(&vault))?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)

@@ -1,0 +1,206 @@
+//! `vault.patchFile`: inserts, deletes and replaces at given positions of a file.
+
+use envelope::{Failure, Fault};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::editing::{Edit, Edited, Target};
+use super::expected_etag::ExpectedEtag;
+use super::given_path::GivenPath;
+use crate::edit::patch::{Operation, patch};
+
+pub(crate) struct PatchFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// Text file to change, relative to the vault, with its extension.
+    path: GivenPath,
+    /// What to change. All positions are bytes of the UTF-8 file before the patch, counted from 0: the unit of
+    /// `range` in `vault.readFile` and of `start` and `end` in `vault.searchText`.
+    patch: FilePatch,
+    /// Change the file only if it still has this etag, as an earlier read or write answered it; anything else
+    /// is a CONFLICT. Positions are only safe with it.
+    #[serde(default)]
+    expected_etag: Option<ExpectedEtag>,
+    /// Report what would happen without writing anything.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// One replaced part, or a list of operations: give exactly one of the two.
+// Two fields instead of a choice of two objects: so a mistake inside one of them is found in a plan even
+// while another part of it is still a reference.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct FilePatch {
+    /// One part of the file and the text that comes in its place.
+    #[serde(default)]
+    replace_range: Option<ReplaceRange>,
+    /// Several changes, made all or none. No two may overlap.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 10_000))]
+    operations: Option<Vec<PatchOperation>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct ReplaceRange {
+    /// First byte that goes, counted from 0.
+    start: u64,
+    /// The byte after the last one that goes; the same as `start` to insert only.
+    end: u64,
+    /// What comes there, exactly as given; empty to delete only.
+    text: String,
+}
+
+/// One change of a file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "op", deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) enum PatchOperation {
+    Insert {
+        /// The byte before which the text comes, counted from 0; the size of the file for its end.
+        at: u64,
+        /// What comes there, exactly as given.
+        text: String,
+    },
+    Delete {
+        /// First byte that goes, counted from 0.
+        start: u64,
+        /// The byte after the last one that goes.
+        end: u64,
+    },
+    Replace {
+        /// First byte that goes, counted from 0.
+        start: u64,
+        /// The byte after the last one that goes.
+        end: u64,
+        /// What comes there, exactly as given.
+        text: String,
+    },
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The file as it is spelled on disk.
+    path: String,
+    /// Hash of the whole content as it is now: 32 hex digits.
+    etag: String,
+    /// When the file was last written, in milliseconds since 1970 UTC. Absent on a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    mtime_ms: Option<i64>,
+    /// False when the file already said what the patch makes of it.
+    applied: bool,
+    /// How many bytes the patch put in. Absent when the call was found to have happened after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    bytes_added: Option<u64>,
+    /// How many bytes the patch took out. Absent when the call was found to have happened after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    bytes_removed: Option<u64>,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+/// How many bytes come and go.
+pub(crate) struct Facts {
+    added: u64,
+    removed: u64,
+}
+
+impl Edit for PatchFile {
+    const NAME: &'static str = "vault.patchFile";
+    const SUMMARY: &'static str = "Insert, delete and replace text at given positions of a file.";
+
+    type Args = Args;
+    type Output = Output;
+    type Facts = Facts;
+
+    fn target(args: &Args) -> Target<'_> {
+        Target { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    }
+
+    fn check(args: &Args) -> Result<(), Fault> {
+        args.patch.operations().map(drop)
+    }
+
+    fn preview(args: &Args) -> String {
+        let path = args.path.shown();
+        match &args.patch.operations {
+            Some(operations) if operations.len() != 1 => {
+                format!("Patch {path} at {} places", operations.len())
+            }
+            Some(_) | None => format!("Patch {path} at one place"),
+        }
+    }
+
+    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
+        let patched = patch(text, &args.patch.operations()?)?;
+        let facts = Facts { added: patched.bytes_added as u64, removed: patched.bytes_removed as u64 };
+        Ok((patched.text, facts))
+    }
+
+    fn output(_args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+        let count = |bytes: u64| if file.changed { bytes } else { 0 };
+        Output {
+            applied: file.changed,
+            bytes_added: facts.map(|facts| count(facts.added)),
+            bytes_removed: facts.map(|facts| count(facts.removed)),
+            path: file.path,
+            etag: file.etag,
+            mtime_ms: file.mtime_ms,
+            dry_run: file.dry_run,
+        }
+    }
+
+    fn summary(output: &Output) -> String {
+        let Output { path, applied, bytes_added, bytes_removed, dry_run, .. } = output;
+        let done = match (applied, dry_run) {
+            (false, _) => return format!("Left {path} as it is: the patch changes nothing"),
+            (true, false) => "Patched",
+            (true, true) => "Would patch",
+        };
+        match (bytes_added, bytes_removed) {
+            (Some(added), Some(removed)) => format!("{done} {path} (+{added} -{removed} bytes)"),
+            (Some(_) | None, _) => format!("{done} {path}"),
+        }
+    }
+
+    fn etag(output: &Output) -> &str {
+        &output.etag
+    }
+}
+
+impl FilePatch {
+    fn operations(&self) -> Result<Vec<Operation>, Fault> {
+        match (&self.replace_range, &self.operations) {
+            (Some(range), None) => {
+                Ok(vec![Operation::Replace { start: range.start, end: range.end, text: range.text.clone() }])
+            }
+            (None, Some(operations)) => Ok(operations.iter().map(PatchOperation::to_operation).collect()),
+            (Some(_), Some(_)) => Err(one_of_two("`patch` has both `replaceRange` and `operations`")),
+            (None, None) => Err(one_of_two("`patch` has neither `replaceRange` nor `operations`")),
+        }
+    }
+}
+
+impl PatchOperation {
+    fn to_operation(&self) -> Operation {
+        match self {
+            PatchOperation::Insert { at, text } => Operation::Insert { at: *at, text: text.clone() },
+            PatchOperation::Delete { start, end } => Operation::Delete { start: *start, end: *end },
+            PatchOperation::Replace { start, end, text } => {
+                Operation::Replace { start: *start, end: *end, text: text.clone() }
+            }
+        }
+    }
+}
+
+fn one_of_two(message: &str) -> Fault {
+    Fault::new(Failure::InvalidArguments, message)
+        .hint("give `replaceRange` for one change, or `operations` for several")
+}

@@ -1,0 +1,210 @@
+//! `vault.patchSection`: replaces or extends what is below a heading or at a block id.
+
+use envelope::{Failure, Fault};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::editing::{Edit, Edited, Target as File, shown};
+use super::expected_etag::ExpectedEtag;
+use super::given_path::GivenPath;
+use crate::edit::lines::line_number;
+use crate::edit::section::{self, SectionPatch, SectionPatched, Target, patch_section};
+
+pub(crate) struct PatchSection;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// Note to change, relative to the vault, such as `Notes/Idea.md`.
+    path: GivenPath,
+    /// The section: the texts of its headings from the top of the note down, such as `["Plan", "Next steps"]`,
+    /// without `#`. Give this or `block`.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 6))]
+    heading: Option<Vec<String>>,
+    /// The block: its id, with or without the `^`. Give this or `heading`.
+    #[serde(default)]
+    block: Option<String>,
+    /// `replace` puts the content in the place of what is there, below the heading or in the block; `append`
+    /// adds it at the end, `prepend` at the beginning.
+    mode: Mode,
+    /// The Markdown to put there, without the section's own heading. With `replace` it may be empty.
+    content: String,
+    /// True to count subsections as part of the section. Left out: it ends at the next heading of any level.
+    #[serde(default)]
+    include_subsections: bool,
+    /// Change the note only if it still has this etag, as an earlier read or write answered it; anything else
+    /// is a CONFLICT.
+    #[serde(default)]
+    expected_etag: Option<ExpectedEtag>,
+    /// Report what would happen without writing anything.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Replace,
+    Append,
+    Prepend,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The note as it is spelled on disk.
+    path: String,
+    /// Hash of the whole content as it is now: 32 hex digits.
+    etag: String,
+    /// When the note was last written, in milliseconds since 1970 UTC. Absent on a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    mtime_ms: Option<i64>,
+    /// False when the note already said what the patch makes of it.
+    applied: bool,
+    /// The line where the new text begins, counted from 1. This and the fields below are absent when the call
+    /// was found to have happened after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    line: Option<u64>,
+    /// First byte of the new text in the note as it is now, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    start: Option<u64>,
+    /// The byte after the last one of the new text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    end: Option<u64>,
+    /// How many bytes of the old text are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    bytes_removed: Option<u64>,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+/// Where the new text is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    line: u64,
+    start: u64,
+    end: u64,
+    bytes_removed: u64,
+}
+
+impl Edit for PatchSection {
+    const NAME: &'static str = "vault.patchSection";
+    const SUMMARY: &'static str = "Replace or extend a section of a note, or a block with an id.";
+    const NOTES_ONLY: bool = true;
+
+    type Args = Args;
+    type Output = Output;
+    type Facts = Facts;
+
+    fn target(args: &Args) -> File<'_> {
+        File { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    }
+
+    fn check(args: &Args) -> Result<(), Fault> {
+        args.target().map(drop)
+    }
+
+    fn preview(args: &Args) -> String {
+        let verb = match args.mode {
+            Mode::Replace => "Replace",
+            Mode::Append => "Append to",
+            Mode::Prepend => "Prepend to",
+        };
+        let place = match args.target() {
+            Ok(Target::Heading(path)) => {
+                let texts: Vec<String> = path.iter().map(|text| shown(text)).collect();
+                format!("the section \"{}\"", texts.join(" > "))
+            }
+            Ok(Target::Block(id)) => format!("the block ^{}", shown(id.trim_start_matches('^'))),
+            Err(_) => "a section".to_owned(),
+        };
+        format!("{verb} {place} of {}", args.path.shown())
+    }
+
+    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
+        let patch = SectionPatch {
+            target: args.target()?,
+            mode: match args.mode {
+                Mode::Replace => section::Mode::Replace,
+                Mode::Append => section::Mode::Append,
+                Mode::Prepend => section::Mode::Prepend,
+            },
+            content: args.content.clone(),
+            include_subsections: args.include_subsections,
+        };
+        let patched = patch_section(text, &patch)?;
+        let facts = Facts::of(&patched);
+        Ok((patched.text, facts))
+    }
+
+    fn output(_args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+        Output {
+            path: file.path,
+            etag: file.etag,
+            mtime_ms: file.mtime_ms,
+            applied: file.changed,
+            line: facts.map(|facts| facts.line),
+            start: facts.map(|facts| facts.start),
+            end: facts.map(|facts| facts.end),
+            bytes_removed: facts.map(|facts| if file.changed { facts.bytes_removed } else { 0 }),
+            dry_run: file.dry_run,
+        }
+    }
+
+    fn summary(output: &Output) -> String {
+        let Output { path, applied, line, dry_run, .. } = output;
+        let done = match (applied, dry_run) {
+            (false, _) => return format!("Left {path} as it is: it already says that there"),
+            (true, false) => "Patched",
+            (true, true) => "Would patch",
+        };
+        match line {
+            Some(line) => format!("{done} {path} at line {line}"),
+            None => format!("{done} {path}"),
+        }
+    }
+
+    fn etag(output: &Output) -> &str {
+        &output.etag
+    }
+}
+
+impl Args {
+    fn target(&self) -> Result<Target, Fault> {
+        let refused = |message, hint| Err(Fault::new(Failure::InvalidArguments, message).hint(hint));
+        match (&self.heading, &self.block) {
+            (Some(_), Some(_)) => refused("`heading` and `block` are both given", "give one of the two"),
+            (None, None) => refused(
+                "neither `heading` nor `block` is given",
+                "give `heading` for a section, or `block` for a block with an id",
+            ),
+            (None, Some(_)) if self.include_subsections => {
+                refused("a block has no subsections", "leave out `includeSubsections`")
+            }
+            (None, Some(id)) => Ok(Target::Block(id.clone())),
+            (Some(path), None) => Ok(Target::Heading(path.clone())),
+        }
+    }
+}
+
+impl Facts {
+    fn of(patched: &SectionPatched) -> Facts {
+        let new = &patched.text[patched.range.clone()];
+        // The new text may begin with the line ending that the line before it lacked.
+        let blank = new.len() - new.trim_start().len();
+        let first = patched.range.start + if blank < new.len() { blank } else { 0 };
+        Facts {
+            line: line_number(&patched.text, first) as u64,
+            start: patched.range.start as u64,
+            end: patched.range.end as u64,
+            bytes_removed: patched.bytes_removed as u64,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `vault.replaceText`: one text for another, found by what it says.
+
+use envelope::{Failure, Fault};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::editing::{Edit, Edited, Target, shown};
+use super::expected_etag::ExpectedEtag;
+use super::given_path::GivenPath;
+use crate::edit::replace_text::{Matches, replace_text};
+
+pub(crate) struct ReplaceText;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// Text file to change, relative to the vault, with its extension.
+    path: GivenPath,
+    /// The text to replace, exactly as it stands in the file; it may take several lines. Case matters. Line
+    /// endings need not be those of the file.
+    #[schemars(length(min = 1))]
+    find: String,
+    /// What comes in its place; empty to delete it. It gets the line endings of the file.
+    replace: String,
+    /// How often `find` must stand in the file: neither more nor less, or nothing is changed. Left out: once.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    expected_matches: Option<u32>,
+    /// True to replace it wherever it stands, at least once. Not together with `expectedMatches`.
+    #[serde(default)]
+    all: bool,
+    /// Change the file only if it still has this etag, as an earlier read or write answered it; anything else
+    /// is a CONFLICT.
+    #[serde(default)]
+    expected_etag: Option<ExpectedEtag>,
+    /// Report what would happen without writing anything.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The file as it is spelled on disk.
+    path: String,
+    /// Hash of the whole content as it is now: 32 hex digits.
+    etag: String,
+    /// When the file was last written, in milliseconds since 1970 UTC. Absent on a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    mtime_ms: Option<i64>,
+    /// How many places were replaced; 0 when `replace` says the same as `find`. Absent when a call with `all`
+    /// was found to have happened after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    replaced: Option<u64>,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+/// How many places changed.
+pub(crate) struct Facts {
+    count: u64,
+}
+
+impl Edit for ReplaceText {
+    const NAME: &'static str = "vault.replaceText";
+    const SUMMARY: &'static str = "Replace a text in a file by another, found by what it says.";
+
+    type Args = Args;
+    type Output = Output;
+    type Facts = Facts;
+
+    fn target(args: &Args) -> Target<'_> {
+        Target { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    }
+
+    fn check(args: &Args) -> Result<(), Fault> {
+        args.matches().map(drop)
+    }
+
+    fn preview(args: &Args) -> String {
+        let (path, find) = (args.path.shown(), shown(&args.find));
+        let every = if args.all { " everywhere" } else { "" };
+        match args.replace.is_empty() {
+            true => format!("Remove \"{find}\"{every} from {path}"),
+            false => format!("Replace \"{find}\" by \"{}\"{every} in {path}", shown(&args.replace)),
+        }
+    }
+
+    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
+        let replaced = replace_text(text, &args.find, &args.replace, args.matches()?)?;
+        Ok((replaced.text, Facts { count: replaced.count as u64 }))
+    }
+
+    fn output(args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+        let replaced = match (file.changed, facts) {
+            (false, _) => Some(0),
+            (true, Some(facts)) => Some(facts.count),
+            // It happened, so there were as many as were expected.
+            (true, None) if args.all => None,
+            (true, None) => Some(u64::from(args.expected_matches.unwrap_or(1))),
+        };
+        Output { path: file.path, etag: file.etag, mtime_ms: file.mtime_ms, replaced, dry_run: file.dry_run }
+    }
+
+    fn summary(output: &Output) -> String {
+        let Output { path, replaced, dry_run, .. } = output;
+        let done = if *dry_run { "Would replace" } else { "Replaced" };
+        match replaced {
+            Some(0) => format!("Left {path} as it is: the new text is the old one"),
+            Some(1) => format!("{done} text at one place in {path}"),
+            Some(places) => format!("{done} text at {places} places in {path}"),
+            None => format!("{done} text in {path}"),
+        }
+    }
+
+    fn etag(output: &Output) -> &str {
+        &output.etag
+    }
+}
+
+impl Args {
+    fn matches(&self) -> Result<Matches, Fault> {
+        match (self.all, self.expected_matches) {
+            (true, Some(_)) => {
+                Err(Fault::new(Failure::InvalidArguments, "`all` and `expectedMatches` exclude each other")
+                    .hint("leave out `all` to replace exactly that many, or leave out `expectedMatches`"))
+            }
+            (true, None) => Ok(Matches::All),
+            (false, expected) => {
+                Ok(Matches::Exactly(usize::try_from(expected.unwrap_or(1)).unwrap_or(usize::MAX)))
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `vault.updateFrontmatter`: sets, removes and extends properties of a note, and leaves the rest as it is.
+
+use std::collections::HashSet;
+
+use envelope::{Failure, Fault};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::editing::{Edit, Edited, Target, shown};
+use super::expected_etag::ExpectedEtag;
+use super::given_path::GivenPath;
+use crate::edit::frontmatter::{Update, Updated, update};
+
+pub(crate) struct UpdateFrontmatter;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// Note to change, relative to the vault, such as `Notes/Idea.md`.
+    path: GivenPath,
+    /// Properties with their new values, such as `{"status": "done"}`. Missing ones are added below the others.
+    #[serde(default)]
+    set: Map<String, Value>,
+    /// Names of properties to remove. One that is not there is no error.
+    #[serde(default)]
+    remove: Vec<String>,
+    /// Lists with a value, or a list of values, to add to each, such as `{"tags": ["idea"]}`. What a list
+    /// already has is not added again; a missing list is made.
+    #[serde(default)]
+    append: Map<String, Value>,
+    /// Change the note only if it still has this etag, as an earlier read or write answered it; anything else
+    /// is a CONFLICT.
+    #[serde(default)]
+    expected_etag: Option<ExpectedEtag>,
+    /// Report what would happen without writing anything.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The note as it is spelled on disk.
+    path: String,
+    /// Hash of the whole content as it is now: 32 hex digits.
+    etag: String,
+    /// When the note was last written, in milliseconds since 1970 UTC. Absent on a dry run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    mtime_ms: Option<i64>,
+    /// Properties that are new, spelled as in the note. This and the other lists are absent when the call was
+    /// found to have happened after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    added: Option<Vec<String>>,
+    /// Properties with another value than before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    changed: Option<Vec<String>>,
+    /// Properties that are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    removed: Option<Vec<String>>,
+    /// Properties that already were as asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    unchanged: Option<Vec<String>>,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+/// Which properties became what.
+pub(crate) struct Facts {
+    added: Vec<String>,
+    changed: Vec<String>,
+    removed: Vec<String>,
+    unchanged: Vec<String>,
+}
+
+impl Edit for UpdateFrontmatter {
+    const NAME: &'static str = "vault.updateFrontmatter";
+    const SUMMARY: &'static str = "Set, remove or extend properties of a note and keep all else as it is.";
+    const NOTES_ONLY: bool = true;
+
+    type Args = Args;
+    type Output = Output;
+    type Facts = Facts;
+
+    fn target(args: &Args) -> Target<'_> {
+        Target { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    }
+
+    fn check(args: &Args) -> Result<(), Fault> {
+        let mut named = HashSet::new();
+        let names = args.set.keys().chain(&args.remove).chain(args.append.keys());
+        for name in names {
+            if !named.insert(name) {
+                return Err(Fault::new(
+                    Failure::InvalidArguments,
+                    format!("the property `{}` is named twice", shown(name)),
+                )
+                .hint("name each property once in `set`, `remove` or `append`"));
+            }
+        }
+        if named.is_empty() {
+            return Err(Fault::new(Failure::InvalidArguments, "no property is named")
+                .hint("give `set`, `remove` or `append`"));
+        }
+        Ok(())
+    }
+
+    fn preview(args: &Args) -> String {
+        let set = listed("set", args.set.keys());
+        let remove = listed("remove", args.remove.iter());
+        let append = listed("append to", args.append.keys());
+        let parts: Vec<String> = [set, remove, append].into_iter().flatten().collect();
+        format!("Update properties of {}: {}", args.path.shown(), parts.join("; "))
+    }
+
+    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
+        let wanted =
+            Update { set: args.set.clone(), remove: args.remove.clone(), append: args.append.clone() };
+        let Updated { text, added, changed, removed, unchanged } = update(text, &wanted)?;
+        Ok((text, Facts { added, changed, removed, unchanged }))
+    }
+
+    fn output(_args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+        Output {
+            path: file.path,
+            etag: file.etag,
+            mtime_ms: file.mtime_ms,
+            added: facts.map(|facts| facts.added.clone()),
+            changed: facts.map(|facts| facts.changed.clone()),
+            removed: facts.map(|facts| facts.removed.clone()),
+            unchanged: facts.map(|facts| facts.unchanged.clone()),
+            dry_run: file.dry_run,
+        }
+    }
+
+    fn summary(output: &Output) -> String {
+        let Output { path, added, changed, removed, unchanged, dry_run, .. } = output;
+        let part = |verb, names: &Option<Vec<String>>| listed(verb, names.iter().flatten());
+        let parts: Vec<String> = [part("added", added), part("changed", changed), part("removed", removed)]
+            .into_iter()
+            .flatten()
+            .collect();
+        let done = if *dry_run { "Would update" } else { "Updated" };
+        match (parts.is_empty(), unchanged) {
+            (true, Some(_)) => format!("Left {path} as it is: the properties already are as asked"),
+            (true, None) => format!("{done} properties of {path}"),
+            (false, _) => format!("{done} properties of {path}: {}", parts.join("; ")),
+        }
+    }
+
+    fn etag(output: &Output) -> &str {
+        &output.etag
+    }
+}
+
+/// `verb a, b`, or nothing.
+fn listed<'a>(verb: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<String> = names.map(|name| shown(name)).collect();
+    (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+}
