@@ -114,7 +114,7 @@ fn check_repeatable(decl: &ToolDecl, problems: &mut Vec<String>) {
                 .to_owned(),
         );
     }
-    if !gives("etag") && (takes("expectedEtag") || (writes_files && gives("path"))) {
+    if writes_files && !gives("etag") && (takes("expectedEtag") || gives("path")) {
         problems.push("output: return `etag` with the path, so that the next write can expect it".to_owned());
     }
 }

@@ -1,6 +1,7 @@
 //! The tools on files and folders: `vault.*`, one file each.
 
 mod blocking;
+mod collision;
 mod create_file;
 mod delete;
 mod editing;
@@ -8,6 +9,7 @@ mod ensure_folder;
 mod evidence;
 mod expected_etag;
 mod frontmatter;
+mod get_links;
 mod given_path;
 mod list_files;
 mod marks;
@@ -15,6 +17,8 @@ mod maybe_vault;
 mod patch_file;
 mod patch_section;
 mod read_file;
+mod relink;
+mod rename;
 mod replace_text;
 mod search_text;
 mod update_frontmatter;
@@ -27,11 +31,13 @@ pub(crate) use delete::Delete;
 pub(crate) use editing::Editing;
 pub(crate) use ensure_folder::EnsureFolder;
 pub use evidence::{Evidence, examine};
+pub(crate) use get_links::GetLinks;
 pub(crate) use list_files::ListFiles;
 pub(crate) use maybe_vault::MaybeVault;
 pub(crate) use patch_file::PatchFile;
 pub(crate) use patch_section::PatchSection;
 pub(crate) use read_file::ReadFile;
+pub(crate) use rename::Rename;
 pub(crate) use replace_text::ReplaceText;
 pub(crate) use search_text::SearchText;
 pub(crate) use update_frontmatter::UpdateFrontmatter;

@@ -5,7 +5,6 @@
 
 mod edit;
 mod files;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the tools that use it follow"))]
 mod links;
 mod sandbox;
 mod text;
@@ -15,8 +14,8 @@ use std::sync::Arc;
 use toolkit::{Refused, Registry};
 
 use files::{
-    CreateFile, Delete, Editing, EnsureFolder, ListFiles, MaybeVault, PatchFile, PatchSection, ReadFile,
-    ReplaceText, SearchText, UpdateFrontmatter, WriteFile, Writing,
+    CreateFile, Delete, Editing, EnsureFolder, GetLinks, ListFiles, MaybeVault, PatchFile, PatchSection,
+    ReadFile, Rename, ReplaceText, SearchText, UpdateFrontmatter, WriteFile, Writing,
 };
 use text::{ParseMarkdownBullets, SlugifyTitle};
 
@@ -39,7 +38,9 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(Writing::<Editing<ReplaceText>>::new(&vault))?;
     registry.register(Writing::<Editing<UpdateFrontmatter>>::new(&vault))?;
     registry.register(Writing::<Editing<PatchSection>>::new(&vault))?;
+    registry.register(Writing::<Rename>::new(&vault))?;
     registry.register(Writing::<Delete>::new(&vault))?;
+    registry.register(GetLinks { vault: vault.clone() })?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
 }

@@ -25,5 +25,5 @@ mod move_tests;
 pub(crate) use index::VaultIndex;
 pub(crate) use link::{Link, LinkKind};
 pub(crate) use moves::Moves;
-pub(crate) use rewrite::{LeftBehind, Renaming, Rewritten};
+pub(crate) use rewrite::{LeftBehind, Renaming};
 pub(crate) use scan::{FileKind, scan};

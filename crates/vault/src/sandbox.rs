@@ -28,6 +28,7 @@ mod state;
 mod step;
 mod survey;
 mod temp;
+mod texts;
 mod tree;
 mod turn;
 mod twins;
@@ -38,6 +39,7 @@ mod write;
 
 pub use change::Witness;
 pub use etag::etag_of;
+pub(crate) use entries::Named;
 pub(crate) use fault::protected;
 pub use free_name::FreeName;
 pub use list::{Entry, ListQuery, ListStart, Listing};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolkit::PathKeys;
 
+use super::collision::CollisionStrategy;
 use super::evidence::Evidence;
 use super::frontmatter;
 use super::given_path::GivenPath;
@@ -38,14 +39,6 @@ pub(crate) struct Args {
     /// Report what would happen without writing anything.
     #[serde(default)]
     dry_run: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum CollisionStrategy {
-    Error,
-    CreateUnique,
-    Overwrite,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -160,10 +153,7 @@ impl Writer for CreateFile {
     }
 
     fn found(args: &Args, evidence: &Evidence) -> Output {
-        let (path, etag, created) = evidence
-            .last_file()
-            .map(|(path, state, created)| (path.to_owned(), state.etag(), created))
-            .unwrap_or_else(|| (args.path.shown(), String::new(), true));
+        let (path, etag, created) = evidence.last_written(&args.path.shown());
         Output { path, created, etag, mtime_ms: evidence.mtime_ms, dry_run: false }
     }
 

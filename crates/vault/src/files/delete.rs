@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Reach};
 
 use super::evidence::Evidence;
+use super::expected_etag::ExpectedEtag;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
 use super::writing::Writer;
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// Fail with NOT_FOUND when nothing is there. Left out: true.
     #[serde(default = "yes")]
     require_exists: bool,
+    /// Delete only if the file still has this etag; anything else is a CONFLICT. For files only.
+    #[serde(default)]
+    expected_etag: Option<ExpectedEtag>,
     /// Report what would happen without deleting anything.
     #[serde(default)]
     dry_run: bool,
@@ -111,6 +115,9 @@ impl Writer for Delete {
             let draft = Draft { path: asked.clone(), there: false, trash_path: None, files: 0 };
             return Ok((Prepared::default(), draft));
         };
+        if let Some(expected) = &args.expected_etag {
+            expected.check_entry(vault, &doomed, witness)?;
+        }
         let path = doomed.path.clone();
         if args.trash {
             let files = match doomed.kind {
@@ -123,10 +130,7 @@ impl Writer for Delete {
                 steps.push(Step::MakeFolder { path });
             }
             steps.push(Step::Move { from: path.clone(), to: to.clone(), kind: doomed.kind });
-            return Ok((
-                Prepared { steps },
-                Draft { path, there: true, trash_path: Some(to), files },
-            ));
+            return Ok((Prepared { steps }, Draft { path, there: true, trash_path: Some(to), files }));
         }
         let (files, folders) = match doomed.kind {
             EntryKind::File => (vec![path.clone()], Vec::new()),

@@ -4,6 +4,8 @@ use envelope::{Failure, Fault, FileState, VaultPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::sandbox::{Named, Seen, Vault, Witness};
+
 /// An etag as an earlier call answered it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(inline)]
@@ -19,6 +21,23 @@ impl ExpectedEtag {
             .detail("expectedEtag", self.0.as_str())
             .detail("currentEtag", current)
             .hint("read the file again, then decide on what it says now"))
+    }
+
+    /// For a tool that moves or removes what has this very name.
+    pub(super) fn check_entry(
+        &self,
+        vault: &Vault,
+        named: &Named,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
+        match vault.survey_entry(&named.path, witness)? {
+            Seen::File { state, .. } => self.check(&named.path, &state),
+            Seen::Nothing => Err(self.missing(&named.path)),
+            Seen::Folder | Seen::Other => {
+                Err(Fault::new(Failure::InvalidArguments, format!("`{}` has no etag", named.path))
+                    .hint("leave out expectedEtag: only files have one"))
+            }
+        }
     }
 
     pub(super) fn missing(&self, path: &VaultPath) -> Fault {

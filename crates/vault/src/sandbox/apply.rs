@@ -6,7 +6,6 @@ use super::change::Witness;
 use super::fault;
 use super::relocate::{TRASH, in_trash};
 use super::step::{Content, Prepared, Step};
-use super::survey::Seen;
 use super::vault::Vault;
 use super::write::Written;
 
@@ -20,7 +19,7 @@ impl Vault {
         if self.layer.is_some() {
             return Ok(());
         }
-        for (path, before) in prepared.overwritten() {
+        for (path, before) in &prepared.overwritten() {
             witness.may_go_on()?;
             if let Some(text) = self.host.get().and_then(|host| host.unsaved(path)) {
                 witness.keep(&mut text.as_bytes())?;
@@ -103,14 +102,12 @@ impl Vault {
         let open = match &text {
             Ok(text) => host.edit(path, before, text)?,
             // No note: nothing that could be open as text.
-            Err(_) => false,
+            Err(_) => None,
         };
-        let on_disk = match self.survey_on_disk(path, witness)?.seen {
-            Seen::File { state, .. } if open => state,
-            Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => *before,
-        };
+        // What another program has written since the host looked is not overwritten unread.
+        let on_disk = open.unwrap_or(*before);
         let written = self.replace_as(path, &on_disk, before, (content, mode), witness);
-        if let (true, Ok(text)) = (open, &text) {
+        if let (Some(_), Ok(text)) = (open, &text) {
             match &written {
                 Ok(_) => host.saved(path, text),
                 Err(_) => host.not_saved(path),

@@ -98,16 +98,34 @@ impl Prepared {
         self.steps.iter().map(Step::change).collect()
     }
 
-    /// What has to be kept before anything is done.
-    pub fn overwritten(&self) -> impl Iterator<Item = (&VaultPath, &FileState)> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::ReplaceFile { path, before, .. } | Step::RemoveFile { path, before } => {
-                Some((path, before))
+    /// What has to be kept before anything is done, at the paths that it has by then.
+    pub fn overwritten(&self) -> Vec<(VaultPath, FileState)> {
+        let mut moved: Vec<(&VaultPath, &VaultPath)> = Vec::new();
+        let mut kept = Vec::new();
+        for step in &self.steps {
+            match step {
+                Step::Move { from, to, .. } => moved.push((from, to)),
+                Step::ReplaceFile { path, before, .. } | Step::RemoveFile { path, before } => {
+                    kept.push((before_moves(path, &moved), *before));
+                }
+                Step::MakeFolder { .. } | Step::CreateFile { .. } | Step::RemoveFolder { .. } => {}
             }
-            Step::MakeFolder { .. }
-            | Step::CreateFile { .. }
-            | Step::RemoveFolder { .. }
-            | Step::Move { .. } => None,
-        })
+        }
+        kept
     }
+}
+
+/// Where something was before these moves.
+fn before_moves(path: &VaultPath, moves: &[(&VaultPath, &VaultPath)]) -> VaultPath {
+    let mut path = path.clone();
+    for (from, to) in moves.iter().rev() {
+        let rest = match path.as_str().strip_prefix(to.as_str()) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+            Some(_) | None => continue,
+        };
+        if let Ok(before) = VaultPath::parse(&format!("{from}{rest}")) {
+            path = before;
+        }
+    }
+    path
 }
