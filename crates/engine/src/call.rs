@@ -5,12 +5,12 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    Cancellation, ConfirmationId, Effects, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp,
+    Cancellation, ConfirmationId, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp,
     ToolCall, ToolResult,
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
-use toolkit::{CancelToken, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Surface, ToolCx};
+use toolkit::{CancelToken, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Seen, Surface, ToolCx};
 
 use crate::catch::{catch_call, catch_panic};
 use crate::context::RunContext;
@@ -180,7 +180,7 @@ impl Engine {
 
     /// Runs one call through all twelve phases. Always yields a result, never an error.
     pub async fn run_call(&self, scope: &Arc<RunScope>, request: CallRequest) -> ToolResult {
-        self.run_after(scope, request, &Effects::default()).await
+        self.run_after(scope, request, &Seen::default()).await
     }
 
     /// The same for a call of which a part was found to have been done before an interruption.
@@ -188,7 +188,7 @@ impl Engine {
         &self,
         scope: &Arc<RunScope>,
         request: CallRequest,
-        found: &Effects,
+        found: &Seen,
     ) -> ToolResult {
         let mut trace = Trace::new(&*self.parts.clock);
         let mut flight = self.board(scope, request);
@@ -221,15 +221,18 @@ impl Engine {
         phases::emit_terminal(self, scope, flight, trace, outcome).await
     }
 
-    /// Ends a call that nobody can vouch for.
+    /// Ends a call that nobody can vouch for. What was found of it stays in its record, so that it can be
+    /// taken back.
     pub(crate) async fn finish_left(
         &self,
         scope: &Arc<RunScope>,
         request: CallRequest,
+        found: &Seen,
         fault: Fault,
     ) -> ToolResult {
         let mut trace = Trace::new(&*self.parts.clock);
         let mut flight = self.board(scope, request);
+        flight.cx.carry(found);
         flight.restore_args();
         (flight.logged, flight.found) = (true, true);
         trace.enter(Phase::Execute);

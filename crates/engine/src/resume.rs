@@ -7,13 +7,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use envelope::{
-    Effects, EventType, ExecutionEvent, Failure, Fault, Idempotency, Level, ToolCall, ToolResult,
-};
+use envelope::{EventType, ExecutionEvent, Failure, Fault, Idempotency, Level, ToolCall, ToolResult};
 use journal::{Journal, JournalError, OpenCall, Recovery, Rehearsal, RunFolder, RunHeader};
 use plan::{Finding, Output, RunSpec};
 use serde_json::Value;
-use toolkit::{CancelCause, CancelToken, Entry, RawOutput, Reconciled};
+use toolkit::{CancelCause, CancelToken, Entry, RawOutput, Reconciled, Seen};
 
 use crate::Engine;
 use crate::approval::{UncertainCall, UncertainVerdict};
@@ -150,7 +148,7 @@ impl Engine {
             Ok(entry) if entry.decl.risk_level.has_effects() => {
                 self.find_out(scope, entry, &recorded, &cancel).await
             }
-            Ok(_) | Err(_) => Found::Run(Effects::default()),
+            Ok(_) | Err(_) => Found::Run(Seen::default()),
         };
         let request = CallRequest {
             call: ToolCall { called_with: None, intent: Vec::new(), ..recorded.clone() },
@@ -159,7 +157,7 @@ impl Engine {
         match decided {
             Found::Run(done) => self.run_after(scope, request, &done).await,
             Found::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
-            Found::Left(why) => {
+            Found::Left(why, found) => {
                 let fault = Fault::new(
                     Failure::ExecutionFailed,
                     format!(
@@ -170,7 +168,7 @@ impl Engine {
                 .hint("look at what it would have changed, then decide")
                 .retryable(false)
                 .detail("outcome", "unknown");
-                self.finish_left(scope, request, fault).await
+                self.finish_left(scope, request, &found, fault).await
             }
         }
     }
@@ -184,18 +182,17 @@ impl Engine {
     ) -> Found<'a> {
         let args = Value::Object(recorded.called_with.clone().unwrap_or_else(|| recorded.args.clone()));
         let Ok(decoded) = phases::parse_schema(entry, &args) else {
-            return Found::Run(Effects::default());
+            return Found::Run(Seen::default());
         };
         let flight = self.board(scope, CallRequest { call: recorded.clone(), cancel: cancel.clone() });
         let asked = catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.intent)).await;
         let why = match asked {
             Ok(Reconciled::Happened(raw)) => return Found::Happened(entry, raw, Box::new(flight)),
             // Folders it had made on the way are there, and stay in the record of this call.
-            Ok(Reconciled::DidNot) => return Found::Run(flight.cx.take_seen().effects),
+            Ok(Reconciled::DidNot) => return Found::Run(flight.cx.take_seen()),
             Ok(Reconciled::Unknown { .. }) if entry.decl.idempotency == Idempotency::Idempotent => {
-                return Found::Run(flight.cx.take_seen().effects);
+                return Found::Run(flight.cx.take_seen());
             }
-
             Ok(Reconciled::Unknown { why }) => why,
             Err(panic) => format!("the tool crashed while looking: {panic}"),
         };
@@ -209,11 +206,11 @@ impl Engine {
         let verdict = tokio::select! {
             biased;
             verdict = catch_panic(self.parts.approver.settle(&uncertain)) => verdict,
-            _cause = cancel.cancelled() => return Found::Left(why),
+            _cause = cancel.cancelled() => return Found::Left(why, flight.cx.take_seen()),
         };
         match verdict {
-            Ok(UncertainVerdict::Run) => Found::Run(flight.cx.take_seen().effects),
-            Ok(UncertainVerdict::Leave) | Err(_) => Found::Left(why),
+            Ok(UncertainVerdict::Run) => Found::Run(flight.cx.take_seen()),
+            Ok(UncertainVerdict::Leave) | Err(_) => Found::Left(why, flight.cx.take_seen()),
         }
     }
 }
@@ -221,9 +218,10 @@ impl Engine {
 /// What is known of a call that was under way.
 enum Found<'a> {
     /// To be made, on top of what it had done already.
-    Run(Effects),
+    Run(Seen),
     Happened(&'a Entry, RawOutput, Box<Flight>),
-    Left(String),
+    /// Why nobody can tell, and what can be told nevertheless.
+    Left(String, Seen),
 }
 
 /// A call that was open when the run was interrupted: with its token already cancelled if the run wants it

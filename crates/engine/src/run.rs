@@ -65,10 +65,19 @@ pub enum RunError {
 impl Engine {
     /// Runs a checked plan to its end: one confirmation, every call through the gate, everything recorded.
     pub async fn run_plan(&self, request: RunRequest) -> Result<RunReport, RunError> {
+        self.run_undoing(request, Vec::new()).await
+    }
+
+    /// [`Engine::run_plan`] for a plan that takes back what other runs changed.
+    pub async fn run_undoing(
+        &self,
+        request: RunRequest,
+        undoes: Vec<envelope::RunId>,
+    ) -> Result<RunReport, RunError> {
         let run_id = self.parts.ids.run_id(self.parts.clock.now());
         let plan = Arc::new(request.plan);
         let spec = self.spec(run_id, plan, request.planner_version);
-        let header = self.header(&spec, request.kind);
+        let header = self.header(&spec, request.kind, undoes);
         let journal = match request.place {
             RunPlace::Disk(runs) => Journal::create(&runs.join(spec.run_id.as_str()), &header)?,
             RunPlace::Memory => Journal::in_memory(&header),
@@ -100,13 +109,14 @@ impl Engine {
         }
     }
 
-    fn header(&self, spec: &RunSpec, kind: RunKind) -> RunHeader {
+    fn header(&self, spec: &RunSpec, kind: RunKind, undoes: Vec<envelope::RunId>) -> RunHeader {
         let policy = serde_json::to_value(self.policy()).unwrap_or_default();
         RunHeader {
             format: RunHeader::FORMAT,
             run_id: spec.run_id.clone(),
             created_at: self.parts.clock.now(),
             kind,
+            undoes,
             plan: serde_json::to_value(&*spec.plan.plan).unwrap_or_default(),
             plan_hash: spec.plan.hash,
             policy_hash: envelope::canonical_hash(&policy),

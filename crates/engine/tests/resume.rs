@@ -56,6 +56,7 @@ impl Past {
             run_id: RunId::parse("past").unwrap(),
             created_at: now(),
             kind: RunKind::Plan,
+            undoes: Vec::new(),
             plan: serde_json::to_value(&*checked.plan).unwrap(),
             plan_hash: checked.hash,
             policy_hash: canonical_hash(&policy_json),

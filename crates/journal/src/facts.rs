@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use envelope::{
-    CallId, DataRef, EventType, Hash, RunId, Status, StepId, Timestamp, ToolError, ToolName, ToolResult,
+    CallId, Change, DataRef, EventType, Hash, RunId, Status, StepId, Timestamp, ToolError, ToolName, ToolResult,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -41,6 +41,8 @@ pub(crate) struct ResultFacts<'a> {
     user_message: Option<IgnoredAny>,
     #[serde(default)]
     effects: Option<IgnoredAny>,
+    #[serde(default)]
+    pub changes: Vec<Change>,
     #[serde(default)]
     phases: Vec<IgnoredAny>,
 }

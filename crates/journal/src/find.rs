@@ -43,6 +43,9 @@ pub struct RunSummary {
     /// As `run.json` says; when the folder last changed, if that cannot be read.
     pub created_at: Timestamp,
     pub kind: RunKind,
+    /// The runs whose changes it takes back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undoes: Vec<RunId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     #[serde(flatten)]
@@ -130,6 +133,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             dir: path.to_owned(),
             created_at: brief.created_at,
             kind: brief.kind,
+            undoes: brief.undoes,
             goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
             state: match finished {
                 Some(status) => RunState::Finished(status),
@@ -146,6 +150,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             dir: path.to_owned(),
             created_at: changed_at(path)?,
             kind: RunKind::Plan,
+            undoes: Vec::new(),
             goal: None,
             state: RunState::Damaged(Some(why)),
         },
@@ -156,7 +161,15 @@ fn unreadable(path: &Path, error: &io::Error) -> Option<RunSummary> {
     let run_id = path.file_name().and_then(|name| name.to_str()).and_then(|name| RunId::parse(name).ok())?;
     let created_at = changed_at(path).ok().filter(|_| path.is_dir())?;
     let state = RunState::Damaged(Some(format!("it cannot be read: {error}")));
-    Some(RunSummary { run_id, dir: path.to_owned(), created_at, kind: RunKind::Plan, goal: None, state })
+    Some(RunSummary {
+        run_id,
+        dir: path.to_owned(),
+        created_at,
+        kind: RunKind::Plan,
+        undoes: Vec::new(),
+        goal: None,
+        state,
+    })
 }
 
 pub(crate) fn has_records(dir: &Dir) -> io::Result<bool> {
@@ -182,6 +195,8 @@ struct Brief {
     run_id: RunId,
     created_at: Timestamp,
     kind: RunKind,
+    #[serde(default)]
+    undoes: Vec<RunId>,
     plan: Value,
 }
 

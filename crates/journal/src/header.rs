@@ -24,6 +24,8 @@ pub enum RunKind {
     Plan,
     /// One call through the gate, recorded as a plan of one step.
     Call,
+    /// Takes back what other runs changed: an undo, or the undo of one, which is a redo.
+    Undo,
 }
 
 /// The fixed part of `run.json`.
@@ -35,6 +37,10 @@ pub struct RunHeader {
     pub run_id: RunId,
     pub created_at: Timestamp,
     pub kind: RunKind,
+    /// The runs whose changes this one takes back, newest first. More than one when an earlier undo stopped
+    /// midway and another went on: a redo takes both back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undoes: Vec<RunId>,
     /// The plan as it was given.
     pub plan: Value,
     /// [`canonical_hash`] of `plan`.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use envelope::{DataRef, EventType, Hash, Status};
+use envelope::{Change, DataRef, EventType, FileState, Hash, Status, ToolResult};
 use expect_test::expect;
 use serde_json::json;
 
@@ -260,6 +260,33 @@ fn large_data_is_stored_once_and_checked() {
     assert_eq!(kinds(), []);
     let unknown = DataRef { hash: Hash::of(b"?"), bytes: 1 };
     assert!(matches!(folder.object(&unknown), Err(JournalError::ObjectMissing { .. })));
+}
+
+#[test]
+fn what_was_overwritten_must_still_be_there_and_sound() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run-1");
+    let journal = Journal::create(&dir, &header("run-1")).unwrap();
+    write_run(&journal, 0).unwrap();
+    let kept = journal.put_object(b"before").unwrap();
+    let state = |bytes: &[u8]| FileState { hash: Hash::of(bytes), bytes: bytes.len() as u64, mode: 0o644 };
+    journal.call(&call(0)).unwrap();
+    let path = "Note.md".to_owned();
+    let replaced = Change::FileReplaced { path, before: state(b"before"), after: state(b"after") };
+    journal.result(&ToolResult { changes: vec![replaced], ..result(0) }).unwrap();
+    journal.close().unwrap();
+    assert_eq!(verify(&dir, None).unwrap().problems, []);
+
+    let hex = kept.hash.to_string()[3..].to_owned();
+    let object = temp.path().join("objects").join(&hex[..2]).join(&hex);
+    let problems = || -> Vec<String> {
+        verify(&dir, None).unwrap().problems.iter().map(ToString::to_string).collect()
+    };
+    fs::copy(dir.join("run.json"), &object).unwrap();
+    expect!["object changed: objects/18/18c52a7ed981fbffa12fbf611b593c451f6a5700af2206c612b5c3dd2888909b, record 5: `Note.md` before the change, named by the result in results.jsonl line 1"]
+        .assert_eq(&problems().join("\n"));
+    fs::remove_file(&object).unwrap();
+    assert!(problems()[0].starts_with("object missing: "), "{:?}", problems());
 }
 
 #[test]

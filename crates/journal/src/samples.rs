@@ -29,6 +29,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         run_id: RunId::parse(run).unwrap(),
         created_at: at(0),
         kind: RunKind::Plan,
+        undoes: Vec::new(),
         plan_hash: canonical_hash(&plan),
         plan,
         policy_hash: canonical_hash(&policy),

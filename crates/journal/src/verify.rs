@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use envelope::{Confirmation, EventType, Hash, canonical_hash};
+use envelope::{Confirmation, DataRef, EventType, Hash, canonical_hash};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JournalError;
@@ -222,21 +222,34 @@ impl<'a> Check<'a> {
                 self.found(current, ProblemKind::OrphanResult, message);
             }
         }
-        if let Some(data) = &facts.data_ref
-            && self.checked_objects.insert(data.hash)
-        {
-            let (folder, name) = names(&data.hash);
-            let what = match self.objects.check(data) {
-                Ok(()) => return Ok(()),
-                Err(JournalError::ObjectMissing { .. }) => ProblemKind::ObjectMissing,
-                Err(JournalError::ObjectChanged { .. }) => ProblemKind::ObjectChanged,
-                Err(other) => return Err(other),
-            };
-            let message = format!("the data of the result in {} line {}", current.kind.file(), current.line);
-            let file = format!("{OBJECTS}/{folder}/{name}");
-            let seq = Some(current.seq);
-            self.problems.push(Problem { file, line: None, offset: None, seq, what, message });
+        if let Some(data) = &facts.data_ref {
+            self.object(current, data, "the data of")?;
         }
+        for change in &facts.changes {
+            if let (Some(lost), Some(path)) = (change.lost(), change.paths().next()) {
+                let kept = DataRef { hash: lost.hash, bytes: lost.bytes };
+                self.object(current, &kept, &format!("`{path}` before the change, named by"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// That stored content which a result refers to is there and is what was stored.
+    fn object(&mut self, current: &Current, data: &DataRef, what: &str) -> Result<(), JournalError> {
+        if !self.checked_objects.insert(data.hash) {
+            return Ok(());
+        }
+        let (folder, name) = names(&data.hash);
+        let kind = match self.objects.check(data) {
+            Ok(()) => return Ok(()),
+            Err(JournalError::ObjectMissing { .. }) => ProblemKind::ObjectMissing,
+            Err(JournalError::ObjectChanged { .. }) => ProblemKind::ObjectChanged,
+            Err(other) => return Err(other),
+        };
+        let message = format!("{what} the result in {} line {}", current.kind.file(), current.line);
+        let file = format!("{OBJECTS}/{folder}/{name}");
+        let seq = Some(current.seq);
+        self.problems.push(Problem { file, line: None, offset: None, seq, what: kind, message });
         Ok(())
     }
 

@@ -182,8 +182,10 @@ impl ToolCx {
     }
 
     /// Takes over what an earlier dispatch of the same call was found to have done.
-    pub fn carry(&self, found: &Effects) {
-        self.seen().effects.absorb(found);
+    pub fn carry(&self, found: &Seen) {
+        let mut seen = self.seen();
+        seen.effects.absorb(&found.effects);
+        seen.changes.extend_from_slice(&found.changes);
     }
 
     /// Looks at what was reported so far.

@@ -167,6 +167,7 @@ fn header() -> RunHeader {
         run_id: RunId::parse("0199c0de-0000-7000-8000-000000000001").unwrap(),
         created_at: "2026-01-02T03:04:05Z".parse().unwrap(),
         kind: RunKind::Call,
+        undoes: Vec::new(),
         plan: json!({}),
         plan_hash: envelope::canonical_hash(&json!({})),
         policy: json!({}),

@@ -30,7 +30,10 @@ pub(crate) async fn schedule(
     flight.cx.enter(scope.context.current());
     let effects = entry.decl.risk_level.has_effects();
     if effects {
-        flight.call.intent = intend(entry, flight, &permitted).await?;
+        // What an interrupted dispatch of this call has done comes first: the newest line of a call tells all.
+        let mut intent = flight.cx.with_seen(|seen| seen.changes.clone());
+        intent.extend(intend(entry, flight, &permitted).await?);
+        flight.call.intent = intent;
     }
     flight.restore_args();
     flight.call.called_with.clone_from(&permitted.called_with);

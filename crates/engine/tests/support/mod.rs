@@ -115,6 +115,7 @@ impl Gate {
             run_id: RunId::parse("run").unwrap(),
             created_at: "2026-01-02T03:04:05Z".parse().unwrap(),
             kind: RunKind::Call,
+            undoes: Vec::new(),
             plan: json!({}),
             plan_hash: envelope::canonical_hash(&json!({})),
             policy: json!({}),

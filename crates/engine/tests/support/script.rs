@@ -148,7 +148,7 @@ impl<F: Flavour> Script<F> {
         if F::RISK.has_effects() {
             match &args.path {
                 Some(path) => cx.created(path.as_str(), EntryKind::File),
-                None => cx.intendd(SideEffect::EditBuffer),
+                None => cx.observed(SideEffect::EditBuffer),
             }
         }
     }
