@@ -1,0 +1,100 @@
+//! `workspace.openFile`: a file of the vault in a leaf.
+
+use envelope::{Change, Concurrency, Failure, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
+
+use super::maybe_host::MaybeHost;
+use crate::host::OpenRequest;
+
+pub(crate) struct OpenFile {
+    pub(crate) host: MaybeHost,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// File to open, relative to the vault, with `/` between parts and with its extension. It must exist.
+    #[schemars(with = "VaultPath")]
+    path: String,
+    /// Open it in a leaf of its own, even if it is open already. Else the active leaf shows it.
+    #[serde(default)]
+    new_leaf: bool,
+    /// Give it the focus, so that the editor tools work on it. False leaves the active leaf as it is.
+    #[serde(default = "yes")]
+    focus: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The file as it is spelled on disk.
+    path: String,
+    /// False when it was open already.
+    opened: bool,
+    /// The leaf that shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    leaf_id: Option<String>,
+}
+
+impl Args {
+    fn path(&self) -> Result<VaultPath, Fault> {
+        VaultPath::parse(&self.path).map_err(|bad| {
+            Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", bad.rule.as_str())
+        })
+    }
+}
+
+impl Tool for OpenFile {
+    const NAME: &'static str = "workspace.openFile";
+    const SUMMARY: &'static str = "Open a file of the vault, so that it can be seen and edited.";
+    const CATEGORY: &'static str = "workspace";
+    const RISK: Risk = Risk::Writes;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::ChangeWorkspace];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Host];
+    const CONCURRENCY: Concurrency = Concurrency::Serial;
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.path().map(drop)
+    }
+
+    fn paths(&self, args: &Args) -> PathKeys {
+        let Ok(given) = args.path() else { return PathKeys::default() };
+        // Where a link leads elsewhere, the rules see both.
+        let vault = self.host.get().ok().map(|host| host.vault());
+        let real = vault.and_then(|vault| vault.real_path(&given)).filter(|real| *real != given);
+        let reads = std::iter::once(given).chain(real).map(Reach::Path).collect();
+        PathKeys { reads, writes: Vec::new() }
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Open {}", args.path.escape_debug())
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let request = OpenRequest { path: args.path()?, new_leaf: args.new_leaf, focus: args.focus };
+        let opened = self.host.get()?.open(cx, request).await?;
+        cx.observed(SideEffect::ChangeWorkspace);
+        Ok(Output { path: opened.path.to_string(), opened: opened.opened, leaf_id: opened.leaf_id })
+    }
+
+    async fn reconcile(&self, _cx: &ToolCx, _args: &Args, _intent: &[Change]) -> Reconciled<Output> {
+        // To open the same file twice is to open it once.
+        Reconciled::DidNot
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        let Output { path, opened, .. } = output;
+        if *opened { format!("Opened {path}") } else { format!("{path} was open already") }
+    }
+}
