@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use envelope::{
-    CallId, Change, DataRef, EventType, Hash, RunId, Status, StepId, Timestamp, ToolError, ToolName, ToolResult,
+    CallId, Change, DataRef, EventType, Hash, RunId, Status, StepId, Timestamp, ToolError, ToolName,
+    ToolResult,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;

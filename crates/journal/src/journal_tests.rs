@@ -279,9 +279,8 @@ fn what_was_overwritten_must_still_be_there_and_sound() {
 
     let hex = kept.hash.to_string()[3..].to_owned();
     let object = temp.path().join("objects").join(&hex[..2]).join(&hex);
-    let problems = || -> Vec<String> {
-        verify(&dir, None).unwrap().problems.iter().map(ToString::to_string).collect()
-    };
+    let problems =
+        || -> Vec<String> { verify(&dir, None).unwrap().problems.iter().map(ToString::to_string).collect() };
     fs::copy(dir.join("run.json"), &object).unwrap();
     expect!["object changed: objects/18/18c52a7ed981fbffa12fbf611b593c451f6a5700af2206c612b5c3dd2888909b, record 5: `Note.md` before the change, named by the result in results.jsonl line 1"]
         .assert_eq(&problems().join("\n"));
