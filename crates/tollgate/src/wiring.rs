@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use engine::{Approver, Engine, EngineParts, Hook, Observer, SystemClock, SystemIds};
 use envelope::Requirement;
+use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
-use toolkit::{Registry, Surface, SurfaceRules};
+use toolkit::{Refused, Registry, Surface, SurfaceRules};
 use vault::Vault;
 
 use crate::exit::Exit;
@@ -17,16 +18,69 @@ use crate::stop::Stop;
 use crate::trust;
 use crate::visible::path_words;
 
-/// Every tool. Without a vault those that need one can be listed and checked against, not called.
-pub(crate) fn surface(folder: Option<&Path>) -> Result<Arc<Surface>, Stop> {
-    let opened = folder.map(Vault::open).transpose();
-    let vault = opened.map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
-    let mut registry = Registry::new();
-    vault::register(&mut registry, vault.map(Arc::new))
-        .map_err(|refused| Stop::new(Exit::Failures, "tool", refused.to_string()))?;
-    // A plan is checked for the vault it will run in, so the lack of one here blocks nothing.
-    let satisfied = BTreeSet::from([Requirement::Vault]);
-    Ok(Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default())))
+/// The tools there are, with what they work on.
+pub(crate) struct Toolset {
+    pub(crate) surface: Arc<Surface>,
+    /// Present for the tools of one vault.
+    opened: Option<Opened>,
+}
+
+struct Opened {
+    vault: Arc<Vault>,
+    host: Arc<HeadlessHost>,
+}
+
+impl Toolset {
+    /// Every tool, with no vault: they can be listed and checked against, not called.
+    pub(crate) fn without_vault() -> Result<Toolset, Stop> {
+        Toolset::new(None)
+    }
+
+    /// Every tool on the vault in this folder, and a headless host that has it open.
+    pub(crate) fn open(folder: &Path) -> Result<Toolset, Stop> {
+        let vault = Vault::open(folder).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
+        let vault = Arc::new(vault);
+        let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(folder), Arc::new(local_time)));
+        Toolset::new(Some(Opened { vault, host }))
+    }
+
+    /// The same tools, over a layer that takes what they write: for a preview.
+    pub(crate) fn imagined(&self) -> Result<Toolset, Stop> {
+        let opened = self.opened.as_ref().map(|opened| {
+            let vault = Arc::new(opened.vault.imagined());
+            Opened { host: Arc::new(opened.host.imagined(vault.clone())), vault }
+        });
+        Toolset::new(opened)
+    }
+
+    /// The vault, for those tools that have one.
+    pub(crate) fn vault(&self) -> Option<&Arc<Vault>> {
+        self.opened.as_ref().map(|opened| &opened.vault)
+    }
+
+    fn new(opened: Option<Opened>) -> Result<Toolset, Stop> {
+        let refused = |refused: Refused| Stop::new(Exit::Failures, "tool", refused.to_string());
+        let mut registry = Registry::new();
+        let vault = opened.as_ref().map(|opened| opened.vault.clone());
+        vault::register(&mut registry, vault).map_err(refused)?;
+        let host = opened.as_ref().map(|opened| opened.host.clone() as Arc<dyn Host>);
+        host::register(&mut registry, host).map_err(refused)?;
+        // A plan is checked for the vault it will run in, so the lack of one here blocks nothing.
+        let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host]);
+        let surface = Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default()));
+        Ok(Toolset { surface, opened })
+    }
+}
+
+/// How the person keeps their notes, as far as the application's own settings can be read. Toolset cannot reach
+/// that folder; the binary may look.
+fn host_settings(folder: &Path) -> HostSettings {
+    let text = |name: &str| std::fs::read_to_string(folder.join(".obsidian").join(name)).ok();
+    HostSettings::from_obsidian(text("app.json").as_deref(), text("daily-notes.json").as_deref())
+}
+
+fn local_time() -> jiff::civil::DateTime {
+    jiff::Zoned::now().datetime()
 }
 
 /// The gate for one vault under its settings, with all its hooks or not at all.
@@ -41,7 +95,7 @@ pub(crate) fn engine(
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &surface(Some(&place.vault))?, Vec::new(), approver, None).map(|_unused| ())
+    gate(place, &Toolset::open(&place.vault)?.surface, Vec::new(), approver, None).map(|_unused| ())
 }
 
 fn gate(

@@ -23,7 +23,7 @@ use crate::settings::Settings;
 use crate::stop::{Outcome, Stop};
 use crate::visible::{one_line, visible};
 use crate::watch::Watcher;
-use crate::wiring;
+use crate::wiring::{self, Toolset};
 
 /// Calls one tool through the gate and prints its receipt
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ const STEP: &str = "call";
 impl Call {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
-        let surface = wiring::surface(Some(&place.vault))?;
+        let surface = Toolset::open(&place.vault)?.surface;
         let decl = known_tool(&surface, &self.tool)?;
         let args = read_args(&self.args)?;
         refuse_ambiguous(&surface, decl, &args)?;

@@ -12,7 +12,7 @@ use crate::screen;
 use crate::settings::Settings;
 use crate::stop::Outcome;
 use crate::visible::count;
-use crate::wiring;
+use crate::wiring::{self, Toolset};
 
 /// Checks a plan: every finding with its step, its place and what to write instead
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ impl Check {
             (_, found) => Place::find(Some(&found?))?.settings,
         };
         let text = plan_text::read(&self.plan, "plan")?;
-        let surface = wiring::surface(None)?;
+        let surface = Toolset::without_vault()?.surface;
         let report = plan::check(&text, &*surface, &wiring::check_limits(&settings));
         let found = findings::sorted(report.findings);
         if self.json {

@@ -23,7 +23,7 @@ use crate::stop::{Outcome, Stop};
 use crate::summary;
 use crate::visible::{count, path_words};
 use crate::watch::Watcher;
-use crate::wiring;
+use crate::wiring::{self, Toolset};
 
 /// Shows everything on a sample vault in a temporary folder; takes a few seconds
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
 
     title(2, "The plan", "what a model would write; `tollgate check` proves it before anything runs");
     indented(PLAN);
-    let surface = wiring::surface(Some(&place.vault))?;
+    let surface = Toolset::open(&place.vault)?.surface;
     let report = plan::check(PLAN, &*surface, &wiring::check_limits(&place.settings));
     findings::show(&report.findings);
     let plan = report

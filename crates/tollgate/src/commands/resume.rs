@@ -17,7 +17,7 @@ use crate::stop::{Outcome, Stop};
 use crate::summary;
 use crate::visible::one_line;
 use crate::watch::Watcher;
-use crate::wiring;
+use crate::wiring::{self, Toolset};
 
 /// Continues an interrupted run without repeating a finished call
 ///
@@ -41,7 +41,7 @@ impl Resume {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let run_dir = place.run_dir(&self.run)?;
-        let surface = wiring::surface(Some(&place.vault))?;
+        let surface = Toolset::open(&place.vault)?.surface;
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);

@@ -20,7 +20,7 @@ use crate::screen;
 use crate::stop::{Outcome, Stop};
 use crate::summary;
 use crate::watch::Watcher;
-use crate::wiring;
+use crate::wiring::{self, Toolset};
 
 /// Checks a plan, asks once, runs it and records everything
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ impl Run {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let text = plan_text::read(&self.plan, "plan")?;
-        let surface = wiring::surface(Some(&place.vault))?;
+        let surface = Toolset::open(&place.vault)?.surface;
         let plan = checked(&text, &surface, &place, self.json)?;
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());

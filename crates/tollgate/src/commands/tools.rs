@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::screen::{self, Paint};
 use crate::stop::Outcome;
-use crate::wiring;
+use crate::wiring::Toolset;
 
 /// Lists the tools; with a name, shows one with its schemas
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Tools {
 
 impl Tools {
     pub(crate) fn run(self) -> Outcome {
-        let surface = wiring::surface(None)?;
+        let surface = Toolset::without_vault()?.surface;
         match &self.name {
             Some(name) => {
                 let decl = super::call::known_tool(&surface, name)?;
