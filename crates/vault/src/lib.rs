@@ -21,7 +21,7 @@ use text::{ParseMarkdownBullets, SlugifyTitle};
 
 pub use files::{Evidence, blocking, examine, finding_out};
 pub use sandbox::{
-    Content, Entry, Finds, FreeName, ListQuery, ListStart, Listing, Loaded, MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart,
+    Content, Entry, Fate, Finds, Foreseen, FreeName, ListQuery, ListStart, Listing, Loaded, MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart,
     Reading, SearchQuery, Seen, Step, Survey, TRASH, TextMatch, Vault, Witness, Written, etag_of,
 };
 

@@ -33,14 +33,17 @@ impl Vault {
     /// What is at `path`, a link in the last place not followed.
     pub(crate) fn entry(&self, path: &VaultPath) -> Result<Option<Named>, Fault> {
         Vault::refuse_protected(path)?;
-        let (at, imagined) = match &self.layer {
-            None => (path.clone(), false),
-            Some(layer) => match layer.lead(path)? {
-                Lead::Disk(at) => (at, true),
-                Lead::Folder => return Ok(Some(Named { path: path.clone(), kind: EntryKind::Folder })),
-                Lead::File { .. } => return Ok(Some(Named { path: path.clone(), kind: EntryKind::File })),
-                Lead::Nowhere { .. } => return Ok(None),
-            },
+        let (path, at) = match &self.layer {
+            None => (path.clone(), path.clone()),
+            Some(layer) => {
+                let path = layer.resolve_entry(self, path)?;
+                match layer.lead(&path)? {
+                    Lead::Disk(at) => (path, at),
+                    Lead::Folder => return Ok(Some(Named { path, kind: EntryKind::Folder })),
+                    Lead::File { .. } => return Ok(Some(Named { path, kind: EntryKind::File })),
+                    Lead::Nowhere { .. } => return Ok(None),
+                }
+            }
         };
         let Some(place) = self.entry_at(&at)? else { return Ok(None) };
         let kind = match place.kind() {
@@ -54,7 +57,7 @@ impl Vault {
                 .hint("name a file or a folder"));
             }
         };
-        let path = if imagined && at != *path { path.clone() } else { place.path };
+        let path = if at == path { place.path } else { path };
         Ok(Some(Named { path, kind }))
     }
 
@@ -77,7 +80,10 @@ impl Vault {
             if path.segments().count() > MAX_DEPTH {
                 return Err(Fault::new(Failure::PreconditionFailed, format!("`{path}` is nested too deep")));
             }
-            for (name, kind) in self.names_in(&path)? {
+            let mut names = self.names_in(&path)?;
+            // The same vault gives the same steps, in whatever order the disk has them.
+            names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            for (name, kind) in names {
                 let below = VaultPath::parse(&child(Some(&path), &name)).map_err(|bad| {
                     Fault::new(Failure::PreconditionFailed, bad.to_string())
                         .hint("rename that file with another program first")
@@ -98,18 +104,14 @@ impl Vault {
     /// The names in a folder with their kinds; whatever is no folder counts as a file.
     fn names_in(&self, path: &VaultPath) -> Result<Vec<(String, EntryKind)>, Fault> {
         if let Some(layer) = &self.layer {
-            let shown = layer.children(self, Some(path))?;
-            return Ok(shown.into_iter().map(|shown| (shown.path.name().to_owned(), shown.kind)).collect());
+            let children = layer.children(self, Some(path))?;
+            return if children.unreadable > 0 { Err(not_text(path)) } else { Ok(children.named) };
         }
         let open = self.open_folder(Some(path))?;
         let failed = |error| fault::from_errno("list", path.as_str(), error);
         let names = folder::names(&open.dir).map_err(failed)?;
         if names.unreadable > 0 {
-            return Err(Fault::new(
-                Failure::PreconditionFailed,
-                format!("`{path}` holds a name that is not text"),
-            )
-            .hint("rename that file with another program first"));
+            return Err(not_text(path));
         }
         let kind_of = |named: folder::Named| {
             let kind = match named.kind {
@@ -121,4 +123,9 @@ impl Vault {
         };
         names.named.into_iter().map(kind_of).collect()
     }
+}
+
+fn not_text(path: &VaultPath) -> Fault {
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` holds a name that is not text"))
+        .hint("rename that file with another program first")
 }

@@ -12,6 +12,7 @@ use envelope::{CallId, Fault, VaultPath};
 
 use super::fault;
 use super::folder::{self, Kind};
+use super::layer::Layer;
 use super::locate::{Found, LastLink};
 use super::make_folder::{paths_of, refuse_twin};
 use super::unique::unique_names;
@@ -75,8 +76,8 @@ impl Vault {
 
     fn first_free(&self, path: &VaultPath, held: impl Fn(&str) -> bool) -> Result<VaultPath, Fault> {
         Vault::refuse_protected(path)?;
-        if self.layer.is_some() {
-            return self.first_free_imagined(path, held);
+        if let Some(layer) = &self.layer {
+            return self.first_free_imagined(layer, path, held);
         }
         let (dir, folder) = self.folder_for(path)?;
         for name in unique_names(path.name()) {
@@ -96,14 +97,20 @@ impl Vault {
         Err(no_free_name(path))
     }
 
-    fn first_free_imagined(&self, path: &VaultPath, held: impl Fn(&str) -> bool) -> Result<VaultPath, Fault> {
+    fn first_free_imagined(
+        &self,
+        layer: &Layer,
+        path: &VaultPath,
+        held: impl Fn(&str) -> bool,
+    ) -> Result<VaultPath, Fault> {
+        let path = layer.resolve_entry(self, path)?;
         for name in unique_names(path.name()) {
             let candidate = spelled_in(path.parent().as_ref(), &name)?;
-            if !held(&candidate.folded()) && self.imagined_twin(&candidate)?.is_none() {
+            if !held(&candidate.folded()) && layer.twin(self, &candidate)?.is_none() {
                 return Ok(candidate);
             }
         }
-        Err(no_free_name(path))
+        Err(no_free_name(&path))
     }
 
     /// The folder that a new file at `path` would be in, and its handle if it is there.

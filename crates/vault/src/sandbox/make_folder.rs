@@ -9,6 +9,7 @@ use super::change::Witness;
 use super::fault;
 use super::folder::{self, Kind};
 use super::locate::{Found, Gap, LastLink, OpenFolder, child};
+use super::step::Step;
 use super::survey::Seen;
 use super::twins::{Claim, twin_of};
 use super::vault::Vault;
@@ -25,6 +26,11 @@ pub struct MadeFolder {
 impl Vault {
     /// Makes sure that a folder is there, with the folders above it.
     pub fn ensure_folder(&self, path: &VaultPath, witness: &dyn Witness) -> Result<MadeFolder, Fault> {
+        if let Some(layer) = &self.layer {
+            let made = self.would_make_folder(path, witness)?;
+            layer.apply(self, &Step::MakeFolder { path: path.clone() }, witness)?;
+            return Ok(made);
+        }
         let (_, made) = self.open_or_make(path, witness, in_the_way)?;
         Ok(made)
     }
@@ -135,7 +141,7 @@ fn is_folder(kind: Kind, path: &VaultPath, occupied: fn(&str) -> Fault) -> Resul
     if kind == Kind::Folder { Ok(()) } else { Err(occupied(path.as_str())) }
 }
 
-fn in_the_way(path: &str) -> Fault {
+pub(super) fn in_the_way(path: &str) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` exists and is a file, not a folder"))
         .hint("choose another name for the folder")
 }

@@ -71,7 +71,7 @@ pub(super) enum Ahead {
     Text {
         path: VaultPath,
         bytes: Arc<[u8]>,
-        mode: u32,
+        state: FileState,
     },
 }
 
@@ -115,8 +115,7 @@ impl Vault {
     /// The whole of a file, up to 64 MiB.
     pub fn load(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Loaded, Fault> {
         let (open, path) = match self.ahead_of_disk(path)? {
-            Ahead::Text { path, bytes, mode } => {
-                let state = Content::Bytes(bytes.clone()).state(mode);
+            Ahead::Text { path, bytes, state } => {
                 return Ok(Loaded { path, bytes: bytes.to_vec(), state, mtime_ms: 0 });
             }
             Ahead::Disk { at, path } => (self.open_file(&at)?, path),
@@ -128,38 +127,45 @@ impl Vault {
         Ok(Loaded { path: path.unwrap_or(open.path), bytes, state, mtime_ms })
     }
 
+    /// The whole of a file on disk, also in the trash, or of a host where that is ahead of the disk; whatever was
+    /// imagined.
+    pub(super) fn load_as_it_stands(&self, at: &VaultPath, witness: &dyn Witness) -> Result<Vec<u8>, Fault> {
+        match self.unsaved_at(at) {
+            Some((bytes, _)) => Ok(bytes.to_vec()),
+            None => content_of(&self.open_entry(at)?, MAX_HASHED, witness),
+        }
+    }
+
     /// Whether a file is to be read from disk, and where there, or stands elsewhere: in the layer of a
     /// preview, or unsaved in a host.
     pub(super) fn ahead_of_disk(&self, path: &VaultPath) -> Result<Ahead, Fault> {
         Vault::refuse_protected(path)?;
-        let at = match &self.layer {
-            None => path.clone(),
-            Some(layer) => match layer.lead(path)? {
-                Lead::Disk(at) => at,
-                Lead::File { bytes, mode } => return Ok(Ahead::Text { path: path.clone(), bytes, mode }),
-                Lead::Folder => {
-                    return Err(refuse_other_kinds(Kind::Folder, path)
-                        .err()
-                        .unwrap_or_else(|| fault::restless(path.as_str())));
-                }
-                Lead::Nowhere { .. } => {
+        let (path, at) = match &self.layer {
+            None => (path.clone(), path.clone()),
+            Some(layer) => match layer.resolve(self, path)? {
+                (path, Lead::Disk(at)) => (path, at),
+                (path, Lead::File { bytes, state }) => return Ok(Ahead::Text { path, bytes, state }),
+                (path, Lead::Folder) => return Err(other_kind(Kind::Folder, &path)),
+                (path, Lead::Nowhere { .. }) => {
                     return Err(Fault::new(Failure::NotFound, format!("`{path}` does not exist")));
                 }
             },
         };
-        if let Some(host) = self.host.get() {
-            let real = self.real_path(&at).unwrap_or_else(|| at.clone());
-            if let Some(text) = host.unsaved(&real) {
-                return Ok(Ahead::Text {
-                    path: path.clone(),
-                    bytes: text.into_bytes().into(),
-                    mode: DEFAULT_MODE,
-                });
-            }
+        if let Some((bytes, state)) = self.unsaved_at(&at) {
+            return Ok(Ahead::Text { path, bytes, state });
         }
         // Under a folder that was moved in imagination, the path on disk is not the one that was asked for.
-        let path = (at != *path).then(|| path.clone());
+        let path = (at != path).then_some(path);
         Ok(Ahead::Disk { at, path })
+    }
+
+    /// The text of a note on disk as it stands in a host, if that is ahead of the disk.
+    fn unsaved_at(&self, at: &VaultPath) -> Option<(Arc<[u8]>, FileState)> {
+        let host = self.host.get()?;
+        let real = self.real_path(at).unwrap_or_else(|| at.clone());
+        let bytes: Arc<[u8]> = host.unsaved(&real)?.into_bytes().into();
+        let state = Content::Bytes(bytes.clone()).state(DEFAULT_MODE);
+        Some((bytes, state))
     }
 
     /// The file that has this very name on disk, links not followed.
@@ -201,18 +207,17 @@ pub(super) fn open_place(place: Place) -> Result<Option<OpenFile>, Fault> {
 }
 
 fn refuse_other_kinds(kind: Kind, path: &VaultPath) -> Result<(), Fault> {
-    match kind {
-        Kind::File => Ok(()),
-        Kind::Folder => {
-            Err(Fault::new(Failure::PreconditionFailed, format!("`{path}` is a folder, not a file"))
-                .hint("list the folder, then name a file in it"))
-        }
-        Kind::Link | Kind::Other => Err(Fault::new(
-            Failure::PreconditionFailed,
-            format!("`{path}` is a pipe, a socket or a device, not a file"),
-        )
-        .hint("name a regular file")),
+    if kind == Kind::File { Ok(()) } else { Err(other_kind(kind, path)) }
+}
+
+/// What is there is no file.
+fn other_kind(kind: Kind, path: &VaultPath) -> Fault {
+    if kind == Kind::Folder {
+        return Fault::new(Failure::PreconditionFailed, format!("`{path}` is a folder, not a file"))
+            .hint("list the folder, then name a file in it");
     }
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` is a pipe, a socket or a device, not a file"))
+        .hint("name a regular file")
 }
 
 /// A part of content that is in memory.

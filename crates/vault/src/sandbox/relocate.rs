@@ -106,20 +106,23 @@ impl Vault {
     /// Whether the trash has to be made first, and a free name in it for something called `name`.
     pub(crate) fn place_in_trash(&self, path: &VaultPath) -> Result<(bool, VaultPath), Fault> {
         let wanted = spelled_in(VaultPath::parse(TRASH).ok().as_ref(), path.name())?;
-        let imagined = |path: &VaultPath| {
-            self.layer.as_ref().is_some_and(|layer| layer.nodes().contains_key(&path.folded()))
-        };
-        let dir = self.trash(&wanted)?;
         let failed = |error| fault::from_errno("list", TRASH, error);
+        let dir = self.trash(&wanted)?;
+        let missing = match &self.layer {
+            Some(layer) => layer.misses_trash(self)?,
+            None => dir.is_none(),
+        };
         for name in unique_names(path.name()) {
             let candidate = spelled_in(VaultPath::parse(TRASH).ok().as_ref(), &name)?;
-            let taken = match &dir {
-                Some(dir) => folder::stat(dir, &name).is_ok() || self.twins.has(dir, &name).map_err(failed)?,
-                None => false,
+            let taken = match (&self.layer, &dir) {
+                (Some(layer), _) => layer.twin(self, &candidate)?.is_some(),
+                (None, Some(dir)) => {
+                    folder::stat(dir, &name).is_ok() || self.twins.has(dir, &name).map_err(failed)?
+                }
+                (None, None) => false,
             };
-            if !taken && !imagined(&candidate) {
-                let make = dir.is_none() && !VaultPath::parse(TRASH).is_ok_and(|trash| imagined(&trash));
-                return Ok((make, candidate));
+            if !taken {
+                return Ok((missing, candidate));
             }
         }
         Err(no_free_name(&wanted))

@@ -3,12 +3,11 @@
 //! The disk is walked as ever; whatever is shadowed is taken from memory, or from elsewhere on disk. A path
 //! that is not shadowed is as it is on disk, below the folder that it is in.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
 use envelope::VaultPath;
 
-use super::layer::{Layer, Lead, What};
+use super::layer::{Base, Entry, Lead};
 use super::vault::Vault;
 
 /// What stands at a path instead of what the disk has there.
@@ -40,25 +39,20 @@ impl Vault {
     /// The names in a folder that are not what the folder has on disk, wherever that is; `None` is the vault
     /// itself.
     pub(super) fn shadowed_in(&self, folder: Option<&VaultPath>) -> Vec<(String, Shadowed)> {
-        self.layer.as_ref().map(|layer| names_in(layer, folder)).unwrap_or_default()
+        self.layer.as_ref().and_then(|layer| layer.said_in(folder, shadow)).unwrap_or_default()
     }
 }
 
-fn names_in(layer: &Layer, folder: Option<&VaultPath>) -> Vec<(String, Shadowed)> {
-    let prefix = folder.map_or_else(String::new, |folder| format!("{}/", folder.folded()));
-    layer
-        .nodes()
-        .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
-        .take_while(|(key, _)| key.starts_with(&prefix))
-        .filter(|(key, _)| !key[prefix.len()..].contains('/'))
-        .map(|(_, node)| {
-            let shadowed = match &node.what {
-                What::Gone => Shadowed::Removed,
-                What::Folder => Shadowed::Folder,
-                What::File { bytes, .. } => Shadowed::File(bytes.clone()),
-                What::FromDisk { at, .. } => Shadowed::Moved(at.clone()),
-            };
-            (node.path.name().to_owned(), shadowed)
-        })
-        .collect()
+/// What a name that somebody has said something about stands for; `slot` is where the folder has it on disk.
+fn shadow(slot: Option<&VaultPath>, entry: &Entry) -> Option<Shadowed> {
+    match entry {
+        Entry::Gone { .. } => Some(Shadowed::Removed),
+        Entry::File(file) => Some(Shadowed::File(file.bytes.clone())),
+        Entry::Moved(at) => Some(Shadowed::Moved(at.clone())),
+        Entry::Folder(folder) => match &folder.base {
+            Base::Nothing | Base::Vault => Some(Shadowed::Folder),
+            Base::At(at) if Some(at) == slot => None,
+            Base::At(at) => Some(Shadowed::Moved(at.clone())),
+        },
+    }
 }

@@ -1,12 +1,15 @@
 //! What is at a path and what is missing above it: how an effect is told from its absence after a crash.
 
-use envelope::{EntryKind, Failure, Fault, FileState, VaultPath};
+use envelope::{Failure, Fault, FileState, VaultPath};
+use rustix::io::Errno;
 
 use super::change::Witness;
+use super::fault;
 use super::folder::{self, Kind};
 use super::locate::{Found, LastLink};
 use super::make_folder::paths_of;
 use super::read::open_place;
+use super::relocate::TRASH;
 use super::state::state_of;
 use super::step::Content;
 use super::vault::Vault;
@@ -47,22 +50,46 @@ impl Vault {
                 Vault::refuse_protected(path)?;
                 layer.survey(self, path, witness)
             }
-            None => {
-                let mut survey = self.survey_on_disk(path, witness)?;
-                let unsaved = self.host.get().and_then(|host| host.unsaved(&survey.path));
-                // What a person has on the screen is what is there.
-                if let (Some(text), Seen::File { state, .. }) = (unsaved, &mut survey.seen) {
-                    *state = Content::of(text.into_bytes()).state(state.mode);
-                }
-                Ok(survey)
-            }
+            None => self.survey_as_it_stands(path, witness),
         }
+    }
+
+    /// What is on disk, or on the screen of a host where that is ahead of the disk.
+    pub(super) fn survey_as_it_stands(
+        &self,
+        path: &VaultPath,
+        witness: &dyn Witness,
+    ) -> Result<Survey, Fault> {
+        let mut survey = self.survey_on_disk(path, witness)?;
+        let unsaved = self.host.get().and_then(|host| host.unsaved(&survey.path));
+        // What a person has on the screen is what is there.
+        if let (Some(text), Seen::File { state, .. }) = (unsaved, &mut survey.seen) {
+            *state = Content::of(text.into_bytes()).state(state.mode);
+        }
+        Ok(survey)
     }
 
     /// What has this very name, links not followed; also in the trash. A link is something other.
     pub(crate) fn survey_entry(&self, path: &VaultPath, witness: &dyn Witness) -> Result<Seen, Fault> {
-        if self.layer.is_some() {
-            return self.look(path, witness);
+        match &self.layer {
+            Some(layer) => layer.survey_entry(self, path, witness),
+            None => self.survey_entry_on_disk(path, witness),
+        }
+    }
+
+    pub(super) fn survey_entry_on_disk(
+        &self,
+        path: &VaultPath,
+        witness: &dyn Witness,
+    ) -> Result<Seen, Fault> {
+        // The trash itself is made and removed by steps, but is no place that a path may name.
+        if path.as_str() == TRASH {
+            return Ok(match folder::stat(&self.root, TRASH).map(|stat| folder::kind(&stat)) {
+                Ok(Kind::Folder) => Seen::Folder,
+                Ok(Kind::File | Kind::Link | Kind::Other) => Seen::Other,
+                Err(Errno::NOENT) => Seen::Nothing,
+                Err(error) => return Err(fault::from_errno("look up", TRASH, error)),
+            });
         }
         let Some(place) = self.entry_at(path)? else { return Ok(Seen::Nothing) };
         match place.kind() {
@@ -74,18 +101,6 @@ impl Vault {
                     Ok(Seen::File { state: state_of(&open, witness)?, mtime_ms })
                 }
                 None => Ok(Seen::Other),
-            },
-        }
-    }
-
-    /// Whether a path on disk is a file or a folder, links followed.
-    pub(super) fn look_on_disk(&self, path: &VaultPath) -> Option<EntryKind> {
-        match self.locate(path, LastLink::Follow).ok()? {
-            Found::Nothing(_) => None,
-            Found::Place(place) => match place.kind() {
-                Kind::File => Some(EntryKind::File),
-                Kind::Folder => Some(EntryKind::Folder),
-                Kind::Link | Kind::Other => None,
             },
         }
     }

@@ -143,10 +143,8 @@ impl<'a> Walk<'a> {
         let mut names = self.names_on_disk(&folder)?;
         let shadowed = self.vault.shadowed_in(folder.path.as_ref());
         if !shadowed.is_empty() {
-            // Of two spellings of a name a folder can have only one.
-            let folded: HashSet<String> =
-                shadowed.iter().map(|(name, _)| VaultPath::fold_name(name)).collect();
-            names.retain(|name| !folded.contains(&VaultPath::fold_name(&name.name)));
+            let said: HashSet<&str> = shadowed.iter().map(|(name, _)| name.as_str()).collect();
+            names.retain(|name| !said.contains(name.name.as_str()));
             names
                 .extend(shadowed.into_iter().map(|(name, what)| Name { name, source: Source::Shadow(what) }));
         }

@@ -6,6 +6,7 @@ use rustix::fs::Mode;
 use super::change::Witness;
 use super::fault;
 use super::folder::{self, Kind};
+use super::layer::taken;
 use super::locate::{Found, Gap, LastLink, OpenFolder, child};
 use super::make_folder::{paths_of, refuse_twin};
 use super::step::{Content, Prepared, Step};
@@ -33,7 +34,12 @@ impl Vault {
     /// Creates a file, with the folders above it. Anything that is there already, a twin or a dangling link
     /// included, is a conflict.
     pub fn create(&self, path: &VaultPath, bytes: &[u8], witness: &dyn Witness) -> Result<Written, Fault> {
-        self.create_content(path, &Content::of(bytes), None, witness)
+        let content = Content::of(bytes);
+        if let Some(layer) = &self.layer {
+            let step = Step::CreateFile { path: path.clone(), content, mode: None };
+            return layer.apply(self, &step, witness)?.ok_or_else(|| fault::restless(path.as_str()));
+        }
+        self.create_content(path, &content, None, witness)
     }
 
     /// [`Vault::create`] for any content and mode.
@@ -95,14 +101,11 @@ impl Vault {
     fn would_create_imagined(&self, path: &VaultPath, witness: &dyn Witness) -> Result<VaultPath, Fault> {
         let survey = self.survey(path, witness)?;
         if survey.seen != Seen::Nothing {
-            return Err(Fault::new(Failure::Conflict, format!("`{path}` already exists"))
-                .detail("existing", path.as_str())
-                .hint(
-                    "choose another path, or set collisionStrategy to \"create-unique\" or \"overwrite\"",
-                ));
+            return Err(taken(path));
         }
         let first = survey.missing.first().unwrap_or(&survey.path);
-        match self.imagined_twin(first)? {
+        let twin = self.layer.as_ref().map(|layer| layer.twin(self, first)).transpose()?;
+        match twin.flatten() {
             Some(existing) => Err(fault::twin(first.as_str(), &existing)),
             None => Ok(survey.path),
         }
