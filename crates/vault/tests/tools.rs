@@ -114,9 +114,18 @@ fn every_tool_is_registered_also_without_a_vault() {
         util.parseMarkdownBullets read-only Find the bullets and numbered items in Markdown text.
         util.slugifyTitle read-only Turn a title into a safe file name without its extension.
         vault.createFile writes Create a file with the given text, and the folders above it.
+        vault.delete writes Delete a file or a folder, into the vault's trash unless told otherwise.
         vault.ensureFolder writes Make sure that a folder exists, creating it and its parents if needed.
+        vault.getLinks read-only Get the links from a note, the links to it, and those that lead nowhere.
         vault.listFiles read-only List the files and folders of a folder, or of everything below it.
-        vault.readFile read-only Read a file as text or base64, whole or in part."#]]
+        vault.patchFile writes Insert, delete and replace text at given positions of a file.
+        vault.patchSection writes Replace or extend a section of a note, or a block with an id.
+        vault.readFile read-only Read a file as text or base64, whole or in part.
+        vault.rename writes Rename or move a file or a folder, and keep the links to it.
+        vault.replaceText writes Replace a text in a file by another, found by what it says.
+        vault.searchText read-only Find a text or a regular expression in the files of the vault.
+        vault.updateFrontmatter writes Set, remove or extend properties of a note and keep all else as it is.
+        vault.writeFile writes Write the whole text of a file, or append to it."#]]
     .assert_eq(&names.join("\n"));
 }
 

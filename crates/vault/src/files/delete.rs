@@ -1,6 +1,6 @@
 //! `vault.delete`: into the vault's own trash, or for good; either way it can be undone.
 
-use envelope::{CallId, EntryKind, Failure, Fault, SideEffect, VaultPath};
+use envelope::{CallId, Change, EntryKind, Failure, Fault, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Reach};
@@ -51,8 +51,10 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     trash_path: Option<String>,
-    /// How many files were deleted.
-    files: u64,
+    /// How many files were deleted. Absent when a folder was found in the trash after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    files: Option<u64>,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
@@ -160,7 +162,7 @@ impl Writer for Delete {
             deleted: draft.there,
             trashed: draft.trash_path.is_some(),
             trash_path: draft.trash_path.as_ref().map(VaultPath::to_string),
-            files: draft.files,
+            files: Some(draft.files),
             dry_run: args.dry_run,
         }
     }
@@ -172,7 +174,7 @@ impl Writer for Delete {
             deleted: true,
             trashed: moved.is_some(),
             trash_path: moved.map(|(_, to)| to.to_owned()),
-            files: evidence.files_removed().max(1),
+            files: files_gone(evidence),
             dry_run: false,
         }
     }
@@ -180,8 +182,8 @@ impl Writer for Delete {
     fn summary(output: &Output) -> String {
         let Output { path, deleted, trashed, dry_run, files, .. } = output;
         let what = match files {
-            0 | 1 => path.clone(),
-            more => format!("{path} with {more} files"),
+            None | Some(0 | 1) => path.clone(),
+            Some(more) => format!("{path} with {more} files"),
         };
         match (deleted, trashed, dry_run) {
             (false, ..) => format!("Nothing to delete: {path} is not there"),
@@ -191,6 +193,15 @@ impl Writer for Delete {
             (true, false, true) => format!("Would delete {what}"),
         }
     }
+}
+
+/// How many files the changes took away; unknown for a folder that was moved as a whole.
+fn files_gone(evidence: &Evidence) -> Option<u64> {
+    let moved = |wanted: EntryKind| {
+        let is_one = |change: &&Change| matches!(change, Change::Moved { kind, .. } if *kind == wanted);
+        evidence.changes.iter().filter(is_one).count() as u64
+    };
+    (moved(EntryKind::Folder) == 0).then(|| evidence.files_removed() + moved(EntryKind::File))
 }
 
 fn cannot_be_kept(path: &VaultPath) -> Fault {

@@ -1,0 +1,196 @@
+//! What the tests of writing tools share: a vault, and calls made the way the gate makes them.
+//!
+//! What must hold for every call is checked at every call: a refusal and a dry run leave the vault byte for
+//! byte as it was, what was done is what was written down before, and whatever is gone was kept.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use envelope::{CallId, Change, DataRef, Fault, Hash};
+use expect_test::Expect;
+use serde_json::{Value, json};
+use toolkit::{CancelToken, ObjectStore, Reconciled, Registry, ToolCx};
+use vault::{Vault, register};
+
+pub(crate) struct Bench {
+    pub(crate) folder: tempfile::TempDir,
+    registry: Registry,
+    kept: Arc<Kept>,
+}
+
+/// Everything that was kept, by its hash.
+#[derive(Default)]
+struct Kept(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl ObjectStore for Kept {
+    fn keep(&self, content: &mut dyn Read) -> Result<DataRef, Fault> {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes).unwrap();
+        let kept = DataRef { hash: Hash::of(&bytes), bytes: bytes.len() as u64 };
+        self.0.lock().unwrap().insert(kept.hash.to_string(), bytes);
+        Ok(kept)
+    }
+
+    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
+        into.write_all(&self.0.lock().unwrap()[&wanted.hash.to_string()]).unwrap();
+        Ok(())
+    }
+}
+
+impl Bench {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            put(&path, content.as_bytes());
+        }
+        let mut registry = Registry::new();
+        register(&mut registry, Some(Arc::new(Vault::open(folder.path()).unwrap()))).unwrap();
+        Bench { folder, registry, kept: Arc::default() }
+    }
+
+    fn cx(&self) -> ToolCx {
+        ToolCx::with_store(
+            CallId::parse("call").unwrap(),
+            CancelToken::new(),
+            None,
+            Some(self.kept.clone() as Arc<dyn ObjectStore>),
+        )
+    }
+
+    /// Calls a tool: the receipt, the output without file times and the effects; or the fault with its hint.
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> String {
+        let entry = self.registry.get(tool).unwrap();
+        let problems = entry.input.validate(&args);
+        assert!(problems.is_empty(), "{problems:?}");
+        let (cx, before) = (self.cx(), self.tree());
+        let result = async {
+            let decoded = entry.tool.decode(&args)?;
+            entry.tool.validate(&cx, &decoded).await?;
+            let preview = entry.tool.preview(&decoded);
+            assert_eq!(preview.lines().count(), 1, "{preview}");
+            let intent = entry.tool.intend(&cx, &decoded).await;
+            Ok::<_, Fault>((preview, intent, entry.tool.run(&cx, decoded).await?.map()?))
+        };
+        let result = result.await;
+        let seen = cx.take_seen();
+        match result {
+            Ok((preview, intent, mapped)) => {
+                assert_eq!(seen.changes, intent, "what was intended was done");
+                assert!(args["dryRun"] != true || intent.is_empty());
+                assert_eq!(self.tree() == before, intent.is_empty(), "a change shows, and nothing else does");
+                self.assert_kept(&intent);
+                let problems = entry.output.validate(&mapped.data);
+                assert!(problems.is_empty(), "{problems:?}");
+                let mut data = mapped.data;
+                without_times(&mut data);
+                let mut shown = format!("{preview}\n{}\n{data}\n", mapped.receipt);
+                if !seen.effects.is_empty() {
+                    shown.push_str(&format!("{}\n", serde_json::to_value(&seen.effects).unwrap()));
+                }
+                shown
+            }
+            Err(fault) => {
+                assert_eq!(self.tree(), before, "a refusal changes nothing: {fault}");
+                assert!(seen.changes.is_empty());
+                format!("{}: {fault}; {}\n", fault.failure.code(), fault.recovery_hint())
+            }
+        }
+    }
+
+    pub(crate) async fn check(&self, tool: &str, args: Value, expected: Expect) {
+        expected.assert_eq(&self.call(tool, args).await);
+    }
+
+    /// What can be said about a call after a crash: before its work, after it, and when somebody has written
+    /// to `path` since.
+    pub(crate) async fn reconciled(&self, tool: &str, args: Value, path: &str) -> String {
+        let tool = &self.registry.get(tool).unwrap().tool;
+        let (cx, decode) = (self.cx(), || tool.decode(&args).unwrap());
+        let intent = tool.intend(&cx, &decode()).await;
+        let mut shown = format!("{}\n", verdict(tool.reconcile(&self.cx(), &decode(), &intent).await));
+        tool.run(&cx, decode()).await.unwrap();
+        let after = self.cx();
+        shown.push_str(&format!("{}\n", verdict(tool.reconcile(&after, &decode(), &intent).await)));
+        assert_eq!(after.take_seen().changes, cx.take_seen().changes, "the record is the same");
+        put(&self.folder.path().join(path), b"edited since");
+        shown.push_str(&format!("{}\n", verdict(tool.reconcile(&self.cx(), &decode(), &intent).await)));
+        shown
+    }
+
+    fn assert_kept(&self, changes: &[Change]) {
+        let kept = self.kept.0.lock().unwrap();
+        for change in changes {
+            if let Some(lost) = change.lost() {
+                assert!(kept.contains_key(&lost.hash.to_string()), "{change:?}");
+            }
+        }
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        String::from_utf8(std::fs::read(self.folder.path().join(path)).unwrap()).unwrap()
+    }
+
+    /// Every name in the vault, hidden ones too, with mode and content; a link with where it leads.
+    pub(crate) fn tree(&self) -> BTreeMap<String, String> {
+        let mut tree = BTreeMap::new();
+        let mut todo = vec![self.folder.path().to_owned()];
+        while let Some(folder) = todo.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let meta = std::fs::symlink_metadata(&path).unwrap();
+                let shown = if meta.is_dir() {
+                    todo.push(path.clone());
+                    "folder".to_owned()
+                } else if meta.is_symlink() {
+                    format!("link to {}", std::fs::read_link(&path).unwrap().display())
+                } else {
+                    let content = std::fs::read(&path).unwrap();
+                    format!("{:o} {}", meta.permissions().mode() & 0o7777, content.escape_ascii())
+                };
+                let name = path.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned();
+                tree.insert(name, shown);
+            }
+        }
+        tree
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.tree().into_keys().collect()
+    }
+}
+
+pub(crate) fn put(path: &Path, content: &[u8]) {
+    std::fs::File::create(path).unwrap().write_all(content).unwrap();
+}
+
+/// `args` with more fields, or other values for them.
+pub(crate) fn with(args: &Value, more: Value) -> Value {
+    let mut args = args.as_object().unwrap().clone();
+    args.extend(more.as_object().unwrap().clone());
+    json!(args)
+}
+
+fn verdict(reconciled: Reconciled<toolkit::RawOutput>) -> String {
+    match reconciled {
+        Reconciled::Happened(output) => {
+            let mapped = output.map().unwrap();
+            let mut data = mapped.data;
+            without_times(&mut data);
+            format!("happened: {} {data}", mapped.summary)
+        }
+        Reconciled::DidNot => "did not happen".to_owned(),
+        Reconciled::Unknown { why } => format!("unknown: {why}"),
+    }
+}
+
+fn without_times(output: &mut Value) {
+    output.as_object_mut().unwrap().retain(|name, value| {
+        assert!(name != "mtimeMs" || value.as_i64().unwrap() > 1_600_000_000_000);
+        name != "mtimeMs"
+    });
+}
