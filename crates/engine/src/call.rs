@@ -22,7 +22,7 @@ use crate::rules::BadRule;
 use crate::schedule::{Scheduler, Slot};
 use crate::store::JournalStore;
 use crate::trace::Trace;
-use crate::{Approver, Clock, Ids, Observer};
+use crate::{Approver, Clock, Ids, Observer, Purpose};
 
 /// What an engine is made of. Everything it may touch comes in here.
 pub struct EngineParts {
@@ -34,6 +34,7 @@ pub struct EngineParts {
     pub approver: Arc<dyn Approver>,
     pub observer: Option<Arc<dyn Observer>>,
     pub executor_version: Arc<str>,
+    pub purpose: Purpose,
 }
 
 /// The gate. Cheap to clone; all clones are the same gate.
@@ -51,6 +52,7 @@ pub(crate) struct Parts {
     pub(crate) approver: Arc<dyn Approver>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) executor_version: Arc<str>,
+    pub(crate) purpose: Purpose,
     /// Carried by every call.
     pub(crate) snapshot: Arc<PolicySnapshot>,
     pub(crate) registry_version: Arc<str>,
@@ -162,6 +164,7 @@ impl Engine {
                 approver: parts.approver,
                 observer: parts.observer,
                 executor_version: parts.executor_version,
+                purpose: parts.purpose,
                 snapshot,
                 registry_version,
                 scheduler,

@@ -8,7 +8,9 @@ mod approval;
 mod call;
 mod catch;
 mod clock;
+mod confirm;
 mod context;
+mod foresight;
 mod hooks;
 mod ids;
 mod inputs;
@@ -31,6 +33,7 @@ pub use approval::{
 };
 pub use call::{CallRequest, Engine, EngineParts, RunScope};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use foresight::{Foresight, Outlook, Purpose};
 pub use hooks::{
     AfterCall, AfterReply, BeforeCall, BeforeReply, CommandHook, Hook, HookDecision, HookError, HookWhen,
 };

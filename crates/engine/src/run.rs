@@ -17,9 +17,10 @@ use tokio::task::JoinSet;
 use toolkit::{CancelCause, CancelToken};
 
 use crate::Engine;
-use crate::approval::{Answer, ConfirmRequest};
+use crate::approval::ConfirmRequest;
 use crate::call::{CallRequest, RunScope};
-use crate::catch::catch_panic;
+use crate::confirm::{confirm, confirm_foreseen};
+use crate::foresight::Foresight;
 use crate::question::question_text;
 use crate::report::{RunReport, unfinished};
 use crate::resume::token_of;
@@ -39,6 +40,8 @@ pub struct RunRequest {
     pub kind: RunKind,
     pub planner_version: Option<String>,
     pub cancel: RunCancel,
+    /// What the question about the plan tells besides the plan. Asked only if there is a question.
+    pub foresight: Option<Arc<dyn Foresight>>,
 }
 
 /// Cancels a run from outside.
@@ -83,6 +86,7 @@ impl Engine {
             RunPlace::Memory => Journal::in_memory(&header),
         };
         let mut driver = Driver::new(self.clone(), RunScope::ordered(journal), &spec);
+        driver.foresight = request.foresight;
         let mut machine = Machine::new(spec);
         let first = machine.begin(self.parts.clock.now());
         driver.absorb(first);
@@ -163,6 +167,7 @@ pub(crate) struct Driver {
     others: VecDeque<Input>,
     effects: Effects,
     confirmation: Option<ConfirmationId>,
+    foresight: Option<Arc<dyn Foresight>>,
     outcome: Option<RunOutcome>,
     journal_error: Option<String>,
 }
@@ -181,6 +186,7 @@ impl Driver {
             others: VecDeque::new(),
             effects: Effects::default(),
             confirmation: None,
+            foresight: None,
             outcome: None,
             journal_error: None,
         }
@@ -381,7 +387,13 @@ impl Driver {
             whole_plan,
         };
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
-        self.tasks.spawn(async move { confirm(&engine, &scope, &request).await });
+        let foresight = self.foresight.clone().filter(|_| whole_plan);
+        self.tasks.spawn(async move {
+            match foresight {
+                Some(foresight) => confirm_foreseen(&engine, &scope, request, &*foresight).await,
+                None => confirm(&engine, &scope, &request).await,
+            }
+        });
     }
 
     fn report(mut self) -> RunReport {
@@ -404,42 +416,5 @@ impl Driver {
             reason: outcome.reason,
             journal_error: self.journal_error,
         }
-    }
-}
-
-/// Puts the question to the person and turns the answer into an input.
-async fn confirm(engine: &Engine, scope: &RunScope, request: &ConfirmRequest) -> Input {
-    let answer = catch_panic(engine.parts.approver.confirm(request)).await;
-    match answer.unwrap_or_else(|panic| Answer::Nobody { why: format!("asking crashed: {panic}") }) {
-        Answer::Yes { channel } => {
-            let now = engine.parts.clock.now();
-            let confirmation = Confirmation {
-                confirmation_id: engine.parts.ids.confirmation_id(now),
-                binding: request.binding,
-                shown: Hash::of(request.text.as_bytes()),
-                channel,
-                confirmed_at: now,
-            };
-            if request.whole_plan
-                && let Err(error) = record_yes(scope, &confirmation).await
-            {
-                return Input::Declined { reason: format!("the yes cannot be recorded: {error}") };
-            }
-            scope.confirmed(&confirmation.confirmation_id);
-            Input::Confirmed(confirmation)
-        }
-        Answer::No { reason } => Input::Declined { reason },
-        Answer::Nobody { why } => Input::Declined { reason: format!("nobody can be asked: {why}") },
-    }
-}
-
-/// Writing `run.json` waits for the disk, which must not hold up the calls of other runs.
-async fn record_yes(scope: &RunScope, confirmation: &Confirmation) -> Result<(), String> {
-    let (journal, confirmation) = (scope.journal().clone(), confirmation.clone());
-    let written = tokio::task::spawn_blocking(move || journal.confirm(&confirmation)).await;
-    match written {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(error) => Err(error.to_string()),
     }
 }

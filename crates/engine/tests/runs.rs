@@ -349,6 +349,7 @@ async fn interrupted(folder: &Path, act: &str) -> (std::path::PathBuf, Vec<Strin
         kind: journal::RunKind::Plan,
         planner_version: None,
         cancel: RunCancel::new(),
+        foresight: None,
     };
     let engine = gate.engine.clone();
     let run = tokio::spawn(async move { engine.run_plan(request).await });

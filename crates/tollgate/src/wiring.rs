@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Approver, Engine, EngineParts, Hook, Observer, SystemClock, SystemIds};
+use engine::{Approver, Engine, EngineParts, Hook, Observer, Purpose, SystemClock, SystemIds};
 use envelope::Requirement;
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
@@ -114,6 +114,7 @@ fn gate(
         approver,
         observer,
         executor_version: env!("CARGO_PKG_VERSION").into(),
+        purpose: Purpose::Act,
     })
     .map_err(|bad| {
         Stop::bad_input(

@@ -45,7 +45,7 @@ fn run(items: u64) -> f64 {
     let plan = report.plan.unwrap();
     let place = RunPlace::Disk(folder.path().join("runs"));
     let request =
-        RunRequest { plan, place, kind: RunKind::Plan, planner_version: None, cancel: RunCancel::new() };
+        RunRequest { plan, place, kind: RunKind::Plan, planner_version: None, cancel: RunCancel::new(), foresight: None };
     let report = runtime.block_on(engine.run_plan(request)).unwrap();
     let took = began.elapsed().as_nanos() as f64 / 1000.0;
     assert_eq!(report.status, plan::RunStatus::Ok);

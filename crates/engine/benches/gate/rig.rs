@@ -104,6 +104,7 @@ pub(crate) fn gate(concurrency: u32) -> Engine {
         approver: Arc::new(Yes),
         observer: None,
         executor_version: "bench".into(),
+        purpose: engine::Purpose::Act,
     })
     .unwrap()
 }

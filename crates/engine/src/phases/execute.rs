@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use envelope::{Cancellation, Failure, Fault, Idempotency};
+use envelope::{Cancellation, Failure, Fault, Idempotency, Risk};
 use toolkit::{BoxFuture, CancelCause, Entry, RawOutput};
 
-use crate::Engine;
 use crate::call::Flight;
 use crate::catch::{CatchPanic, catch_panic};
 use crate::inputs::PermittedArgs;
 use crate::limit::call_limit;
+use crate::{Engine, Purpose};
 
 type Work = CatchPanic<BoxFuture<'static, Result<RawOutput, Fault>>>;
 
@@ -21,6 +21,9 @@ pub(crate) async fn execute(
     flight: &mut Flight,
     permitted: PermittedArgs,
 ) -> Result<RawOutput, Fault> {
+    if engine.parts.purpose == Purpose::Foresee && entry.decl.risk_level == Risk::Commands {
+        return Err(unforeseen(entry));
+    }
     let limit = call_limit(entry, flight);
     let began = engine.parts.clock.now();
     flight.dispatched = Some(began);
@@ -53,6 +56,16 @@ pub(crate) async fn execute(
         Some(Ok(Ok(output))) => Ok(output),
         Some(_) | None => Err(ended_early(entry, cause, limit, stopped.is_some())),
     }
+}
+
+/// What a command would do is known only to the command.
+fn unforeseen(entry: &Entry) -> Fault {
+    Fault::new(
+        Failure::PreconditionFailed,
+        format!("{} cannot be foreseen: it runs a command", entry.decl.name),
+    )
+    .detail("unforeseen", true)
+    .retryable(false)
 }
 
 /// Lets work go on that does not heed the signal, and keeps its paths closed to others until it ends: a late

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{
-    CallRequest, Engine, EngineParts, Hook, ManualClock, Observer, Policy, RunCancel, RunPlace, RunReport,
-    RunRequest, RunScope, SeededIds,
+    CallRequest, Engine, EngineParts, Foresight, Hook, ManualClock, Observer, Policy, Purpose, RunCancel,
+    RunPlace, RunReport, RunRequest, RunScope, SeededIds,
 };
 use envelope::{CallId, ExecutionEvent, Requirement, Risk, RunId, StepId, ToolCall, ToolName, ToolResult};
 use journal::{Journal, RunHeader, RunKind};
@@ -61,12 +61,20 @@ pub struct Build {
     pub rules: SurfaceRules,
     pub people: People,
     pub seed: u64,
+    pub purpose: Purpose,
 }
 
 impl Default for Build {
     fn default() -> Build {
         let policy = Policy { mode: engine::Mode::Trusted, ..Policy::cautious() };
-        Build { policy, hooks: Vec::new(), rules: SurfaceRules::default(), people: People::nobody(), seed: 7 }
+        Build {
+            policy,
+            hooks: Vec::new(),
+            rules: SurfaceRules::default(),
+            people: People::nobody(),
+            seed: 7,
+            purpose: Purpose::Act,
+        }
     }
 }
 
@@ -88,6 +96,7 @@ impl Build {
             approver: people.clone(),
             observer: Some(seen.clone()),
             executor_version: "0.0.0-test".into(),
+            purpose: self.purpose,
         })
         .unwrap();
         Gate { engine, people, work, clock, seen }
@@ -165,8 +174,24 @@ impl Gate {
     }
 
     pub async fn run_until(&self, plan: &Value, place: RunPlace, cancel: RunCancel) -> RunReport {
-        let request =
-            RunRequest { plan: self.check(plan), place, kind: RunKind::Plan, planner_version: None, cancel };
+        self.run_foreseen(plan, place, cancel, None).await
+    }
+
+    pub async fn run_foreseen(
+        &self,
+        plan: &Value,
+        place: RunPlace,
+        cancel: RunCancel,
+        foresight: Option<Arc<dyn Foresight>>,
+    ) -> RunReport {
+        let request = RunRequest {
+            plan: self.check(plan),
+            place,
+            kind: RunKind::Plan,
+            planner_version: None,
+            cancel,
+            foresight,
+        };
         self.engine.run_plan(request).await.unwrap()
     }
 

@@ -57,6 +57,7 @@ impl Gate {
             approver: Arc::new(Yes),
             observer: None,
             executor_version: "bench".into(),
+            purpose: engine::Purpose::Act,
         })
         .unwrap();
         let scope =

@@ -69,7 +69,14 @@ pub(super) fn carry(
     interrupts: &Interrupts,
 ) -> Result<RunReport, Stop> {
     let place = RunPlace::Disk(place.prepare_runs()?);
-    let request = RunRequest { plan, place, kind, planner_version: None, cancel: interrupts.cancel() };
+    let request = RunRequest {
+        plan,
+        place,
+        kind,
+        planner_version: None,
+        cancel: interrupts.cancel(),
+        foresight: None,
+    };
     drive::to_end(interrupts, engine.run_plan(request))?.map_err(|error| match error {
         engine::RunError::Journal(error) => Stop::from(error),
     })
