@@ -35,29 +35,41 @@ impl FileState {
 #[serde(tag = "change", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Change {
     FolderCreated {
+        /// The folder that is there now.
         path: String,
     },
     /// It was empty.
     FolderRemoved {
+        /// The folder that was there.
         path: String,
     },
     FileCreated {
+        /// The file that is there now.
         path: String,
+        /// What it holds.
         after: FileState,
     },
     FileRemoved {
+        /// The file that was there.
         path: String,
+        /// What it held.
         before: FileState,
     },
     FileReplaced {
+        /// The file that was replaced.
         path: String,
+        /// What it held.
         before: FileState,
+        /// What it holds now.
         after: FileState,
     },
     /// A file or a folder with all that is in it. Into `.trash`, it was deleted.
     Moved {
+        /// Where it was.
         from: String,
+        /// Where it is now.
         to: String,
+        /// Whether it is a file or a folder.
         kind: EntryKind,
     },
 }
@@ -140,7 +152,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), change);
         }
         let replaced = serde_json::to_string(&every()[4]).unwrap();
-        expect![[r#"{"change":"file-replaced","path":"a.md","before":{"hash":"b3:ba67337ccfbc5d19024c5abc5c8a7da8e00ad60bd05e2b48f02b7ff0c02ab5ea","bytes":3,"mode":420},"after":{"hash":"b3:c2c7fbc3ef5e5dc9b2a1b6ab9fd4e7c1ec0ab8ed1f1b8e86bd4ab68a07a6ee5d","bytes":3,"mode":420}}"#]].assert_eq(&replaced);
+        expect![[r#"{"change":"file-replaced","path":"a.md","before":{"hash":"b3:96a4257289f9ebcbc94bfc49276f89ed87f8c951e3fa832d44dceb9b220520a5","bytes":3,"mode":420},"after":{"hash":"b3:b20ab0a020a48d349e0c64d109c441f87c9bc43d49fc701c4a5f6f1b16aa4e32","bytes":3,"mode":420}}"#]].assert_eq(&replaced);
     }
 
     #[test]
