@@ -215,7 +215,8 @@ impl Desk {
     pub(crate) fn moved(&mut self, from: &VaultPath, to: &VaultPath) {
         let renamed = |path: &VaultPath| -> Option<VaultPath> {
             let rest = path.as_str().strip_prefix(from.as_str())?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| VaultPath::parse(&format!("{to}{rest}")).ok())?
+            (rest.is_empty() || rest.starts_with('/'))
+                .then(|| VaultPath::parse(&format!("{to}{rest}")).ok())?
         };
         for leaf in &mut self.leaves {
             if let Some(path) = renamed(&leaf.path) {
@@ -231,7 +232,10 @@ impl Desk {
     /// nowhere else.
     pub(crate) fn removed(&mut self, path: &VaultPath) {
         let gone = |other: &VaultPath| {
-            other.as_str().strip_prefix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            other
+                .as_str()
+                .strip_prefix(path.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let shown = self.leaves.iter().map(|leaf| &leaf.path).chain(self.notes.keys());
         let paths: BTreeSet<VaultPath> = shown.filter(|path| gone(path)).cloned().collect();

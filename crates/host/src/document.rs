@@ -135,13 +135,19 @@ impl Document {
         Ok(end)
     }
 
-    /// A lone `\r` before an empty line that ends in `\n` would be read back as one line break, not two.
+    /// A lone `\r` before an empty line that ends in `\n` would be read back as one line break, not two. From
+    /// the last line up, because a line that is mended can do the same to the one above it.
     fn part_endings(&mut self, lines: std::ops::Range<usize>) {
-        for line in lines {
+        for line in (0..lines.end).rev() {
             let merges = self.lines.get(line).is_some_and(|line| line.end == Ending::Cr)
-                && self.lines.get(line + 1).is_some_and(|next| next.text.is_empty() && next.end == Ending::Lf);
+                && self
+                    .lines
+                    .get(line + 1)
+                    .is_some_and(|next| next.text.is_empty() && next.end == Ending::Lf);
             if merges {
                 self.lines[line].end = Ending::Lf;
+            } else if line < lines.start {
+                return;
             }
         }
     }
@@ -154,8 +160,11 @@ impl Document {
     fn spots(&self, range: EditorRange) -> Result<(Spot, Spot), Fault> {
         let spots = (self.spot(range.from)?, self.spot(range.to)?);
         if range.from > range.to {
-            return Err(outside(format!("the range begins at {} and ends before that, at {}", range.from, range.to))
-                .hint("give `from` and `to` in the order of the text"));
+            return Err(outside(format!(
+                "the range begins at {} and ends before that, at {}",
+                range.from, range.to
+            ))
+            .hint("give `from` and `to` in the order of the text"));
         }
         Ok(spots)
     }

@@ -41,7 +41,19 @@ impl Model {
 /// Text with everything that is counted differently somewhere.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "a", "é", "e\u{301}", "😀", "👩‍👩‍👧", "日本", "\n", "\r\n", "\r", "\t", " ", "\u{2028}", "\u{feff}",
+        "a",
+        "é",
+        "e\u{301}",
+        "😀",
+        "👩‍👩‍👧",
+        "日本",
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        " ",
+        "\u{2028}",
+        "\u{feff}",
     ]);
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
@@ -118,6 +130,15 @@ fn a_new_line_ends_as_the_file_does() {
 }
 
 #[test]
+fn line_breaks_that_would_run_into_one_are_kept_apart() {
+    let mut document = Document::parse("\n\r\ra\n");
+    let range = EditorRange { from: Position { line: 3, ch: 0 }, to: Position { line: 3, ch: 1 } };
+    document.replace(range, "").unwrap();
+    assert_eq!(document.file_text(), "\n\n\n\n");
+    assert_eq!(Document::parse(&document.file_text()).text(), document.text());
+}
+
+#[test]
 fn a_place_outside_the_note_is_refused_with_the_places_there_are() {
     let document = Document::parse("ab\n😀c");
     let mut shown = String::new();
@@ -129,5 +150,12 @@ fn a_place_outside_the_note_is_refused_with_the_places_there_are() {
     let backwards = EditorRange { from: Position { line: 1, ch: 0 }, to: Position { line: 0, ch: 1 } };
     let fault = document.check(backwards).unwrap_err();
     shown.push_str(&format!("{} | {}\n", fault.message, fault.recovery_hint()));
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        2:0 | line 2 is not in the note | the note has the lines 0 to 1; it ends at 1:3 (line:ch)
+        0:3 | ch 3 is past the end of line 0 | line 0 has ch 0 to 2, counted in UTF-16 units
+        1:1 | 1:1 is inside a character | that character takes two UTF-16 units; use ch 0 or 2
+        1:4 | ch 4 is past the end of line 1 | line 1 has ch 0 to 3, counted in UTF-16 units
+        the range begins at 1:0 and ends before that, at 0:1 | give `from` and `to` in the order of the text
+    "#]]
+    .assert_eq(&shown);
 }

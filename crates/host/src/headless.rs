@@ -51,7 +51,7 @@ impl HeadlessHost {
     /// The same host over another vault, for a preview over an imagined one: it begins as this one is now,
     /// and what is done to it changes nothing here.
     pub fn imagined(&self, vault: Arc<Vault>) -> HeadlessHost {
-        let notes = Arc::new(self.notes.copy());
+        let notes = Arc::new(self.notes.imagined());
         vault.attach(notes.clone());
         HeadlessHost { vault, notes, ..self.clone() }
     }

@@ -12,17 +12,27 @@ pub(crate) const DEFAULT_TIME: &str = "HH:mm";
 /// Every token, a longer one before one that it begins with.
 const TOKENS: [&str; 58] = [
     "YYYY", "YY", "Y", "gggg", "gg", "GGGG", "GG", "Qo", "Q", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDDo",
-    "DDD", "DD", "Do", "D", "dddd", "ddd", "dd", "do", "d", "ww", "wo", "w", "WW", "Wo", "W", "E", "e", "HH", "H",
-    "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "SS", "S", "A", "a", "LTS", "LT", "LLLL", "LLL", "LL", "L",
-    "llll", "lll", "ll", "l",
+    "DDD", "DD", "Do", "D", "dddd", "ddd", "dd", "do", "d", "ww", "wo", "w", "WW", "Wo", "W", "E", "e", "HH",
+    "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "SS", "S", "A", "a", "LTS", "LT", "LLLL", "LLL",
+    "LL", "L", "llll", "lll", "ll", "l",
 ];
 
 /// Tokens that need more than a local time.
 const UNSUPPORTED: [&str; 6] = ["Z", "z", "X", "x", "N", "y"];
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
@@ -131,7 +141,8 @@ fn written(token: &str, now: DateTime) -> Result<String, Fault> {
 /// The year and number of a week that begins on Sunday; the first one has the first of January.
 fn week(date: Date) -> (i64, i64) {
     let year = i64::from(date.year());
-    let saturday = date.saturating_add(jiff::Span::new().days(i64::from(6 - date.weekday().to_sunday_zero_offset())));
+    let saturday =
+        date.saturating_add(jiff::Span::new().days(i64::from(6 - date.weekday().to_sunday_zero_offset())));
     if i64::from(saturday.year()) > year {
         return (year + 1, 1);
     }
@@ -168,15 +179,31 @@ mod tests {
 
     #[test]
     fn dates_are_written_as_moment_writes_them() {
-        check("YYYY-MM-DD", expect![""]);
-        check("YYYY/MM-MMMM/YYYY-MM-DD dddd", expect![""]);
-        check("ddd, MMM Do YY", expect![""]);
-        check("gggg-[W]ww GGGG-[W]WW E d", expect![""]);
-        check("DDDD DDD Q Qo Mo M D", expect![""]);
-        check("HH:mm:ss.SSS h:mm A hh a k H m s", expect![""]);
-        check("[on] dddd [at] LT; L LL", expect![""]);
-        check("日记 YYYY年M月D日 [open", expect![""]);
-        check("YYYY Z", expect![""]);
+        check("YYYY-MM-DD", expect!["2026-02-01 | 2024-12-31"]);
+        check(
+            "YYYY/MM-MMMM/YYYY-MM-DD dddd",
+            expect!["2026/02-February/2026-02-01 Sunday | 2024/12-December/2024-12-31 Tuesday"],
+        );
+        check("ddd, MMM Do YY", expect!["Sun, Feb 1st 26 | Tue, Dec 31st 24"]);
+        check("gggg-[W]ww GGGG-[W]WW E d", expect!["2026-W06 2026-W05 7 0 | 2025-W01 2025-W01 2 2"]);
+        check("DDDD DDD Q Qo Mo M D", expect!["032 32 1 1st 2nd 2 1 | 366 366 4 4th 12th 12 31"]);
+        check(
+            "HH:mm:ss.SSS h:mm A hh a k H m s",
+            expect!["00:05:09.087 12:05 AM 12 am 24 0 5 9 | 15:40:00.000 3:40 PM 03 pm 15 15 40 0"],
+        );
+        check(
+            "[on] dddd [at] LT; L LL",
+            expect![
+                "on Sunday at 12:05 AM; 02/01/2026 February 1, 2026 | on Tuesday at 3:40 PM; 12/31/2024 December 31, 2024"
+            ],
+        );
+        check("日记 YYYY年M月D日 [open", expect!["日记 2026年2月1日 [op0n | 日记 2024年12月31日 [op2n"]);
+        check(
+            "YYYY Z",
+            expect![
+                "the date format `YYYY Z` asks for `Z`: no time zone, Unix time or era is known | the date format `YYYY Z` asks for `Z`: no time zone, Unix time or era is known"
+            ],
+        );
     }
 
     #[test]

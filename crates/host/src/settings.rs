@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn the_files_of_the_application_are_understood() {
-        let app = r#"{"newFileLocation": "folder", "newFileFolderPath": "/Inbox/", "alwaysUpdateLinks": true}"#;
+        let app =
+            r#"{"newFileLocation": "folder", "newFileFolderPath": "/Inbox/", "alwaysUpdateLinks": true}"#;
         let daily = r#"{"folder": "Journal", "format": "YYYY/MM/YYYY-MM-DD", "template": "Templates/Day"}"#;
         let expected = HostSettings {
             new_note: NewNotePlace::Folder("Inbox".to_owned()),

@@ -76,7 +76,8 @@ impl Known {
 
     fn find(id: &str) -> Result<Known, Fault> {
         Known::ALL.into_iter().find(|known| known.id() == id).ok_or_else(|| {
-            let fault = Fault::new(Failure::NotFound, format!("no command is called `{}`", id.escape_debug()));
+            let fault =
+                Fault::new(Failure::NotFound, format!("no command is called `{}`", id.escape_debug()));
             match nearest(id, Known::ALL.map(Known::id)) {
                 Some(near) => fault.detail("nearest", near).hint(format!("did you mean `{near}`?")),
                 None => fault.hint("list the commands with commands.list"),
@@ -104,7 +105,8 @@ impl HeadlessHost {
     ) -> Result<ForeseenCommand, Fault> {
         let known = Known::find(id)?;
         let foreseen = ForeseenCommand { id: id.to_owned(), is_complete: true, ..ForeseenCommand::default() };
-        let unavailable = |why: &str| ForeseenCommand { unavailable: Some(why.to_owned()), ..foreseen.clone() };
+        let unavailable =
+            |why: &str| ForeseenCommand { unavailable: Some(why.to_owned()), ..foreseen.clone() };
         let active = self.notes.desk().active().cloned();
         match (known, active) {
             (Known::Reload, _) => {
@@ -129,7 +131,9 @@ impl HeadlessHost {
             (Known::SaveFile | Known::Close, Some(leaf)) => {
                 Ok(ForeseenCommand { files: self.save_works(Some(&leaf.path)), ..foreseen })
             }
-            (Known::ToggleBullets | Known::ToggleCheckboxes, Some(leaf)) if leaf.view != ViewType::Markdown => {
+            (Known::ToggleBullets | Known::ToggleCheckboxes, Some(leaf))
+                if leaf.view != ViewType::Markdown =>
+            {
                 Ok(unavailable("the active file is no note; open one first with workspace.openFile"))
             }
             (Known::ToggleBullets, Some(_)) => self.plan_toggle(foreseen, toggle::bullets, witness),
@@ -190,7 +194,8 @@ impl HeadlessHost {
         let text = match &self.settings.daily_template {
             None => String::new(),
             Some(template) => {
-                let name = if template.ends_with(".md") { template.clone() } else { format!("{template}.md") };
+                let name =
+                    if template.ends_with(".md") { template.clone() } else { format!("{template}.md") };
                 let loaded = self.vault.load(&set_path("", &name)?, witness)?;
                 template::filled(loaded.text()?, &title(&path), now)?
             }
@@ -205,7 +210,11 @@ impl HeadlessHost {
         let missing = self.vault.survey(&path, witness)?.missing;
         let mut files = FileWork::default();
         files.prepared.steps.extend(missing.into_iter().map(|path| Step::MakeFolder { path }));
-        files.prepared.steps.push(Step::CreateFile { path, content: Content::of(text.as_bytes()), mode: None });
+        files.prepared.steps.push(Step::CreateFile {
+            path,
+            content: Content::of(text.as_bytes()),
+            mode: None,
+        });
         Ok(files)
     }
 
@@ -286,7 +295,10 @@ impl HeadlessHost {
 fn set_path(folder: &str, name: &str) -> Result<VaultPath, Fault> {
     let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
     VaultPath::parse(&path).map_err(|bad| {
-        Fault::new(Failure::PreconditionFailed, format!("the settings lead to a path that cannot be used: {bad}"))
-            .hint("change the folder, the format or the template in the settings of the application")
+        Fault::new(
+            Failure::PreconditionFailed,
+            format!("the settings lead to a path that cannot be used: {bad}"),
+        )
+        .hint("change the folder, the format or the template in the settings of the application")
     })
 }

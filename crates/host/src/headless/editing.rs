@@ -123,9 +123,10 @@ pub(super) fn save_work(path: &VaultPath, note: &Note, text: &str) -> FileWork {
     let content = Content::of(text.as_bytes());
     let (step, overwritten) = match note.saved() {
         Some(saved) if *saved.bytes == *text.as_bytes() => return FileWork::default(),
-        Some(Saved { bytes, state }) => {
-            (Step::ReplaceFile { path: path.clone(), before: *state, content, mode: None }, vec![bytes.clone()])
-        }
+        Some(Saved { bytes, state }) => (
+            Step::ReplaceFile { path: path.clone(), before: *state, content, mode: None },
+            vec![bytes.clone()],
+        ),
         None => (Step::CreateFile { path: path.clone(), content, mode: None }, Vec::<Arc<[u8]>>::new()),
     };
     let mut files = FileWork { overwritten, ..FileWork::default() };

@@ -55,8 +55,11 @@ impl HeadlessHost {
 
     pub(super) fn show(&self, request: &OpenRequest, witness: &dyn Witness) -> Result<Opened, Fault> {
         let Some(view) = ViewType::of(&request.path) else {
-            return Err(Fault::new(Failure::PreconditionFailed, format!("no view can show `{}`", request.path))
-                .hint("open a note, a canvas, an image or a PDF; other files are read with vault.readFile"));
+            return Err(Fault::new(
+                Failure::PreconditionFailed,
+                format!("no view can show `{}`", request.path),
+            )
+            .hint("open a note, a canvas, an image or a PDF; other files are read with vault.readFile"));
         };
         let (path, note) = match view {
             ViewType::Markdown => {

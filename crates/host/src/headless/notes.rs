@@ -32,9 +32,16 @@ impl Notes {
         self.handed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another set of notes that begins as this one.
-    pub(super) fn copy(&self) -> Notes {
-        Notes { desk: Mutex::new(self.desk().clone()), handed: Mutex::default() }
+    /// Another set of notes that begins as this one, for a preview. There, what is on the screen is taken to
+    /// be on disk, as the imagined vault takes it.
+    pub(super) fn imagined(&self) -> Notes {
+        let notes = Notes { desk: Mutex::new(self.desk().clone()), handed: Mutex::default() };
+        let unsaved: Vec<(VaultPath, String)> =
+            notes.desk().unsaved().map(|(path, note)| (path.clone(), note.document().file_text())).collect();
+        for (path, text) in unsaved {
+            notes.saved(&path, &text);
+        }
+        notes
     }
 }
 

@@ -127,7 +127,8 @@ impl<A: Act> Acting<A> {
                 .retryable(true));
             }
         }
-        if !A::dry_run(&held.args) {
+        // In a preview nothing is overwritten.
+        if !A::dry_run(&held.args) && !host.vault().is_imagined() {
             let overwritten = A::files(&foreseen).overwritten.clone();
             blocking(cx, move |witness| {
                 overwritten.iter().try_for_each(|content| witness.keep(&mut &content[..]))
@@ -154,8 +155,12 @@ impl<A: Act> Tool for Acting<A> {
 
     async fn validate(&self, cx: &ToolCx, held: &Held<A>) -> Result<(), Fault> {
         let host = self.host.get()?;
-        // What cannot be foreseen yet may become possible when it is the call's turn.
-        let foreseen = A::foresee(&*host, cx, &held.args).await.ok();
+        let foreseen = match A::foresee(&*host, cx, &held.args).await {
+            Ok(foreseen) => Some(foreseen),
+            // What cannot be done with what is open now may become possible when it is the call's turn.
+            Err(Fault { failure: Failure::PreconditionFailed | Failure::InvalidArguments, .. }) => None,
+            Err(fault) => return Err(fault),
+        };
         *held.first.lock().unwrap_or_else(PoisonError::into_inner) = foreseen;
         Ok(())
     }

@@ -1,0 +1,108 @@
+//! What a call leaves for the record: the paths it names before, the changes it writes down, and what can be
+//! found out when a crash came between the work and the report.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod support;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use support::Bench;
+use toolkit::Reconciled;
+
+/// A call that is written down, and perhaps done, and then found out about by another process.
+async fn crash(bench: &Bench, tool: &str, args: &Value, done: bool) -> String {
+    let entry = bench.registry.get(tool).unwrap();
+    let (cx, decoded) = (bench.cx(), entry.tool.decode(args).unwrap());
+    entry.tool.validate(&cx, &decoded).await.unwrap();
+    let intent = entry.tool.intend(&cx, &decoded).await;
+    if done {
+        entry.tool.run(&cx, decoded).await.unwrap();
+    }
+    // Nothing is open in the process that comes after.
+    let after = Bench { kept: bench.kept.clone(), ..Bench::over(bench) };
+    let entry = after.registry.get(tool).unwrap();
+    let cx = after.cx();
+    let decoded = entry.tool.decode(args).unwrap();
+    let found = match entry.tool.reconcile(&cx, &decoded, &intent).await {
+        Reconciled::Happened(output) => {
+            let mut data = output.map().unwrap().data;
+            data.as_object_mut().unwrap().remove("etag");
+            format!("happened {data}")
+        }
+        Reconciled::DidNot => "did not".to_owned(),
+        Reconciled::Unknown { why } => format!("unknown: {why}"),
+    };
+    format!("{found}; {} changes told", cx.take_seen().changes.len())
+}
+
+#[tokio::test]
+async fn after_a_crash_an_edit_is_found_or_not() {
+    let bench = Bench::new(&[("a.md", "one 😀 two")]);
+    bench.open("a.md").await;
+    bench.select((0, 4), (0, 6)).await;
+    let args = json!({"text": "(really)"});
+    let mut said = vec![crash(&bench, "editor.replaceSelection", &args, false).await];
+    said.push(crash(&bench, "editor.replaceSelection", &args, true).await);
+    said.push(crash(&bench, "editor.insertAtCursor", &json!({"text": "!\n"}), true).await);
+    bench.write("a.md", "something else");
+    said.push(crash(&bench, "editor.insertAtCursor", &json!({"text": "?"}), false).await);
+    expect![[r#"
+        did not; 0 changes told
+        happened {"filePath":"a.md","range":{"from":{"line":0,"ch":4},"to":{"line":0,"ch":6}},"insertedChars":8}; 1 changes told
+        happened {"filePath":"a.md","cursorAfter":{"line":1,"ch":0},"insertedChars":2}; 1 changes told
+        did not; 0 changes told"#]].assert_eq(&said.join("\n"));
+}
+
+#[tokio::test]
+async fn after_a_crash_a_command_is_found_or_not() {
+    let bench = Bench::new(&[]);
+    let daily = json!({"id": "daily-notes"});
+    let mut said = vec![crash(&bench, "commands.run", &daily, false).await];
+    said.push(crash(&bench, "commands.run", &daily, true).await);
+    said.push(crash(&bench, "commands.run", &json!({"id": "workspace:next-tab"}), true).await);
+    expect![[r#"
+        did not; 0 changes told
+        happened {"id":"daily-notes","executed":true}; 1 changes told
+        unknown: it was to change no file, so none can show it; 0 changes told"#]]
+    .assert_eq(&said.join("\n"));
+}
+
+#[tokio::test]
+async fn rules_see_the_note_that_is_edited_and_no_other_is_edited_then() {
+    let bench = Bench::new(&[("a.md", "a"), ("Private/b.md", "b")]);
+    let entry = bench.registry.get("editor.insertAtCursor").unwrap();
+    let (cx, args) = (bench.cx(), entry.tool.decode(&json!({"text": "x"})).unwrap());
+    entry.tool.validate(&cx, &args).await.unwrap();
+    expect!["PathKeys { reads: [], writes: [Vault] }"].assert_eq(&format!("{:?}", entry.tool.paths(&args)));
+    bench.open("a.md").await;
+    entry.tool.validate(&cx, &args).await.unwrap();
+    expect![[r#"PathKeys { reads: [], writes: [File("a.md"), Path("a.md")] }"#]]
+        .assert_eq(&format!("{:?}", entry.tool.paths(&args)));
+    bench.open("Private/b.md").await;
+    assert_eq!(entry.tool.intend(&cx, &args).await, []);
+    let fault = entry.tool.run(&cx, args).await.err().unwrap();
+    expect!["`private/b.md` would be touched; that was not so when the call was permitted"]
+        .assert_eq(&fault.message);
+    assert_eq!(bench.text("Private/b.md"), "b");
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_changes_nothing() {
+    let bench = Bench::new(&[("a.md", "a")]);
+    bench.open("a.md").await;
+    let cx = bench.cx();
+    let entry = bench.registry.get("editor.insertAtCursor").unwrap();
+    let args = entry.tool.decode(&json!({"text": "x"})).unwrap();
+    entry.tool.validate(&cx, &args).await.unwrap();
+    assert_eq!(entry.tool.intend(&cx, &args).await.len(), 1);
+    cx.cancel().cancel(toolkit::CancelCause::Run);
+    let fault = entry.tool.run(&cx, args).await.err().unwrap();
+    assert_eq!(fault.failure, envelope::Failure::Canceled);
+    assert_eq!(bench.text("a.md"), "a");
+    assert_eq!(bench.selection().await, "0:0-0:0 \"\"");
+}
