@@ -46,12 +46,18 @@ async fn a_missing_file_is_created_with_its_folders() {
         {"path":"A/B/Note.md","etag":"b20ab0a020a48d349e0c64d109c441f8","bytesWritten":3,"created":true}
         {"sideEffectsObserved":["create-folder","create-file"],"created":[{"path":"A","kind":"folder"},{"path":"A/B","kind":"folder"},{"path":"A/B/Note.md","kind":"file"}]}
     "#]]).await;
-    bench.check(WRITE, json!({"path": "A/Log.md", "content": "1", "mode": "append"}), expect![[r#"
+    bench
+        .check(
+            WRITE,
+            json!({"path": "A/Log.md", "content": "1", "mode": "append"}),
+            expect![[r#"
         Append 1 bytes to A/Log.md
         Created A/Log.md (1 bytes) (etag d63bd9a826af91c1fea371965a64e11e)
         {"path":"A/Log.md","etag":"d63bd9a826af91c1fea371965a64e11e","bytesWritten":1,"created":true}
         {"sideEffectsObserved":["create-file"],"created":[{"path":"A/Log.md","kind":"file"}]}
-    "#]]).await;
+    "#]],
+        )
+        .await;
     assert_eq!(bench.names(), ["A", "A/B", "A/B/Note.md", "A/Log.md"]);
 }
 
@@ -140,12 +146,18 @@ async fn deleted_files_and_folders_go_to_the_trash() {
         {"path":"Note.md","deleted":true,"trashed":true,"trashPath":".trash/Note.md","files":1}
         {"sideEffectsObserved":["create-folder","delete-file"],"created":[{"path":".trash","kind":"folder"}],"deleted":[{"path":"Note.md","kind":"file","trashed":true}]}
     "#]]).await;
-    bench.check(DELETE, json!({"path": "Folder"}), expect![[r#"
+    bench
+        .check(
+            DELETE,
+            json!({"path": "Folder"}),
+            expect![[r#"
         Move Folder to the trash
         Moved Folder with 2 files to the trash
         {"path":"Folder","deleted":true,"trashed":true,"trashPath":".trash/Folder","files":2}
         {"sideEffectsObserved":["delete-folder"],"deleted":[{"path":"Folder","kind":"folder","trashed":true}]}
-    "#]]).await;
+    "#]],
+        )
+        .await;
     assert_eq!(
         bench.names(),
         [
@@ -190,12 +202,18 @@ async fn what_is_deleted_for_good_is_kept_for_the_way_back() {
     let bench =
         Bench::new(&[("Note.md", "note"), ("Folder/Deep/a.md", "a"), ("Folder/b.md", "b"), ("z.md", "")]);
     std::fs::create_dir(bench.folder.path().join("Folder/Empty")).unwrap();
-    bench.check(DELETE, json!({"path": "Note.md", "trash": false}), expect![[r#"
+    bench
+        .check(
+            DELETE,
+            json!({"path": "Note.md", "trash": false}),
+            expect![[r#"
         Delete Note.md for good
         Deleted Note.md
         {"path":"Note.md","deleted":true,"trashed":false,"files":1}
         {"sideEffectsObserved":["delete-file"],"deleted":[{"path":"Note.md","kind":"file","trashed":false}]}
-    "#]]).await;
+    "#]],
+        )
+        .await;
     // That each file was kept is checked by every call.
     bench.check(DELETE, json!({"path": "Folder", "trash": false}), expect![[r#"
         Delete Folder for good
@@ -209,19 +227,37 @@ async fn what_is_deleted_for_good_is_kept_for_the_way_back() {
 #[tokio::test]
 async fn what_is_not_there_is_an_error_unless_told_otherwise() {
     let bench = Bench::new(&[("Note.md", "")]);
-    bench.check(DELETE, json!({"path": "Nte.md"}), expect![[r#"
+    bench
+        .check(
+            DELETE,
+            json!({"path": "Nte.md"}),
+            expect![[r#"
         NOT_FOUND: `Nte.md` does not exist; did you mean `Note.md`?
-    "#]]).await;
-    bench.check(DELETE, json!({"path": "Nte.md", "requireExists": false}), expect![[r#"
+    "#]],
+        )
+        .await;
+    bench
+        .check(
+            DELETE,
+            json!({"path": "Nte.md", "requireExists": false}),
+            expect![[r#"
         Move Nte.md to the trash
         Nothing to delete: Nte.md is not there
         {"path":"Nte.md","deleted":false,"trashed":false,"files":0}
-    "#]]).await;
-    bench.check(DELETE, json!({"path": "note.md", "requireExists": false}), expect![[r#"
+    "#]],
+        )
+        .await;
+    bench
+        .check(
+            DELETE,
+            json!({"path": "note.md", "requireExists": false}),
+            expect![[r#"
         Move note.md to the trash
         Nothing to delete: note.md is not there
         {"path":"note.md","deleted":false,"trashed":false,"files":0}
-    "#]]).await;
+    "#]],
+        )
+        .await;
     assert_eq!(bench.names(), ["Note.md"]);
 }
 
@@ -242,7 +278,8 @@ async fn a_dry_run_says_what_would_go() {
         Move Folder/a.md to the trash
         Would move Folder/a.md to the trash
         {"path":"Folder/a.md","deleted":true,"trashed":true,"trashPath":".trash/a.md","files":1,"dryRun":true}
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[tokio::test]
@@ -312,7 +349,8 @@ async fn a_link_is_deleted_itself() {
             ".trash/out": "link to /etc",
             "Real": "folder",
             "Real/a.md": "644 a",
-        }"#]].assert_eq(&format!("{:#?}", bench.tree()));
+        }"#]]
+    .assert_eq(&format!("{:#?}", bench.tree()));
 }
 
 #[tokio::test]

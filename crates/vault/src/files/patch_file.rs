@@ -16,8 +16,9 @@ pub(crate) struct PatchFile;
 pub(crate) struct Args {
     /// Text file to change, relative to the vault, with its extension.
     path: GivenPath,
-    /// What to change. All positions are bytes of the UTF-8 file before the patch, counted from 0: the unit of
-    /// `range` in `vault.readFile` and of `start` and `end` in `vault.searchText`.
+    /// What to change: give exactly one of `replaceRange` and `operations`. All positions are bytes of the UTF-8
+    /// file before the patch, counted from 0: the unit of `range` in `vault.readFile` and of `start` and `end` in
+    /// `vault.searchText`.
     patch: FilePatch,
     /// Change the file only if it still has this etag, as an earlier read or write answered it; anything else
     /// is a CONFLICT. Positions are only safe with it.
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-/// One replaced part, or a list of operations: give exactly one of the two.
+/// One replaced part, or a list of operations.
 // Two fields instead of a choice of two objects: so a mistake inside one of them is found in a plan even
 // while another part of it is still a reference.
 #[derive(Debug, Deserialize, JsonSchema)]
