@@ -1,9 +1,12 @@
 //! Making a prepared change: the steps in order, each checked against what it takes the place of.
 
+use std::sync::Arc;
+
 use envelope::{Fault, FileState, VaultPath};
 
 use super::change::Witness;
 use super::fault;
+use super::open_notes::OpenNotes;
 use super::relocate::{TRASH, in_trash};
 use super::step::{Content, Prepared, Step};
 use super::vault::Vault;
@@ -54,8 +57,16 @@ impl Vault {
 
     fn apply_step(&self, step: &Step, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
         if let Some(layer) = &self.layer {
-            return layer.apply(self, step, witness);
+            let written = layer.apply(self, step, witness)?;
+            tell(self.imagined_host.get(), step);
+            return Ok(written);
         }
+        let written = self.make_step(step, witness)?;
+        tell(self.host.get(), step);
+        Ok(written)
+    }
+
+    fn make_step(&self, step: &Step, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
         match step {
             Step::MakeFolder { path } if path.as_str() == TRASH => self.make_trash(witness).map(|()| None),
             Step::MakeFolder { path } => self.ensure_folder(path, witness).map(|_| None),
@@ -66,21 +77,11 @@ impl Vault {
                 self.replace_through_host(path, before, (content, *mode), witness).map(Some)
             }
             Step::RemoveFile { path, before } => {
-                self.remove_exactly(path, before, witness)?;
-                if let Some(host) = self.host.get() {
-                    host.removed(path);
-                }
-                Ok(None)
+                self.remove_exactly(path, before, witness).map(|()| None)
             }
             Step::RemoveFolder { path } => self.remove_folder(path, witness).map(|()| None),
             Step::Move { from, to, kind } => {
-                self.relocate(from, to, *kind, witness)?;
-                match self.host.get() {
-                    Some(host) if in_trash(to) => host.removed(from),
-                    Some(host) => host.moved(from, to),
-                    None => {}
-                }
-                Ok(None)
+                self.relocate(from, to, *kind, witness).map(|()| None)
             }
         }
     }
@@ -127,5 +128,19 @@ impl Vault {
             return Err(fault::protected(path.as_str(), TRASH));
         }
         self.create_content(path, content, mode, witness)
+    }
+}
+
+/// Tells a host what became of files that it may have open.
+fn tell(host: Option<&Arc<dyn OpenNotes>>, step: &Step) {
+    let Some(host) = host else { return };
+    match step {
+        Step::RemoveFile { path, .. } => host.removed(path),
+        Step::Move { from, to, .. } if in_trash(to) => host.removed(from),
+        Step::Move { from, to, .. } => host.moved(from, to),
+        Step::MakeFolder { .. }
+        | Step::CreateFile { .. }
+        | Step::ReplaceFile { .. }
+        | Step::RemoveFolder { .. } => {}
     }
 }

@@ -11,9 +11,10 @@ pub trait OpenNotes: Send + Sync {
     /// The text of a note that is open and not saved as it stands.
     fn unsaved(&self, path: &VaultPath) -> Option<String>;
 
-    /// Takes new text for a note if it is open; false if it is not. `before` is what the caller has seen: an
-    /// open note that says something else is a conflict, and stays as it is.
-    fn edit(&self, path: &VaultPath, before: &FileState, text: &str) -> Result<bool, Fault>;
+    /// Takes new text for a note if it is open, and says what the host last saw on disk; `None` if it is not
+    /// open. `before` is what the caller has seen: an open note that says something else is a conflict, and
+    /// stays as it is.
+    fn edit(&self, path: &VaultPath, before: &FileState, text: &str) -> Result<Option<FileState>, Fault>;
 
     /// The text that was taken is on disk.
     fn saved(&self, path: &VaultPath, text: &str);

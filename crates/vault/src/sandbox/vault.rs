@@ -23,6 +23,8 @@ pub struct Vault {
     /// Set for a preview: what is written goes here.
     pub(super) layer: Option<Layer>,
     pub(super) host: OnceLock<Arc<dyn OpenNotes>>,
+    /// Of a preview: hears of what is moved and removed in imagination, and is asked nothing.
+    pub(super) imagined_host: OnceLock<Arc<dyn OpenNotes>>,
 }
 
 /// Why a folder cannot be used as a vault.
@@ -55,12 +57,15 @@ impl Vault {
             leftovers: Leftovers::default(),
             layer: None,
             host: OnceLock::new(),
+            imagined_host: OnceLock::new(),
         })
     }
 
-    /// From now on, notes that this host has open are read and edited through it. The first host stays.
+    /// From now on, notes that this host has open are read and edited through it. The first host stays. The
+    /// host of a preview reads what is imagined from here, and is only told what becomes of its files.
     pub fn attach(&self, host: Arc<dyn OpenNotes>) {
-        let _another_is_there = self.host.set(host);
+        let slot = if self.is_imagined() { &self.imagined_host } else { &self.host };
+        let _another_is_there = slot.set(host);
     }
 
     /// Whether this is the layer of a preview.
@@ -78,6 +83,7 @@ impl Vault {
             leftovers: Leftovers::default(),
             layer: Some(Layer::default()),
             host: self.host.clone(),
+            imagined_host: OnceLock::new(),
         }
     }
 }
