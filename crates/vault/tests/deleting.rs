@@ -375,6 +375,28 @@ async fn a_trash_that_leads_elsewhere_is_refused() {
 }
 
 #[tokio::test]
+async fn what_somebody_writes_meanwhile_is_not_lost() {
+    let mut shown = String::new();
+    for (tool, args, path) in [
+        (WRITE, json!({"path": "Note.md", "content": "new"}), "Note.md"),
+        (WRITE, json!({"path": "Note.md", "content": "new", "mode": "append"}), "Note.md"),
+        (WRITE, json!({"path": "New.md", "content": "new"}), "New.md"),
+        (DELETE, json!({"path": "Note.md", "trash": false}), "Note.md"),
+        (DELETE, json!({"path": "Folder", "trash": false}), "Folder/a.md"),
+    ] {
+        let bench = Bench::new(&[("Note.md", "old"), ("Folder/a.md", "a"), ("Folder/b.md", "b")]);
+        shown.push_str(&bench.overtaken(tool, args, path).await);
+    }
+    expect![[r#"
+        CONFLICT: `Note.md` has changed: it is not what was read; read the file again, then decide on what it says now
+        CONFLICT: `Note.md` has changed: it is not what was read; read the file again, then decide on what it says now
+        CONFLICT: `New.md` already exists (a file); choose another path, or set collisionStrategy to "create-unique" or "overwrite"
+        CONFLICT: `Note.md` has changed: it is not what was read; read the file again, then decide on what it says now
+        CONFLICT: `Folder/a.md` has changed: it is not what was read; read the file again, then decide on what it says now
+    "#]].assert_eq(&shown);
+}
+
+#[tokio::test]
 async fn after_a_crash_the_tree_tells_what_was_done() {
     let files = [("Note.md", "old"), ("Folder/a.md", "a"), ("Folder/b.md", "b")];
     let mut shown = String::new();

@@ -422,6 +422,17 @@ async fn what_the_caller_has_not_seen_is_not_changed() {
 }
 
 #[tokio::test]
+async fn what_somebody_writes_meanwhile_is_not_lost() {
+    for (tool, args) in one_of_each(NOTE) {
+        let bench = Bench::new(&[("Note.md", NOTE)]);
+        assert_eq!(
+            bench.overtaken(tool, args, "Note.md").await,
+            "CONFLICT: `Note.md` has changed: it is not what was read; read the file again, then decide on what it says now\n"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_edited_is_refused() {
     let bench = Bench::new(&[("Folder/x.md", ""), (".obsidian/app.md", "")]);
     put(&bench.folder.path().join("bytes.md"), b"\xff\xfe");

@@ -123,6 +123,19 @@ impl Bench {
         shown
     }
 
+    /// What a call says when somebody writes to `path` after it was prepared and before it is made.
+    pub(crate) async fn overtaken(&self, tool: &str, args: Value, path: &str) -> String {
+        let tool = &self.registry.get(tool).unwrap().tool;
+        let (cx, decoded) = (self.cx(), tool.decode(&args).unwrap());
+        assert!(!tool.intend(&cx, &decoded).await.is_empty());
+        put(&self.folder.path().join(path), b"theirs");
+        let before = self.tree();
+        let Err(fault) = tool.run(&cx, decoded).await else { panic!("{args} was made unread") };
+        assert_eq!(self.tree(), before);
+        assert!(cx.take_seen().changes.is_empty());
+        format!("{}: {fault}; {}\n", fault.failure.code(), fault.recovery_hint())
+    }
+
     fn assert_kept(&self, changes: &[Change]) {
         let kept = self.kept.0.lock().unwrap();
         for change in changes {
