@@ -87,7 +87,9 @@ impl OpenNotes for Notes {
     }
 
     fn not_saved(&self, path: &VaultPath) {
-        if let Some(stash) = self.handed().remove(path) {
+        // Never both locks here: `edit` takes them in the other order.
+        let stash = self.handed().remove(path);
+        if let Some(stash) = stash {
             self.desk().restore(path, stash);
         }
     }

@@ -14,7 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use toolkit::{BoxFuture, PathKeys, Reach, Reconciled, Tool, ToolCx};
-use vault::{Vault, Witness, blocking, examine, finding_out};
+use vault::{Step, Vault, Witness, blocking, examine, finding_out};
 
 use super::maybe_host::MaybeHost;
 use crate::host::{FileWork, Host};
@@ -117,8 +117,9 @@ impl<A: Act> Acting<A> {
         let host = self.host.get()?;
         let foreseen = A::foresee(&*host, cx, &held.args).await?;
         if let Some(first) = held.first() {
-            let permitted = reach::<A>(&first);
-            if let Some(new) = reach::<A>(&foreseen).into_iter().find(|path| !permitted.contains(path)) {
+            let permitted: BTreeSet<String> = paths::<A>(&first).iter().map(VaultPath::folded).collect();
+            let new = paths::<A>(&foreseen).into_iter().find(|path| !permitted.contains(&path.folded()));
+            if let Some(new) = new {
                 return Err(Fault::new(
                     Failure::Conflict,
                     format!("`{new}` would be touched; that was not so when the call was permitted"),
@@ -171,7 +172,11 @@ impl<A: Act> Tool for Acting<A> {
             return PathKeys { reads: Vec::new(), writes: vec![Reach::Vault] };
         };
         let mut keys = A::touches(&first);
-        keys.writes.extend(changed(A::files(&first)).into_iter().map(Reach::Path));
+        for reach in changed(A::files(&first)) {
+            if !keys.writes.contains(&reach) {
+                keys.writes.push(reach);
+            }
+        }
         keys
     }
 
@@ -228,15 +233,21 @@ impl<A: Act> Tool for Acting<A> {
     }
 }
 
-/// The files that the work changes.
-fn changed(files: &FileWork) -> BTreeSet<VaultPath> {
-    let intent = files.prepared.intent();
-    intent.iter().flat_map(Change::paths).filter_map(|path| VaultPath::parse(path).ok()).collect()
+/// What the work changes.
+fn changed(files: &FileWork) -> Vec<Reach> {
+    let reach = |step: &Step| match step {
+        Step::MakeFolder { path } | Step::RemoveFolder { path } => vec![Reach::Path(path.clone())],
+        Step::CreateFile { path, .. } | Step::ReplaceFile { path, .. } | Step::RemoveFile { path, .. } => {
+            vec![Reach::File(path.clone())]
+        }
+        Step::Move { from, to, .. } => vec![Reach::Path(from.clone()), Reach::Path(to.clone())],
+    };
+    files.prepared.steps.iter().flat_map(reach).collect()
 }
 
-/// Every path that an act touches, folded; `*` when it may be any.
-fn reach<A: Act>(foreseen: &A::Foreseen) -> BTreeSet<String> {
+/// Every path that an act touches. Where it may be any, there is nothing to compare.
+fn paths<A: Act>(foreseen: &A::Foreseen) -> Vec<VaultPath> {
     let touched = A::touches(foreseen);
-    let named = touched.all().map(|reach| reach.path().map_or_else(|| "*".to_owned(), VaultPath::folded));
-    named.chain(changed(A::files(foreseen)).iter().map(VaultPath::folded)).collect()
+    let files = changed(A::files(foreseen));
+    touched.all().chain(&files).filter_map(Reach::path).cloned().collect()
 }

@@ -39,7 +39,10 @@ impl ObjectStore for Kept {
 
     fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
         match self.0.lock().unwrap().get(&wanted.hash) {
-            Some(bytes) => Ok(into.write_all(bytes).unwrap()),
+            Some(bytes) => {
+                into.write_all(bytes).unwrap();
+                Ok(())
+            }
             None => Err(Fault::new(Failure::NotFound, "nothing was kept")),
         }
     }
