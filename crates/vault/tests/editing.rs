@@ -473,6 +473,7 @@ async fn mode_mark_and_line_endings_stay_and_a_second_name_keeps_the_old_text() 
         assert!(edited.starts_with('\u{feff}'), "{edited:?}");
         assert_eq!(std::fs::metadata(at("Note.md")).unwrap().mode() & 0o7777, 0o640);
         assert_eq!(bench.text("Second.md"), note);
+        assert_eq!(bench.names(), ["Note.md", "Second.md"], "nothing hidden is left");
     }
 }
 
