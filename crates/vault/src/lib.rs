@@ -15,11 +15,14 @@ use toolkit::{Refused, Registry};
 
 use files::{
     CreateFile, Delete, Editing, EnsureFolder, GetLinks, ListFiles, MaybeVault, PatchFile, PatchSection,
-    ReadFile, Rename, ReplaceText, SearchText, UpdateFrontmatter, WriteFile, Writing,
+    ReadFile, Rename, ReplaceText, Restore, SearchText, UpdateFrontmatter, WriteFile, Writing,
 };
 use text::{ParseMarkdownBullets, SlugifyTitle};
 
-pub use files::{Evidence, blocking, examine, finding_out};
+pub use files::{
+    Evidence, Restoration, RestoreCause, RestoreChoices, RestoreConflict, Restored, blocking, examine,
+    finding_out, foresee_restore,
+};
 pub use sandbox::{
     Content, Entry, Fate, Finds, Foreseen, FreeName, ListQuery, ListStart, Listing, Loaded, MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart,
     Reading, SearchQuery, Seen, Step, Survey, TRASH, TextMatch, Vault, Witness, Written, etag_of,
@@ -43,4 +46,10 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(GetLinks { vault: vault.clone() })?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
+}
+
+/// Registers `vault.restore`, which undo and redo are made of. Apart from the others: its arguments come from
+/// the record of a run, and no model is ever offered it.
+pub fn register_restore(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), Refused> {
+    registry.register(Writing::<Restore>::new(&MaybeVault(vault)))
 }

@@ -25,6 +25,7 @@ mod remove;
 mod replace;
 mod search;
 mod shadow;
+mod stand;
 mod state;
 mod step;
 mod survey;

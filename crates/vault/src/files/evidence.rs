@@ -82,8 +82,8 @@ pub fn examine(
     let beginning = looks.iter().take_while(|look| **look == Look::Done).count();
     let only_folders = intent[..beginning].iter().all(|c| matches!(c, Change::FolderCreated { .. }));
     let rest_is_open = looks[beginning..].first() == Some(&Look::NotDone) && beginning == done;
-    if only_folders {
-        // Folders on the way are there, and stay in the record of the call.
+    if only_folders || rest_is_open {
+        // What is there stays in the record of the call: it can be taken back.
         intent[..beginning].iter().for_each(|change| witness.saw(change.clone()));
     }
     if only_folders && rest_is_open {
@@ -116,7 +116,7 @@ fn looks(vault: &Vault, intent: &[Change], witness: &dyn Witness) -> Result<Vec<
 fn look_at(vault: &Vault, change: &Change, witness: &dyn Witness) -> Result<Look, Fault> {
     let at = |path: &str| match VaultPath::parse(path) {
         // A link that was put there since is not what the call wrote, wherever it leads.
-        Ok(path) => vault.survey_entry(&path, witness),
+        Ok(path) => vault.stands_at(&path, witness),
         Err(_) => Ok(Seen::Other),
     };
     Ok(match change {

@@ -61,10 +61,10 @@ impl Vault {
         Ok(())
     }
 
-    /// What has this very name, links not followed; also in the trash.
+    /// What has this very name, links not followed; also in the trash, however deep, and the trash itself.
     pub(super) fn entry_at(&self, path: &VaultPath) -> Result<Option<Place>, Fault> {
         if in_trash(path) {
-            let Some(dir) = self.trash(path)? else { return Ok(None) };
+            let Some(dir) = self.around_in_trash(path)? else { return Ok(None) };
             return match folder::stat(&dir, path.name()) {
                 Ok(stat) => Ok(Some(Place { dir, name: path.name().to_owned(), path: path.clone(), stat })),
                 Err(Errno::NOENT) => Ok(None),
@@ -86,6 +86,22 @@ impl Vault {
         self.open_folder(path.parent().as_ref()).map(|folder| folder.dir)
     }
 
+    /// The folder that holds something in the trash, if it is there. To look at only: nothing is ever put
+    /// deeper into the trash than directly into it.
+    fn around_in_trash(&self, path: &VaultPath) -> Result<Option<Arc<Dir>>, Fault> {
+        let mut dir = self.root.clone();
+        for (depth, name) in path.segments().take(path.segments().count() - 1).enumerate() {
+            dir = match folder::open_folder(&dir, name) {
+                Ok(inner) => Arc::new(inner),
+                Err(Errno::NOENT) => return Ok(None),
+                Err(Errno::LOOP | Errno::NOTDIR) if depth > 0 => return Ok(None),
+                Err(Errno::LOOP | Errno::NOTDIR) => return Err(no_folder()),
+                Err(error) => return Err(fault::from_errno("open", path.as_str(), error)),
+            };
+        }
+        Ok(Some(dir))
+    }
+
     /// The trash, if it is there. A link in its place is refused: what is deleted must stay in the vault.
     fn trash(&self, path: &VaultPath) -> Result<Option<Arc<Dir>>, Fault> {
         if path.segments().count() != 2 {
@@ -94,11 +110,7 @@ impl Vault {
         match folder::open_folder(&self.root, TRASH) {
             Ok(dir) => Ok(Some(Arc::new(dir))),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(Fault::new(
-                Failure::SandboxViolation,
-                "`.trash` is a link or a file, not a folder of the vault",
-            )
-            .hint("put a plain folder in its place, or delete with trash: false")),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(no_folder()),
             Err(error) => Err(fault::from_errno("open", TRASH, error)),
         }
     }
@@ -138,6 +150,11 @@ impl Vault {
             Err(error) => Err(fault::from_errno("create the folder", TRASH, error)),
         }
     }
+}
+
+fn no_folder() -> Fault {
+    Fault::new(Failure::SandboxViolation, "`.trash` is a link or a file, not a folder of the vault")
+        .hint("put a plain folder in its place, or delete with trash: false")
 }
 
 /// Whether a path is in the folder of deleted files, or is that folder.

@@ -1,0 +1,162 @@
+//! Whatever was done can be taken back and done again, byte for byte.
+
+use envelope::{Change, EntryKind};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+
+use super::desk::{Desk, Tree, at, inverse};
+use crate::sandbox::{Content, Step};
+
+/// Something that is tried; what cannot be done in the tree as it is then is left out.
+#[derive(Debug, Clone)]
+enum Try {
+    Create(String, u8),
+    Replace(usize, u8, bool),
+    Remove(usize),
+    Move(usize, String),
+    Trash(usize),
+    MakeFolder(String),
+    RemoveFolder(usize),
+}
+
+fn path() -> impl Strategy<Value = String> {
+    let name = || prop_oneof![Just("a"), Just("b"), Just("c"), Just("é")];
+    (name(), proptest::option::of(name()), proptest::option::of(name()))
+        .prop_map(|(a, b, c)| [Some(a), b, c].into_iter().flatten().collect::<Vec<_>>().join("/"))
+}
+
+fn tries() -> impl Strategy<Value = Vec<Try>> {
+    let byte = || 0u8..4;
+    let one = prop_oneof![
+        3 => (path(), byte()).prop_map(|(path, byte)| Try::Create(path, byte)),
+        3 => (any::<usize>(), byte(), any::<bool>()).prop_map(|(n, byte, mode)| Try::Replace(n, byte, mode)),
+        1 => any::<usize>().prop_map(Try::Remove),
+        4 => (any::<usize>(), path()).prop_map(|(n, to)| Try::Move(n, to)),
+        1 => any::<usize>().prop_map(Try::Trash),
+        2 => path().prop_map(Try::MakeFolder),
+        1 => any::<usize>().prop_map(Try::RemoveFolder),
+    ];
+    proptest::collection::vec(one, 1..14)
+}
+
+/// The step, if it can be made in this tree.
+fn step(desk: &Desk, tree: &Tree, one: &Try) -> Option<Vec<Step>> {
+    let files: Vec<&str> = of_kind(tree, |what| what);
+    let folders: Vec<&str> = of_kind(tree, |what| !what);
+    let all: Vec<&str> = files.iter().chain(&folders).copied().collect();
+    let pick = |from: &[&str], n: usize| (!from.is_empty()).then(|| from[n % from.len()].to_owned());
+    let free = |path: &str| !tree.contains_key(path) && has_parent(tree, path);
+    match one {
+        Try::Create(path, byte) => free(path).then(|| vec![desk.create(path, &byte.to_string())]),
+        Try::Replace(n, byte, mode) => pick(&files, *n).map(|path| {
+            let mode = mode.then_some(0o600);
+            vec![match desk.replace(&path, &byte.to_string()) {
+                Step::ReplaceFile { path, before, content, .. } => Step::ReplaceFile { path, before, content, mode },
+                other => other,
+            }]
+        }),
+        Try::Remove(n) => pick(&files, *n).map(|path| vec![desk.remove(&path)]),
+        Try::Move(n, to) => {
+            let from = pick(&all, *n)?;
+            let inside = to.starts_with(&format!("{from}/"));
+            (free(to) && !inside).then(|| vec![desk.rename(&from, to)])
+        }
+        Try::Trash(n) => {
+            let from = pick(&all, *n)?;
+            let (missing, to) = desk.vault.place_in_trash(&at(&from)).unwrap();
+            let trash = missing.then(|| Step::MakeFolder { path: at(".trash") });
+            Some(trash.into_iter().chain([desk.rename(&from, to.as_str())]).collect())
+        }
+        Try::MakeFolder(path) => free(path).then(|| vec![Step::MakeFolder { path: at(path) }]),
+        Try::RemoveFolder(n) => {
+            let path = pick(&folders, *n)?;
+            let empty = !tree.keys().any(|inner| inner.starts_with(&format!("{path}/")));
+            empty.then(|| vec![Step::RemoveFolder { path: at(&path) }])
+        }
+    }
+}
+
+fn of_kind(tree: &Tree, file: impl Fn(bool) -> bool) -> Vec<&str> {
+    let visible = tree.iter().filter(|(path, _)| !path.starts_with(".trash"));
+    visible.filter(|(_, what)| file(what.is_some())).map(|(path, _)| path.as_str()).collect()
+}
+
+fn has_parent(tree: &Tree, path: &str) -> bool {
+    path.rsplit_once('/').is_none_or(|(parent, _)| tree.get(parent) == Some(&None))
+}
+
+fn start() -> Desk {
+    let desk = Desk::with(&[("a/b/", ""), ("a/c", "0"), ("b", "1"), ("c/a", "2"), ("c/b", "2"), ("é", "")]);
+    desk.chmod("b", 0o640);
+    desk
+}
+
+fn make_all(desk: &Desk, tries: &[Try]) -> Vec<Change> {
+    let mut made = Vec::new();
+    for one in tries {
+        if let Some(steps) = step(desk, &desk.tree(), one) {
+            made.extend(desk.make(steps));
+        }
+    }
+    made
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn undo_gives_the_starting_tree_and_redo_the_end(tries in tries()) {
+        let desk = start();
+        let before = desk.tree();
+        let made = make_all(&desk, &tries);
+        let after = desk.tree();
+        let undone = desk.restore(&inverse(&made));
+        assert_eq!(desk.tree(), before, "undo of {made:#?}");
+        let redone = desk.restore(&inverse(&undone));
+        assert_eq!(desk.tree(), after, "redo of {undone:#?}");
+        desk.restore(&inverse(&redone));
+        assert_eq!(desk.tree(), before, "undo of the redo {redone:#?}");
+    }
+
+    #[test]
+    fn what_was_only_intended_does_no_harm(tries in tries(), last in tries()) {
+        let desk = start();
+        let before = desk.tree();
+        let mut made = make_all(&desk, &tries);
+        // One more call is written down and never made.
+        if let Some(steps) = step(&desk, &desk.tree(), &last[0]) {
+            made.extend(steps.iter().map(Step::change));
+        }
+        desk.restore(&inverse(&made));
+        assert_eq!(desk.tree(), before, "undo of {made:#?}");
+    }
+
+    #[test]
+    fn an_undo_that_was_killed_midway_goes_on(tries in tries(), at in any::<usize>()) {
+        let desk = start();
+        let before = desk.tree();
+        let made = make_all(&desk, &tries);
+        let back = inverse(&made);
+        // As `undo` does: what is left to do is looked up first, then written down.
+        let wanted = desk.foresee(&back, &[], &[]).changes();
+        let steps = desk.foresee(&wanted, &[], &[]).steps;
+        let some = at % (steps.len() + 1);
+        desk.make(steps[..some].to_vec());
+        // The same call again, as after a crash.
+        desk.restore(&wanted);
+        assert_eq!(desk.tree(), before, "{some} of {wanted:#?}");
+        // And a new undo of the whole.
+        desk.restore(&back);
+        assert_eq!(desk.tree(), before, "again {back:#?}");
+    }
+}
+
+#[test]
+fn a_file_and_a_folder_are_told_apart() {
+    let desk = Desk::with(&[("a/x", "1")]);
+    let kind = |step: Step| match step {
+        Step::Move { kind, .. } => kind,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(desk.rename("a", "b")), EntryKind::Folder);
+    assert_eq!(kind(desk.rename("a/x", "b")), EntryKind::File);
+    assert!(matches!(desk.create("n", "x"), Step::CreateFile { content: Content::Bytes(_), .. }));
+}

@@ -1,0 +1,149 @@
+//! Where each thread stands now: under which of its names, with what.
+//!
+//! Usually none of the changes is made yet, and every thing has its first name. But a part may have been made
+//! before a crash, and what was only intended may never have happened, so any of its names and any of its
+//! contents will do. Where two readings of the disk are possible, the plain one (nothing is made yet) is tried
+//! first, and the other only if that one runs into a conflict.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use envelope::{EntryKind, Failure, Fault, FileState, VaultPath};
+
+use super::thread::{Thread, ThreadId};
+use crate::sandbox::{Seen, Vault, Witness};
+
+/// The vault, each path looked at once.
+pub(super) struct Disk<'a> {
+    pub(super) vault: &'a Vault,
+    pub(super) witness: &'a dyn Witness,
+    seen: RefCell<HashMap<String, Seen>>,
+}
+
+impl<'a> Disk<'a> {
+    pub(super) fn new(vault: &'a Vault, witness: &'a dyn Witness) -> Disk<'a> {
+        Disk { vault, witness, seen: RefCell::default() }
+    }
+
+    pub(super) fn at(&self, path: &str) -> Result<Seen, Fault> {
+        if let Some(seen) = self.seen.borrow().get(path) {
+            return Ok(seen.clone());
+        }
+        self.witness.may_go_on()?;
+        let seen = match self.vault.stands_at(&parsed(path)?, self.witness) {
+            // A file stands where a folder was: below it there is nothing.
+            Err(fault) if fault.failure == Failure::PreconditionFailed => Seen::Nothing,
+            seen => seen?,
+        };
+        self.seen.borrow_mut().insert(path.to_owned(), seen.clone());
+        Ok(seen)
+    }
+}
+
+pub(super) fn parsed(path: &str) -> Result<VaultPath, Fault> {
+    VaultPath::parse(path).map_err(|bad| {
+        Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule)
+    })
+}
+
+/// How the disk is read where it can be read in two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    NothingIsMade,
+    AllIsMade,
+}
+
+/// Where a thread stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// Which of its names it has.
+    pub(super) name: usize,
+    /// What it holds; absent for folders and links.
+    pub(super) state: Option<FileState>,
+}
+
+/// Where all threads stand, and what on disk is theirs: nothing is two things at once.
+pub(super) struct Standings {
+    pub(super) of: Vec<Option<Standing>>,
+    claimed: HashSet<String>,
+}
+
+impl Standings {
+    pub(super) fn find(threads: &[Thread], disk: &Disk<'_>, reading: Reading) -> Result<Standings, Fault> {
+        let mut found = Standings { of: vec![None; threads.len()], claimed: HashSet::new() };
+        let speaks = |thread: &Thread| !thread.contents.is_empty();
+        match reading {
+            Reading::NothingIsMade => {
+                found.pass(threads, disk, |thread| (!thread.born).then_some(0..1).into_iter().flatten())?;
+                // Who knows its content is surer of itself than who takes any.
+                found.pass(threads, disk, |thread| 0..if speaks(thread) { thread.names.len() } else { 0 })?;
+                found.pass(threads, disk, |thread| 0..thread.names.len())?;
+            }
+            Reading::AllIsMade => {
+                let last_first = |thread: &Thread, wanted: bool| {
+                    (0..if wanted { thread.names.len() } else { 0 }).rev()
+                };
+                found.pass(threads, disk, |thread| last_first(thread, !thread.dies && speaks(thread)))?;
+                found.pass(threads, disk, |thread| last_first(thread, !thread.dies))?;
+                found.pass(threads, disk, |thread| last_first(thread, true))?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Looks for every thread that is not found yet, under the names that `which` gives.
+    fn pass<Which: Iterator<Item = usize>>(
+        &mut self,
+        threads: &[Thread],
+        disk: &Disk<'_>,
+        which: impl Fn(&Thread) -> Which,
+    ) -> Result<(), Fault> {
+        for (id, thread) in threads.iter().enumerate() {
+            if self.of[id].is_some() {
+                continue;
+            }
+            for name in which(thread) {
+                let path = &thread.names[name];
+                if self.claimed.contains(path) {
+                    continue;
+                }
+                if let Some(state) = fits(thread, &disk.at(path)?) {
+                    self.of[id] = Some(Standing { name, state });
+                    self.claimed.insert(path.clone());
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn get(&self, thread: ThreadId) -> Option<Standing> {
+        self.of[thread]
+    }
+
+    /// A file at this path that belongs to none of the threads.
+    pub(super) fn stranger(&self, path: &str, disk: &Disk<'_>) -> Result<Option<FileState>, Fault> {
+        if self.claimed.contains(path) {
+            return Ok(None);
+        }
+        Ok(match disk.at(path)? {
+            Seen::File { state, .. } => Some(state),
+            Seen::Nothing | Seen::Folder | Seen::Other => None,
+        })
+    }
+}
+
+/// Whether what is seen can be the thread in one of its states; and what it holds.
+fn fits(thread: &Thread, seen: &Seen) -> Option<Option<FileState>> {
+    match (thread.kind, seen) {
+        (EntryKind::Folder, Seen::Folder) => Some(None),
+        (EntryKind::File, Seen::File { state, .. }) => {
+            let known = thread.contents.is_empty() || thread.contents.contains(&state.hash);
+            known.then_some(Some(*state))
+        }
+        // A link moves as a file does; it has no content of its own.
+        (EntryKind::File, Seen::Other) => thread.contents.is_empty().then_some(None),
+        (EntryKind::File, Seen::Nothing | Seen::Folder)
+        | (EntryKind::Folder, Seen::Nothing | Seen::File { .. } | Seen::Other) => None,
+    }
+}
