@@ -6,6 +6,7 @@
 
 mod commands;
 mod editing;
+mod known;
 mod looking;
 mod notes;
 mod toggle;
@@ -97,7 +98,7 @@ impl Host for HeadlessHost {
     }
 
     fn commands<'a>(&'a self, _cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Command>, Fault>> {
-        Box::pin(std::future::ready(Ok(commands::catalogue())))
+        Box::pin(std::future::ready(Ok(known::catalogue())))
     }
 
     fn foresee_command<'a>(

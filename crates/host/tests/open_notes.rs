@@ -215,3 +215,76 @@ async fn a_preview_changes_neither_the_vault_nor_what_is_open() {
     "#]].assert_eq(&said);
     assert_eq!((bench.files(), bench.selection().await), before);
 }
+
+#[tokio::test]
+async fn what_another_program_writes_at_the_last_moment_is_not_overwritten() {
+    let bench = Bench::new(&[("a.md", "one")]);
+    bench.open("a.md").await;
+    let entry = bench.registry.get("editor.insertAtCursor").unwrap();
+    let (cx, args) = (bench.cx(), entry.tool.decode(&json!({"text": "x"})).unwrap());
+    entry.tool.validate(&cx, &args).await.unwrap();
+    assert_eq!(entry.tool.intend(&cx, &args).await.len(), 1);
+    bench.write("a.md", "theirs");
+    let fault = entry.tool.run(&cx, args).await.err().unwrap();
+    assert_eq!(fault.failure, envelope::Failure::Conflict);
+    assert_eq!(bench.text("a.md"), "theirs");
+    bench.output("editor.insertAtCursor", json!({"text": "x"})).await;
+    assert_eq!(bench.text("a.md"), "xtheirs");
+}
+
+#[tokio::test]
+async fn unsaved_text_follows_its_file_and_is_saved_there() {
+    let bench = Bench::unsaved(&[("a.md", "a")]);
+    bench.open("a.md").await;
+    bench.output("editor.insertAtCursor", json!({"text": "mine "})).await;
+    bench.output("vault.rename", json!({"fromPath": "a.md", "toPath": "Sub/b.md"})).await;
+    bench.output("commands.run", json!({"id": "app:save-all"})).await;
+    assert_eq!(bench.files(), [("Sub/b.md".to_owned(), "mine a".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_note_that_is_opened_through_a_link_is_the_note_it_leads_to() {
+    let bench = Bench::unsaved(&[("Notes/a.md", "a")]);
+    std::os::unix::fs::symlink("Notes", bench.folder.path().join("alias")).unwrap();
+    let opened = bench.output("workspace.openFile", json!({"path": "alias/a.md"})).await;
+    assert_eq!(opened["path"], "Notes/a.md");
+    bench.output("editor.insertAtCursor", json!({"text": "+"})).await;
+    for path in ["Notes/a.md", "alias/a.md"] {
+        assert_eq!(bench.output("vault.readFile", json!({"path": path})).await["content"], "+a");
+    }
+    bench.output("vault.writeFile", json!({"path": "alias/a.md", "content": "+a!"})).await;
+    assert_eq!(bench.text("Notes/a.md"), "+a!");
+    assert_eq!(bench.selection().await, "0:1-0:1 \"\"");
+}
+
+#[tokio::test]
+async fn a_preview_begins_with_what_is_on_the_screen() {
+    let bench = Bench::unsaved(&[("a.md", "a")]);
+    bench.open("a.md").await;
+    bench.output("editor.insertAtCursor", json!({"text": "mine "})).await;
+    let imagined = bench.imagined();
+    let mut said =
+        imagined.call("vault.replaceText", json!({"path": "a.md", "find": "a", "replace": "b"})).await;
+    said += &imagined
+        .call("editor.setSelection", json!({"from": {"line": 0, "ch": 0}, "to": {"line": 0, "ch": 6}}))
+        .await;
+    said += &imagined.call("editor.insertAtCursor", json!({"text": "!"})).await;
+    said += &imagined.call("commands.run", json!({"id": "editor:save-file"})).await;
+    said += &imagined.call("vault.readFile", json!({"path": "a.md"})).await;
+    expect![[r#"
+        {"path":"a.md","replaced":1}
+        saw modify-file
+        file-replaced a.md
+        {"filePath":"a.md","range":{"from":{"line":0,"ch":0},"to":{"line":0,"ch":6}},"text":"mine b"}
+        saw change-workspace
+        {"filePath":"a.md","cursorAfter":{"line":0,"ch":7},"insertedChars":1}
+        saw edit-buffer
+        {"id":"editor:save-file","executed":true}
+        saw modify-file
+        saw run-command
+        file-replaced a.md
+        {"path":"a.md","content":"mine b!","range":{"start":0,"end":7},"sizeBytes":7,"truncated":false,"encoding":"utf-8"}
+    "#]].assert_eq(&said);
+    assert_eq!(bench.text("a.md"), "a");
+    assert_eq!(bench.output("vault.readFile", json!({"path": "a.md"})).await["content"], "mine a");
+}
