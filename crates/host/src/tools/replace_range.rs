@@ -21,7 +21,6 @@ pub(crate) struct Args {
     text: String,
     /// Only edit when the note has this etag, as read before; else CONFLICT.
     #[serde(default)]
-    #[schemars(with = "String")]
     expected_etag: Option<String>,
     /// Report what would happen without changing anything.
     #[serde(default)]

@@ -19,7 +19,6 @@ pub(crate) struct Args {
     preserve_indent: bool,
     /// Only edit when the note has this etag, as read before; else CONFLICT.
     #[serde(default)]
-    #[schemars(with = "String")]
     expected_etag: Option<String>,
     /// Report what would happen without changing anything.
     #[serde(default)]
