@@ -77,6 +77,10 @@ impl VaultPath {
         &self.0
     }
 
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
@@ -154,7 +158,11 @@ fn bad_segment(segment: &str) -> Option<String> {
         _ if segment.ends_with([' ', '.']) => "a name in it ends with a space or a dot",
         _ if segment.starts_with(' ') => "a name in it starts with a space",
         _ => {
-            if let Some(c) = segment.chars().find(|c| forbidden(*c)) {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.');
+            // Most names need no closer look.
+            if !segment.bytes().all(plain)
+                && let Some(c) = segment.chars().find(|c| forbidden(*c))
+            {
                 return Some(format!("it contains {}; use a plain character", spelled(c)));
             }
             let stem = segment.split('.').next().unwrap_or(segment).trim_end();

@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[allow(dead_code, reason = "shared with tests that use more of it")]
 mod support;
 
 use std::sync::Arc;
@@ -92,13 +93,12 @@ fn what_is_imagined_is_listed_and_found_as_if_it_were_done() {
     let (real, dreamt) = (notes(), notes());
     let imagined = dreamt.vault.imagined();
     let before = listed(&dreamt.vault, None);
-    let steps = steps(&real.vault);
-    for count in 0..steps.len() {
-        let step = Prepared { steps: vec![steps[count].clone()] };
-        real.vault.apply(&step, &Listener::default()).unwrap();
-        imagined.apply(&step, &Listener::default()).unwrap();
-        assert_eq!(listed(&imagined, None), listed(&real.vault, None), "after {:?}", steps[count]);
-        assert_eq!(found(&imagined, &[]).unwrap(), found(&real.vault, &[]).unwrap(), "{:?}", steps[count]);
+    for step in &steps(&real.vault) {
+        let prepared = Prepared { steps: vec![step.clone()] };
+        real.vault.apply(&prepared, &Listener::default()).unwrap();
+        imagined.apply(&prepared, &Listener::default()).unwrap();
+        assert_eq!(listed(&imagined, None), listed(&real.vault, None), "after {step:?}");
+        assert_eq!(found(&imagined, &[]).unwrap(), found(&real.vault, &[]).unwrap(), "after {step:?}");
     }
     for scope in ["New", "Work", "Work/Garden", "Beds.md", "Work/Plan.md", "Work/Garden/Added.md", "INBOX.md"]
     {
@@ -119,8 +119,8 @@ impl OpenNotes for Open {
     fn unsaved(&self, path: &VaultPath) -> Option<String> {
         (*path == self.0).then(|| self.1.to_owned())
     }
-    fn edit(&self, _path: &VaultPath, _before: &FileState, _text: &str) -> Result<bool, Fault> {
-        Ok(false)
+    fn edit(&self, _path: &VaultPath, _before: &FileState, _text: &str) -> Result<Option<FileState>, Fault> {
+        Ok(None)
     }
     fn saved(&self, _path: &VaultPath, _text: &str) {}
     fn not_saved(&self, _path: &VaultPath) {}

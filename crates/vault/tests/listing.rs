@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[allow(dead_code, reason = "shared with tests that use more of it")]
 mod support;
 
 use std::collections::BTreeSet;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use envelope::Failure;
 use rustix::fs::{CWD, RenameFlags};
 use support::{Listener, World, at, create_unique, put};
-use vault::{ListQuery, Vault};
+use vault::{ListQuery, ListStart, Needle, Reading, SearchQuery, Vault};
 
 const TRIES: u32 = 4_000;
 
@@ -70,10 +70,18 @@ fn use_once(vault: &Vault, n: u32) -> u32 {
         }
         Err(fault) => assert!(is_fair(fault.failure), "{fault}"),
     }
-    let query =
-        ListQuery { folder: Some(at("flip")), recursive: true, extensions: Vec::new(), offset: 0, limit: 5 };
+    let query = ListQuery {
+        folder: Some(at("flip")),
+        recursive: true,
+        extensions: Vec::new(),
+        start: ListStart::Offset(0),
+        limit: 5,
+    };
     if let Ok(page) = vault.list(&query, &listener) {
         assert!(page.entries.iter().all(|entry| !entry.path.as_str().contains("deep")));
+    }
+    if n.is_multiple_of(4) {
+        reached += search_once(vault, Some("flip"));
     }
     let written = match n % 4 {
         0 => vault.create(&at(&format!("flip/new {n}.md")), b"x", &listener).map(drop),
@@ -86,6 +94,27 @@ fn use_once(vault: &Vault, n: u32) -> u32 {
         Err(fault) => assert!(is_fair(fault.failure), "{fault}"),
     }
     reached
+}
+
+/// Searches for what stands in every file outside, and for what stands in the one that may be read.
+fn search_once(vault: &Vault, scope: Option<&str>) -> u32 {
+    let query = SearchQuery {
+        needle: Needle::compile("canary|harmless", Reading::Regex, true).unwrap(),
+        scopes: vec![scope.map(at)],
+        extensions: Vec::new(),
+        limit: 10,
+        snippet_length: 60,
+    };
+    match vault.search(&query, &mut |_| {}, &Listener::default()) {
+        Ok(finds) => {
+            assert!(finds.matches.iter().all(|found| found.snippet == "harmless"), "{finds:?}");
+            u32::from(!finds.matches.is_empty())
+        }
+        Err(fault) => {
+            assert!(is_fair(fault.failure), "{fault}");
+            0
+        }
+    }
 }
 
 /// What a call may end with while its path changes under it.
@@ -120,6 +149,9 @@ fn nothing_is_read_or_written_outside_while_a_file_flips() {
                     read += 1;
                 }
                 Err(fault) => assert!(is_fair(fault.failure), "{fault}"),
+            }
+            if n % 8 == 1 {
+                read += search_once(&world.vault, Some("note.md")) + search_once(&world.vault, None);
             }
             if n % 8 == 0
                 && let Err(fault) = world.vault.overwrite(&at("note.md"), b"harmless", &listener)

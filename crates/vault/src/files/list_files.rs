@@ -232,7 +232,7 @@ impl Tool for ListFiles {
 impl From<Entry> for FileEntry {
     fn from(entry: Entry) -> FileEntry {
         FileEntry {
-            path: entry.path.to_string(),
+            path: entry.path.into_string(),
             kind: entry.kind,
             size_bytes: entry.size,
             mtime_ms: entry.mtime_ms,

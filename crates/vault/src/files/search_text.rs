@@ -249,6 +249,6 @@ fn told(finds: &Finds) -> String {
 impl From<TextMatch> for SearchMatch {
     fn from(found: TextMatch) -> SearchMatch {
         let TextMatch { path, line, start, end, snippet } = found;
-        SearchMatch { path: path.to_string(), line, start, end, snippet }
+        SearchMatch { path: path.into_string(), line, start, end, snippet }
     }
 }

@@ -18,8 +18,9 @@ use envelope::{Failure, Fault};
 
 /// Results that may wait for one that is not done.
 const WINDOW: u64 = 256;
-/// Pieces that the caller works on before it asks for help: a short list is done by then.
-const ALONE: u64 = 3;
+/// Pieces that the caller works on before it asks for help. A short list is done by then, and never waits for
+/// a thread that has only just begun.
+const ALONE: u64 = 12;
 /// More threads than this wait for the lock or for the disk.
 const MAX_THREADS: usize = 16;
 /// How often the caller looks whether it should stop while others work.

@@ -114,7 +114,7 @@ mod tests {
             match Needle::compile(query, Reading::Regex, true) {
                 Ok(_) => writeln!(told, "{query:?}: fine").unwrap(),
                 Err(fault) => {
-                    writeln!(told, "{query:?}: {} | {}", fault.message, fault.recovery_hint()).unwrap()
+                    writeln!(told, "{query:?}: {} | {}", fault.message, fault.recovery_hint()).unwrap();
                 }
             }
         }
