@@ -8,11 +8,18 @@ pub(crate) struct Bench {
     about: &'static str,
 }
 
-const BENCHES: [Bench; 1] = [Bench {
-    name: "gate",
-    package: "engine",
-    about: "cost of a call through the twelve phases, of a durable write, and of a foreach item",
-}];
+const BENCHES: [Bench; 2] = [
+    Bench {
+        name: "gate",
+        package: "engine",
+        about: "cost of a call through the twelve phases, of a durable write, and of a foreach item",
+    },
+    Bench {
+        name: "vault",
+        package: "tollgate",
+        about: "search, listing and durable creation in a vault of 50,000 notes, against ripgrep, fd and find",
+    },
+];
 
 impl Bench {
     pub(crate) fn run(&self) -> anyhow::Result<bool> {
