@@ -27,6 +27,7 @@ mod run;
 mod schedule;
 mod store;
 mod trace;
+mod undo;
 
 pub use approval::{
     Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict,
@@ -44,3 +45,4 @@ pub use report::RunReport;
 pub use resume::{ResumeError, ResumeRequest};
 pub use rules::{BadRule, Rule, RuleEffect};
 pub use run::{RunCancel, RunError, RunPlace, RunRequest};
+pub use undo::{CHANGES_A_CALL, Irreversible, RunChanges, UndoHistory, restore_plan, taking_back};
