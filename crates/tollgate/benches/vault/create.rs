@@ -23,7 +23,9 @@ pub(crate) fn measure(notes: u32) {
         let numbers = round * a_round..(round + 1) * a_round;
         let args = |number: u32| json!({"path": path_of(number), "content": text});
         raw += timed(|| {
-            numbers.clone().for_each(|number| write_raw(raw_folder.path(), &path_of(number), &text))
+            for number in numbers.clone() {
+                write_raw(raw_folder.path(), &path_of(number), &text);
+            }
         });
         alone += timed(|| {
             for number in numbers.clone() {
