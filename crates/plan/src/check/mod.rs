@@ -43,7 +43,7 @@ mod shape_tests;
 
 use std::collections::HashSet;
 
-use envelope::Catalog;
+use envelope::{Catalog, Requirement, ToolDecl};
 use serde_json::Value;
 
 use crate::{CheckedPlan, Finding, Severity};
@@ -103,8 +103,11 @@ fn check_value(
     let (outputs, reads) = templates::check_outputs(&draft, &world, findings);
     read.extend(reads);
 
-    let waits = Waits::new(edges);
+    let mut waits = Waits::new(edges);
     waits.cycles(&draft.steps, findings);
+    // What is active or selected in the host is what the step before left there; no argument says so.
+    let uses_host = |decl: &ToolDecl| decl.availability.contains(&Requirement::Host);
+    waits.line_up(|step| world.tool(step).is_some_and(uses_host));
     risk::check(&draft, &world, findings);
     if has_errors(findings) {
         return None;

@@ -1,6 +1,7 @@
 //! The order of the steps: who must wait for whom, and who waits for itself.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::draft::DraftStep;
 use crate::{Finding, FindingCode};
@@ -21,6 +22,35 @@ impl Waits {
 
     fn of(&self, step: usize) -> &[usize] {
         self.0.get(step).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Makes the steps that share something none of them names, such as the note that is active, wait for each
+    /// other: in the order of the plan, as far as nothing else says otherwise. Never makes a circle.
+    pub(super) fn line_up(&mut self, shares: impl Fn(usize) -> bool) {
+        let mut waiting: Vec<usize> = self.0.iter().map(Vec::len).collect();
+        let mut followers = vec![Vec::new(); self.0.len()];
+        for (step, before) in self.0.iter().enumerate() {
+            for &other in before {
+                followers[other].push(step);
+            }
+        }
+        let free = waiting.iter().enumerate().filter(|(_, count)| **count == 0);
+        let mut free: BinaryHeap<Reverse<usize>> = free.map(|(step, _)| Reverse(step)).collect();
+        let mut last = None;
+        while let Some(Reverse(step)) = free.pop() {
+            if shares(step)
+                && let Some(last) = last.replace(step)
+                && let Err(place) = self.0[step].binary_search(&last)
+            {
+                self.0[step].insert(place, last);
+            }
+            for &follower in &followers[step] {
+                waiting[follower] -= 1;
+                if waiting[follower] == 0 {
+                    free.push(Reverse(follower));
+                }
+            }
+        }
     }
 
     /// Every group of steps that wait for each other, reported once with one way around.
@@ -118,5 +148,33 @@ impl Waits {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Waits;
+
+    fn lined_up(edges: &[&[usize]], shares: &[usize]) -> Vec<Vec<usize>> {
+        let mut waits = Waits::new(edges.iter().map(|before| before.to_vec()).collect());
+        waits.line_up(|step| shares.contains(&step));
+        waits.0
+    }
+
+    #[test]
+    fn steps_that_share_something_follow_each_other_in_plan_order() {
+        let none: &[usize] = &[];
+        assert_eq!(lined_up(&[none; 4], &[0, 2, 3]), [vec![], vec![], vec![0], vec![2]]);
+        assert_eq!(lined_up(&[none; 2], &[1]), [vec![], vec![]]);
+        // What a step waits for anyway is not said twice.
+        assert_eq!(lined_up(&[none, &[0]], &[0, 1]), [vec![], vec![0]]);
+    }
+
+    #[test]
+    fn an_order_that_the_plan_gives_is_kept_and_no_circle_is_made() {
+        assert_eq!(lined_up(&[&[2], &[], &[]], &[0, 1, 2]), [vec![2], vec![], vec![1]]);
+        assert_eq!(lined_up(&[&[1], &[2], &[]], &[0, 2]), [vec![1, 2], vec![2], vec![]]);
+        // A circle of the plan's own is reported elsewhere; here it only must not hang.
+        assert_eq!(lined_up(&[&[1], &[0]], &[0, 1]), [vec![1], vec![0]]);
     }
 }

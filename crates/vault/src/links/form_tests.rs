@@ -307,11 +307,11 @@ fn a_canvas_keeps_every_other_byte() {
         &["a/Old.md"],
         &[("a/Old.md", "b/Nëw 'quoted'.md")],
         "c.canvas",
-        "{ \"nodes\" : [\n\t{\"x\":1.50,\"file\":\"a\\/Old.md\",\"subpath\":\"#h\"},{\"type\":\"text\",\"text\":\"\\u00e9 [[Old]]\\n[Old](a\\/Old.md)\"} ] , \"zz\":null}",
+        "{ \"nodes\" : [\n  {\"x\":1.50,\"file\":\"a\\/Old.md\",\"subpath\":\"#h\"},{\"type\":\"text\",\"text\":\"\\u00e9 [[Old]]\\n[Old](a\\/Old.md)\"} ] , \"zz\":null}",
         expect![[r##"
             3 changed
             { "nodes" : [
-            	{"x":1.50,"file":"b/Nëw 'quoted'.md","subpath":"#h"},{"type":"text","text":"\u00e9 [[Nëw 'quoted']]\n[Nëw 'quoted'](b/Nëw%20'quoted'.md)"} ] , "zz":null}"##]],
+              {"x":1.50,"file":"b/Nëw 'quoted'.md","subpath":"#h"},{"type":"text","text":"\u00e9 [[Nëw 'quoted']]\n[Nëw 'quoted'](b/Nëw%20'quoted'.md)"} ] , "zz":null}"##]],
     );
 }
 
