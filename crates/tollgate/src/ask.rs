@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, oneshot};
 use toolkit::BoxFuture;
 
 use crate::drive::Interrupts;
+use crate::preview::Seer;
 use crate::progress::Progress;
 use crate::screen::{self, Paint};
 use crate::visible::{one_line, short, visible};
@@ -27,13 +28,21 @@ pub(crate) struct Asker {
     yes: bool,
     progress: Arc<Progress>,
     interrupts: Interrupts,
+    /// Who foresees the plan, if anyone does.
+    seer: Option<Arc<Seer>>,
     /// One question at a time; holds what the person wants to be asked no more.
     always: Mutex<HashSet<(String, String)>>,
 }
 
 impl Asker {
     pub(crate) fn new(yes: bool, progress: Arc<Progress>, interrupts: Interrupts) -> Asker {
-        Asker { yes, progress, interrupts, always: Mutex::default() }
+        Asker { yes, progress, interrupts, seer: None, always: Mutex::default() }
+    }
+
+    /// The same with what is foreseen in colours.
+    pub(crate) fn showing(mut self, seer: Option<Arc<Seer>>) -> Asker {
+        self.seer = seer;
+        self
     }
 
     /// Shows the text and returns the line that was typed; `None` when nobody is there.
@@ -58,8 +67,13 @@ impl Asker {
             return Answer::Yes { channel: Channel::YesFlag };
         }
         let _one_at_a_time = self.always.lock().await;
-        // Exactly the text whose hash goes into the record; the engine has made it safe to show.
-        let question = format!("{}\n{}", request.text, Paint::stderr().bold("May this run? [y/N]"));
+        // Exactly the text whose hash goes into the record, and safe to show. Where a screen has colours, they
+        // take the place of the marks that the plain text has for them.
+        let shown = match &self.seer {
+            Some(seer) => seer.coloured(&request.text),
+            None => request.text.clone(),
+        };
+        let question = format!("{shown}\n{}", Paint::stderr().bold("May this run? [y/N]"));
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Answer::Yes { channel: Channel::Terminal },
             Some(_) => Answer::No { reason: "the person said no".to_owned() },

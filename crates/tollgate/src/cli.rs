@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, replay::Replay, resume::Resume,
+    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview, replay::Replay, resume::Resume,
     run::Run, runs::Runs, show::Show, tools::Tools, trust::Trust, verify::Verify,
 };
 use crate::exit::Exit;
@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Init(Init),
     Tools(Tools),
     Check(Check),
+    Preview(Preview),
     Run(Run),
     Call(Call),
     Runs(Runs),
@@ -57,6 +58,7 @@ impl Cli {
             Command::Init(init) => init.run(vault),
             Command::Tools(tools) => tools.run(),
             Command::Check(check) => check.run(vault),
+            Command::Preview(preview) => preview.run(vault),
             Command::Run(run) => run.run(vault),
             Command::Call(call) => call.run(vault),
             Command::Runs(runs) => runs.run(vault),
@@ -78,6 +80,7 @@ impl Command {
             Command::Init(init) => init.json,
             Command::Tools(tools) => tools.json,
             Command::Check(check) => check.json,
+            Command::Preview(preview) => preview.json,
             Command::Run(run) => run.json,
             Command::Call(call) => call.json,
             Command::Runs(runs) => runs.json,

@@ -3,7 +3,6 @@
 mod ask;
 mod cli;
 mod commands;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the commands that use it follow"))]
 mod diff;
 mod drive;
 mod effects;
@@ -11,6 +10,7 @@ mod exit;
 mod findings;
 mod place;
 mod plan_text;
+mod preview;
 mod progress;
 mod quoting;
 mod screen;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Approver, Engine, EngineParts, Hook, Observer, Purpose, SystemClock, SystemIds};
+use engine::{Approver, Engine, EngineParts, Hook, Observer, Policy, Purpose, SystemClock, SystemIds};
 use envelope::Requirement;
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
@@ -91,6 +91,30 @@ pub(crate) fn engine(
     observer: Arc<dyn Observer>,
 ) -> Result<Engine, Stop> {
     gate(place, surface, trust::hooks(place)?, approver, Some(observer))
+}
+
+/// A gate that only finds out what would be done, over tools that only imagine. It has no hooks: they are
+/// programs, and a program does what it does.
+pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
+    policy: Policy,
+    surface: &Arc<Surface>,
+    spectator: Arc<S>,
+) -> Result<Engine, Stop> {
+    Engine::new(EngineParts {
+        surface: surface.clone(),
+        policy,
+        hooks: Vec::new(),
+        clock: Arc::new(SystemClock::new()),
+        ids: Arc::new(SystemIds),
+        approver: spectator.clone(),
+        observer: Some(spectator),
+        executor_version: env!("CARGO_PKG_VERSION").into(),
+        purpose: Purpose::Foresee,
+    })
+    .map_err(|bad| {
+        Stop::bad_input("bad_config", format!("{}: {bad}", crate::settings::CONFIG_FILE))
+            .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
+    })
 }
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.

@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
 use crate::plan_text;
+use crate::preview::{Rehearsal, Seer};
 use crate::progress::Progress;
 use crate::screen;
 use crate::settings::Settings;
@@ -49,17 +50,20 @@ const STEP: &str = "call";
 impl Call {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
-        let surface = Toolset::open(&place.vault)?.surface;
-        let decl = known_tool(&surface, &self.tool)?;
+        let tools = Arc::new(Toolset::open(&place.vault)?);
+        let surface = &tools.surface;
+        let decl = known_tool(surface, &self.tool)?;
         let args = read_args(&self.args)?;
-        refuse_ambiguous(&surface, decl, &args)?;
-        let plan = one_step(&surface, decl, &args.value, &place)?;
+        refuse_ambiguous(surface, decl, &args)?;
+        let plan = one_step(surface, decl, &args.value, &place)?;
+        let rehearsal = Rehearsal::new(&place, tools.clone(), &plan);
+        let seer = (!self.yes).then(|| Arc::new(Seer::new(rehearsal, None)));
         let progress = Arc::new(Progress::new(true));
         let watcher = Watcher::of_call(progress.clone());
         let interrupts = Interrupts::new(self.json);
-        let asker = Arc::new(Asker::new(self.yes, progress, interrupts.clone()));
-        let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
-        let report = super::run::carry(&engine, plan, RunKind::Call, &place, &interrupts)?;
+        let asker = Asker::new(self.yes, progress, interrupts.clone()).showing(seer.clone());
+        let engine = wiring::engine(&place, surface, Arc::new(asker), watcher.clone())?;
+        let report = super::run::carry(&engine, plan, (RunKind::Call, seer), &place, &interrupts)?;
         match watcher.take_last() {
             Some(result) if result.error.is_some() || result.ok => Ok(self.show(&result)),
             Some(_) | None => Err(declined(&report)),

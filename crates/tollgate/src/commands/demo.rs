@@ -11,10 +11,12 @@ use envelope::Channel;
 use journal::RunKind;
 use toolkit::BoxFuture;
 
-use crate::drive::Interrupts;
+use crate::diff::Limits;
+use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
+use crate::preview::{Rehearsal, SavedPreview, Seer};
 use crate::progress::Progress;
 use crate::quoting::quoted;
 use crate::screen::{self, Paint};
@@ -93,8 +95,8 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
 
     title(2, "The plan", "what a model would write; `tollgate check` proves it before anything runs");
     indented(PLAN);
-    let surface = Toolset::open(&place.vault)?.surface;
-    let report = plan::check(PLAN, &*surface, &wiring::check_limits(&place.settings));
+    let tools = Arc::new(Toolset::open(&place.vault)?);
+    let report = plan::check(PLAN, &*tools.surface, &wiring::check_limits(&place.settings));
     findings::show(&report.findings);
     let plan = report
         .plan
@@ -105,24 +107,33 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     ));
     screen::say(format_args!("Order: {}", findings::order(&plan).join(", ")));
 
-    title(3, "The question", "one yes for the whole plan, bound to the hash of what is shown");
+    title(3, "The preview", "the plan is run over an imagined vault; nothing is written yet");
+    let interrupts = Interrupts::new(false);
+    let rehearsal = Rehearsal::new(place, tools.clone(), &plan);
+    let preview = drive::to_end(&interrupts, rehearsal.perform(Limits::screen(), interrupts.cancel()))??;
+    for line in preview.render(Paint::stdout()) {
+        screen::say(line);
+    }
+
+    title(4, "The question", "one yes for the whole plan, bound to the hash of what is shown");
     let progress = Arc::new(Progress::new(false));
     let watcher = Watcher::of_run(progress.clone());
-    let engine = wiring::engine(place, &surface, Arc::new(SaysYes), watcher.clone())?;
-    let report = super::run::carry(&engine, plan, RunKind::Plan, place, &Interrupts::new(false))?;
+    let engine = wiring::engine(place, &tools.surface, Arc::new(SaysYes), watcher.clone())?;
+    let seer = Arc::new(Seer::new(rehearsal, Some(SavedPreview::of(&preview))));
+    let report = super::run::carry(&engine, plan, (RunKind::Plan, Some(seer)), place, &interrupts)?;
     progress.end();
 
-    title(4, "The receipts", "each call went through the same twelve phases and ended in one record");
+    title(5, "The receipts", "each call went through the same twelve phases and ended in one record");
     summary::show(&report, &watcher, place);
     let Some(run) = report.run_dir.as_deref().filter(|_| Exit::of_report(&report) == Exit::Done) else {
         return Ok(Exit::of_report(&report));
     };
 
-    title(5, "The proof", "the record is chained: whoever keeps the head can prove it later");
+    title(6, "The proof", "the record is chained: whoever keeps the head can prove it later");
     super::verify::show(&journal::verify(run, Some(&report.chain_head.hash))?, false);
     super::replay::show(&journal::replay(run)?);
 
-    title(6, "The test", "one byte of a copy of the record is changed");
+    title(7, "The test", "one byte of a copy of the record is changed");
     let problems = tampered(run, &scratch.join("tampered"))?;
     Ok(if problems == 0 { Exit::Failures } else { Exit::Done })
 }
@@ -155,7 +166,7 @@ fn tampered(run: &Path, copy: &Path) -> Result<usize, Stop> {
 }
 
 fn next(kept: Option<&Path>) {
-    title(7, "Your turn", "");
+    title(8, "Your turn", "");
     let vault = match kept {
         Some(vault) => quoted(vault),
         None => {

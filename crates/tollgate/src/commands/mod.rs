@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod preview;
 pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -1,20 +1,22 @@
-//! `tollgate run`: check, ask once, run with progress, record, summarise.
+//! `tollgate run`: check, preview, ask once, run with progress, record, summarise.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{RunPlace, RunReport, RunRequest};
+use engine::{Foresight, RunPlace, RunReport, RunRequest};
 use journal::RunKind;
 use plan::CheckedPlan;
 use toolkit::Surface;
 
 use crate::ask::Asker;
+use crate::diff::Limits;
 use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
 use crate::plan_text;
+use crate::preview::{Rehearsal, SavedPreview, Seer};
 use crate::progress::Progress;
 use crate::screen;
 use crate::stop::{Outcome, Stop};
@@ -22,10 +24,10 @@ use crate::summary;
 use crate::watch::Watcher;
 use crate::wiring::{self, Toolset};
 
-/// Checks a plan, asks once, runs it and records everything
+/// Checks a plan, shows what it would do, asks once, runs it and records everything
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tollgate run plan.json --vault ~/Notes\n  generate-plan | tollgate run - --yes --json"
+    after_help = "Example:\n  tollgate run plan.json --vault ~/Notes\n  tollgate run plan.json --previewed seen.json\n  generate-plan | tollgate run - --yes --json"
 )]
 pub(crate) struct Run {
     /// The plan: a file, or `-` for standard input
@@ -33,6 +35,9 @@ pub(crate) struct Run {
     /// Say yes in advance to the plan and to every call that would be asked about
     #[arg(long)]
     yes: bool,
+    /// Run what this preview showed, kept with `preview --out`; if the vault has changed, say how and ask
+    #[arg(long, value_name = "FILE")]
+    previewed: Option<PathBuf>,
     /// Answer in JSON: the report of the run
     #[arg(long)]
     pub(crate) json: bool,
@@ -42,14 +47,25 @@ impl Run {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let text = plan_text::read(&self.plan, "plan")?;
-        let surface = Toolset::open(&place.vault)?.surface;
-        let plan = checked(&text, &surface, &place, self.json)?;
+        let tools = Arc::new(Toolset::open(&place.vault)?);
+        let plan = checked(&text, &tools.surface, &place, self.json)?;
+        let saved = self.previewed.as_deref().map(SavedPreview::read).transpose()?;
+        let rehearsal = Rehearsal::new(&place, tools.clone(), &plan);
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);
-        let asker = Arc::new(Asker::new(self.yes, progress.clone(), interrupts.clone()));
-        let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
-        let report = carry(&engine, plan, RunKind::Plan, &place, &interrupts)?;
+        let seer = match (self.yes, saved) {
+            // Nobody looks, so nothing is foreseen, unless it has to be what somebody looked at before.
+            (true, None) => None,
+            (true, Some(saved)) => {
+                refuse_other(&rehearsal, &saved, &interrupts)?;
+                None
+            }
+            (false, saved) => Some(Arc::new(Seer::new(rehearsal, saved))),
+        };
+        let asker = Asker::new(self.yes, progress.clone(), interrupts.clone()).showing(seer.clone());
+        let engine = wiring::engine(&place, &tools.surface, Arc::new(asker), watcher.clone())?;
+        let report = carry(&engine, plan, (RunKind::Plan, seer), &place, &interrupts)?;
         progress.end();
         if self.json {
             screen::json(&report);
@@ -60,11 +76,11 @@ impl Run {
     }
 }
 
-/// Runs a checked plan to its end, recorded in the vault's state folder.
+/// Runs a checked plan to its end, with what is foreseen in the question about it, recorded in the vault's state folder.
 pub(super) fn carry(
     engine: &engine::Engine,
     plan: CheckedPlan,
-    kind: RunKind,
+    (kind, seer): (RunKind, Option<Arc<Seer>>),
     place: &Place,
     interrupts: &Interrupts,
 ) -> Result<RunReport, Stop> {
@@ -75,15 +91,33 @@ pub(super) fn carry(
         kind,
         planner_version: None,
         cancel: interrupts.cancel(),
-        foresight: None,
+        foresight: seer.map(|seer| seer as Arc<dyn Foresight>),
     };
     drive::to_end(interrupts, engine.run_plan(request))?.map_err(|error| match error {
         engine::RunError::Journal(error) => Stop::from(error),
     })
 }
 
+/// With a yes in advance nobody can be asked again: what was previewed is run, or nothing.
+fn refuse_other(rehearsal: &Rehearsal, saved: &SavedPreview, interrupts: &Interrupts) -> Result<(), Stop> {
+    let work = rehearsal.perform(Limits::screen(), interrupts.cancel());
+    let now = drive::to_end(interrupts, work)??;
+    let differences = rehearsal.differences(saved, &now);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = differences.iter().map(|line| format!("\n  {line}")).collect();
+    Err(Stop::new(
+        Exit::Denied,
+        "not_as_previewed",
+        format!("the plan would not do what was previewed; nothing was run{}", lines.concat()),
+    )
+    .hint("look at a new preview, or run without --yes to be asked")
+    .details(serde_json::json!({ "differences": differences })))
+}
+
 /// A plan that may run. A wrong one ends the command with all its findings; nothing is recorded.
-fn checked(text: &str, surface: &Surface, place: &Place, json: bool) -> Result<CheckedPlan, Stop> {
+pub(super) fn checked(text: &str, surface: &Surface, place: &Place, json: bool) -> Result<CheckedPlan, Stop> {
     let report = plan::check(text, surface, &wiring::check_limits(&place.settings));
     let found = findings::sorted(report.findings);
     if let Some(plan) = report.plan {

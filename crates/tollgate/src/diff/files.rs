@@ -96,7 +96,8 @@ impl Changes {
         lines
     }
 
-    /// The same without colours, as one text: what a confirmation is bound to.
+    /// The same without colours, as one text.
+    #[cfg(test)]
     pub(crate) fn plain(&self) -> String {
         self.render(Paint::plain()).join("\n")
     }

@@ -23,6 +23,5 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compare::compare;
 pub(crate) use files::{Changes, FileDiff};
 pub(crate) use limits::Limits;

@@ -4,7 +4,8 @@ mod cases;
 mod forms;
 mod laws;
 
-use super::{Limits, compare};
+use super::Limits;
+use super::compare::compare;
 use crate::screen::Paint;
 
 /// The plain lines for two contents, with the limits of a screen.

@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 
-use crate::diff::{Changes, FileDiff, Limits, compare};
+use crate::diff::compare::compare;
+use crate::diff::{Changes, FileDiff, Limits};
 use crate::screen::Paint;
 
 fn file<'a>(path: &'a str, before: Option<&'a str>, after: Option<&'a str>) -> FileDiff<'a> {

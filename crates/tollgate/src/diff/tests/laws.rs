@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 use crate::diff::body::{Body, Hunk, Line, LineKind, Span, Tag};
-use crate::diff::{Limits, compare};
+use crate::diff::Limits;
+use crate::diff::compare::compare;
 use crate::screen::Paint;
 use crate::visible::acts_on_a_screen;
 
