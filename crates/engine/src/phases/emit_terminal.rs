@@ -29,7 +29,7 @@ pub(crate) async fn emit_terminal(
     trace.enter(Phase::EmitTerminal);
     let mut result = build(engine, scope, &mut flight, outcome);
     (result.phases, result.mutations) = trace.finish();
-    if let Err(fault) = record(engine, scope, &mut flight, &result).await {
+    if let Err(fault) = record(engine, scope, &mut flight, &mut result).await {
         // The effects happened, but they are not on record: nobody may be told that all is well.
         unrecorded(&mut result, &fault);
     }
@@ -153,7 +153,7 @@ async fn record(
     engine: &Engine,
     scope: &RunScope,
     flight: &mut Flight,
-    result: &ToolResult,
+    result: &mut ToolResult,
 ) -> Result<(), Fault> {
     let journal = &scope.journal;
     let intended = flight.logged;
@@ -162,13 +162,13 @@ async fn record(
         journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
     }
     // A large `data` stands once in the object store; the line carries the reference.
-    let seq = match &result.data_ref {
-        Some(_) => {
-            let line = ToolResult { data: None, ..result.clone() };
-            scope.record_result(&line)?
-        }
-        None => scope.record_result(result)?,
-    };
+    // Taken out and put back, not copied: it can be megabytes.
+    let kept_elsewhere = result.data_ref.is_some().then(|| result.data.take()).flatten();
+    let recorded = scope.record_result(result);
+    if kept_elsewhere.is_some() {
+        result.data = kept_elsewhere;
+    }
+    let seq = recorded?;
     engine.record_event(scope, &ended_event(result))?;
     if intended && flight.call.risk_level.has_effects() {
         journal.durable(seq).await.map_err(|error| journal_fault(&error))?;
