@@ -8,7 +8,9 @@ mod conflict;
 mod foresee;
 mod locate;
 mod names;
+mod space;
 mod thread;
+mod work;
 
 use envelope::{CallId, Change, Concurrency, Failure, Fault, Idempotency, SideEffect, VaultPath};
 use schemars::JsonSchema;
@@ -96,7 +98,8 @@ impl Writer for Restore {
     }
 
     fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        let paths = args.changes.iter().flat_map(Change::paths).filter_map(|path| VaultPath::parse(path).ok());
+        let paths =
+            args.changes.iter().flat_map(Change::paths).filter_map(|path| VaultPath::parse(path).ok());
         let mut writes = Vec::new();
         for path in paths.filter(|path| path.segments().next() != Some(TRASH)) {
             let real = vault.get().ok().and_then(|vault| vault.real_path(&path)).filter(|real| *real != path);

@@ -8,6 +8,7 @@ use super::folder;
 use super::locate::child;
 use super::relocate::{TRASH, in_trash};
 use super::replace::gone;
+use super::state::content_of;
 use super::step::Content;
 use super::survey::Seen;
 use super::twins::twin_of;
@@ -28,6 +29,24 @@ impl Vault {
             *state = Content::of(text.into_bytes()).state(state.mode);
         }
         Ok(seen)
+    }
+
+    /// What a file with this very name holds, also in the trash: for whoever wants to show it. `None` when it
+    /// is no file, or has more than `limit` bytes.
+    pub fn content_standing_at(
+        &self,
+        path: &VaultPath,
+        limit: u64,
+        witness: &dyn Witness,
+    ) -> Result<Option<Vec<u8>>, Fault> {
+        match self.stands_at(path, witness)? {
+            Seen::File { state, .. } if state.bytes <= limit => {}
+            Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => return Ok(None),
+        }
+        if let Some(text) = self.host.get().and_then(|host| host.unsaved(path)) {
+            return Ok(Some(text.into_bytes()));
+        }
+        content_of(&self.open_entry(path)?, limit, witness).map(Some)
     }
 
     /// Every name in a folder that keeps it from being removed, hidden ones too. A name that is no text is

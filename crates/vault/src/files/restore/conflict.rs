@@ -72,7 +72,7 @@ impl RestoreConflict {
         let path = &self.path;
         match self.why {
             RestoreCause::Edited => format!("`{path}` was edited since"),
-            RestoreCause::Taken => format!("`{path}` is another file by now"),
+            RestoreCause::Taken => format!("`{path}` is something else by now"),
             RestoreCause::Gone => format!("`{path}` is not there any more"),
         }
     }

@@ -116,9 +116,9 @@ impl Desk {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 let meta = path.symlink_metadata().unwrap();
-                let what = meta.is_file().then(|| {
-                    (meta.permissions().mode() & 0o7777, std::fs::read(&path).unwrap())
-                });
+                let what = meta
+                    .is_file()
+                    .then(|| (meta.permissions().mode() & 0o7777, std::fs::read(&path).unwrap()));
                 tree.insert(self.relative(&path), what);
                 if meta.is_dir() {
                     todo.push(path);

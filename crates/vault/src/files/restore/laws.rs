@@ -50,7 +50,9 @@ fn step(desk: &Desk, tree: &Tree, one: &Try) -> Option<Vec<Step>> {
         Try::Replace(n, byte, mode) => pick(&files, *n).map(|path| {
             let mode = mode.then_some(0o600);
             vec![match desk.replace(&path, &byte.to_string()) {
-                Step::ReplaceFile { path, before, content, .. } => Step::ReplaceFile { path, before, content, mode },
+                Step::ReplaceFile { path, before, content, .. } => {
+                    Step::ReplaceFile { path, before, content, mode }
+                }
                 other => other,
             }]
         }),

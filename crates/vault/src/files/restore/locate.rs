@@ -41,9 +41,8 @@ impl<'a> Disk<'a> {
 }
 
 pub(super) fn parsed(path: &str) -> Result<VaultPath, Fault> {
-    VaultPath::parse(path).map_err(|bad| {
-        Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule)
-    })
+    VaultPath::parse(path)
+        .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule))
 }
 
 /// How the disk is read where it can be read in two ways.
@@ -80,9 +79,8 @@ impl Standings {
                 found.pass(threads, disk, |thread| 0..thread.names.len())?;
             }
             Reading::AllIsMade => {
-                let last_first = |thread: &Thread, wanted: bool| {
-                    (0..if wanted { thread.names.len() } else { 0 }).rev()
-                };
+                let last_first =
+                    |thread: &Thread, wanted: bool| (0..if wanted { thread.names.len() } else { 0 }).rev();
                 found.pass(threads, disk, |thread| last_first(thread, !thread.dies && speaks(thread)))?;
                 found.pass(threads, disk, |thread| last_first(thread, !thread.dies))?;
                 found.pass(threads, disk, |thread| last_first(thread, true))?;
