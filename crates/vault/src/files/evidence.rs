@@ -59,13 +59,16 @@ enum Look {
 }
 
 /// Compares what was intended with what is there. Changes that are there are told to the witness, as the
-/// call itself would have told them.
+/// call itself would have told them. What a crash left of them under a hidden name is cleared away.
 pub fn examine(
     vault: &Vault,
     intent: &[Change],
     witness: &dyn Witness,
 ) -> Result<Reconciled<Evidence>, Fault> {
     let looks = looks(vault, intent, witness)?;
+    for (change, _) in intent.iter().zip(&looks).filter(|(_, look)| **look == Look::Done) {
+        clear_away(vault, change, witness)?;
+    }
     let done = looks.iter().filter(|look| **look == Look::Done).count();
     if done == intent.len() {
         intent.iter().for_each(|change| witness.saw(change.clone()));
@@ -94,6 +97,22 @@ pub fn examine(
         _ => format!("{done} of its {} changes are there; `tollgate undo` can take them back", intent.len()),
     };
     Ok(Reconciled::Unknown { why })
+}
+
+/// Removes what a change that happened may have left, now that nobody will finish it.
+fn clear_away(vault: &Vault, change: &Change, witness: &dyn Witness) -> Result<(), Fault> {
+    match change {
+        Change::FileReplaced { path, before, .. } | Change::FileRemoved { path, before } => {
+            match VaultPath::parse(path) {
+                Ok(path) => vault.clear_taken_away(&path, before, witness),
+                Err(_) => Ok(()),
+            }
+        }
+        Change::FolderCreated { .. }
+        | Change::FolderRemoved { .. }
+        | Change::FileCreated { .. }
+        | Change::Moved { .. } => Ok(()),
+    }
 }
 
 /// Looks at the changes from the last to the first: a path that a later change has decided is not asked again.

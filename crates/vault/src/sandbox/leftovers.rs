@@ -3,6 +3,10 @@
 //! A hidden name carries the inode number of its file, and whoever writes the file holds a lock on it. So
 //! a leftover is known by itself: its name and its inode agree, and its lock can be had. A copy, a restored
 //! backup or a file that somebody gave such a name does not agree, and stays.
+//!
+//! What a file was exchanged for has the hidden name of another inode for a moment, and what is removed is taken
+//! aside first. A crash in that moment leaves a person's old text under a hidden name. Nothing here touches
+//! it; `taken_away.rs` does, when it is certain that the store has it.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -55,6 +59,17 @@ pub(super) fn hidden_name(inode: u64, number: u32) -> String {
 /// A hidden name for a file that is not there yet, where files cannot be made without a name.
 pub(super) fn first_name(number: u32) -> String {
     format!("{}new-{number}", VaultPath::TEMPORARY_PREFIX)
+}
+
+/// The name of a file that is about to be removed.
+pub(super) fn aside_name(inode: u64) -> String {
+    format!("{}removed-{inode:x}", VaultPath::TEMPORARY_PREFIX)
+}
+
+/// Whether a file with this inode can have got this name from us, with somebody's old text in it: it was
+/// exchanged for the file whose inode is in the name, or was taken aside under its own.
+pub(super) fn held_old_text(name: &str, inode: u64) -> bool {
+    name == aside_name(inode) || inode_in(name).is_some_and(|new| new != inode)
 }
 
 fn inode_in(name: &str) -> Option<u64> {

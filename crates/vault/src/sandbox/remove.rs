@@ -8,10 +8,11 @@ use rustix::io::Errno;
 use super::change::Witness;
 use super::fault;
 use super::folder;
-use super::read::OpenFile;
+use super::leftovers::aside_name;
+use super::put_back::is_kept;
 use super::relocate::in_trash;
 use super::replace::{changed, gone};
-use super::state::state_of;
+use super::state::{state_at, state_of};
 use super::turn::Turn;
 use super::vault::Vault;
 
@@ -25,7 +26,7 @@ impl Vault {
         witness: &dyn Witness,
     ) -> Result<(), Fault> {
         let place = self.entry_at(path)?.ok_or_else(|| gone(path))?;
-        let (dir, name) = (place.dir.clone(), place.name.clone());
+        let (dir, name) = (place.dir, place.name);
         let turn = Turn::take(&dir, path.as_str(), witness)?;
         let open = self.open_in(&dir, &name, path)?;
         let now = state_of(&open, witness)?;
@@ -34,17 +35,18 @@ impl Vault {
         }
         witness.may_go_on()?;
         let failed = |error: Errno| fault::from_errno("remove", path.as_str(), error);
-        let aside = format!("{}removed-{:x}", VaultPath::TEMPORARY_PREFIX, open.stat.st_ino);
-        take_aside(&dir, &name, &aside).map_err(failed)?;
-        let taken = folder::open_file(&dir, &aside).map_err(failed).and_then(|file| {
-            let stat = rustix::fs::fstat(&file).map_err(failed)?;
-            state_of(&OpenFile { file, stat, path: open.path.clone() }, witness)
-        });
+        let aside = aside_name(open.stat.st_ino);
+        match take_aside(&dir, &name, &aside) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(gone(path)),
+            Err(error) => return Err(failed(error)),
+        }
+        let taken = state_at(&dir, &aside, &open.path, witness);
         match taken {
             Ok(taken) if taken.hash == before.hash => {}
             other => {
-                // Somebody wrote at the last moment: it goes back, and if it cannot, it stays aside.
-                take_aside(&dir, &aside, &name).map_err(failed)?;
+                // Somebody wrote at the last moment.
+                give_back(&dir, &aside, &name, other.as_ref().ok(), witness).map_err(failed)?;
                 return Err(other.map_or_else(|fault| fault, |taken| changed(path, before, &taken)));
             }
         }
@@ -76,6 +78,29 @@ impl Vault {
         }
         witness.saw(Change::FolderRemoved { path: path.to_string() });
         folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))
+    }
+}
+
+/// Gives a file its name back. If something newer has the name by then, the file goes to the store instead;
+/// where there is none, it stays aside.
+fn give_back(
+    dir: &Dir,
+    aside: &str,
+    name: &str,
+    taken: Option<&FileState>,
+    witness: &dyn Witness,
+) -> Result<(), Errno> {
+    match take_aside(dir, aside, name) {
+        Err(Errno::EXIST) => {
+            let kept = folder::open_file(dir, aside).is_ok_and(|mut file| witness.keep(&mut file).is_ok());
+            match taken {
+                Some(taken) if kept && is_kept(taken, witness) => {
+                    rustix::fs::unlinkat(dir, aside, AtFlags::empty())
+                }
+                Some(_) | None => Ok(()),
+            }
+        }
+        given => given,
     }
 }
 

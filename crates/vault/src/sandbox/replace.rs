@@ -5,18 +5,24 @@
 //! program wrote at the last moment, its file is what was taken out: it is exchanged back and the call is a
 //! conflict. Nothing is ever overwritten unread. Where the system cannot exchange, the file is compared
 //! right before it is replaced, and the lock of `turn.rs` is all there is.
+//!
+//! What no exchange can do: a program that reads in the few microseconds between an exchange and its taking
+//! back sees the new text. A glance right before the exchange keeps that from happening for anything that
+//! was written earlier. A program that holds the old file open and writes to it after it was taken out writes
+//! to a file without a name, as with every editor that saves by renaming.
 
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use envelope::{Change, Failure, Fault, FileState, VaultPath};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, Stat};
 use rustix::io::Errno;
 
 use super::change::Witness;
 use super::fault;
 use super::folder;
 use super::locate::{Found, LastLink};
+use super::put_back::put_back;
 use super::read::{OpenFile, open_place};
 use super::state::state_of;
 use super::step::Content;
@@ -67,28 +73,25 @@ impl Vault {
                 content.write_to(file, witness)
             })?;
         witness.may_go_on()?;
-        match temp.exchange(&name).map_err(failed)? {
-            Exchange::Done => {
-                if let Err(fault) = self.compare_taken(&temp, &open, before, witness) {
-                    put_back(&mut temp, &name, path, witness)?;
+        self.compare_again(&dir, &name, &open, before, witness)?;
+        let after = content.state(after_mode);
+        match temp.exchange(&name) {
+            Ok(Exchange::Done) => {
+                if let Err(fault) = compare_taken(&temp, &open, before, witness) {
+                    put_back(&mut temp, &name, &open.path, &after, witness)?;
                     return Err(fault);
                 }
+                // At once: the shorter the old file has a name, the fewer programs find it.
+                temp.discard();
             }
-            Exchange::NotPossible => {
-                let again = self.open_in(&dir, &name, path)?;
-                let now = state_of(&again, witness)?;
-                if now.hash != before.hash {
-                    return Err(changed(path, before, &now));
-                }
-                temp.replace(&name).map_err(failed)?;
-            }
+            Ok(Exchange::NotPossible) => temp.replace(&name).map_err(failed)?,
+            Err(Errno::NOENT) => return Err(gone(path)),
+            Err(error) => return Err(failed(error)),
         }
-        let after = content.state(after_mode);
         let had = FileState { mode: now.mode, ..*had };
         witness.saw(Change::FileReplaced { path: open.path.to_string(), before: had, after });
         folder::sync(&dir).map_err(|error| fault::not_durable(open.path.as_str(), error))?;
         let mtime_ms = Some(folder::mtime_ms(&temp.stat().map_err(failed)?));
-        drop(temp);
         drop(turn);
         Ok(Written { path: open.path, etag: after.etag(), mtime_ms, created: false })
     }
@@ -105,41 +108,48 @@ impl Vault {
         open_place(place)?.ok_or_else(|| fault::restless(path.as_str()))
     }
 
-    /// That what the exchange took out is what was compared before: the same file, still with that content.
-    fn compare_taken(
+    /// That the name still means what was compared, after the time that it took to write the new file. Only
+    /// what looks different is read again: a program may have touched the file without changing it.
+    fn compare_again(
         &self,
-        temp: &Temp<'_>,
+        dir: &Arc<Dir>,
+        name: &str,
         open: &OpenFile,
         before: &FileState,
         witness: &dyn Witness,
     ) -> Result<(), Fault> {
-        let failed = |error: Errno| fault::from_errno("read", open.path.as_str(), error);
-        let taken = temp.open_hidden().map_err(failed)?;
-        let stat = rustix::fs::fstat(&taken).map_err(failed)?;
-        let taken = OpenFile { file: taken, stat, path: open.path.clone() };
-        let now = state_of(&taken, witness)?;
+        if folder::stat(dir, name).is_ok_and(|stat| looks_same(&stat, &open.stat)) {
+            return Ok(());
+        }
+        let now = state_of(&self.open_in(dir, name, &open.path)?, witness)?;
         if now.hash == before.hash { Ok(()) } else { Err(changed(&open.path, before, &now)) }
     }
 }
 
-/// Exchanges back what was taken out by mistake. If yet another file has come into the place meanwhile, it is
-/// newer than what was taken out and stays; then what was taken out goes to the store, so that no content is
-/// lost. Where even that fails, the hidden name is left.
-fn put_back(temp: &mut Temp<'_>, name: &str, path: &VaultPath, witness: &dyn Witness) -> Result<(), Fault> {
-    let failed = |error: Errno| fault::from_errno("put back", path.as_str(), error);
-    let mut back = || -> Result<(), Fault> {
-        temp.exchange(name).map_err(failed)?;
-        if temp.hidden_is_ours() {
-            return Ok(());
-        }
-        temp.exchange(name).map_err(failed)?;
-        witness.keep(&mut temp.open_hidden().map_err(failed)?)
+fn looks_same(a: &Stat, b: &Stat) -> bool {
+    let look = |stat: &Stat| {
+        (
+            stat.st_dev,
+            stat.st_ino,
+            stat.st_size,
+            stat.st_mtime,
+            stat.st_mtime_nsec,
+            stat.st_ctime,
+            stat.st_ctime_nsec,
+        )
     };
-    let done = back();
-    if done.is_err() {
-        temp.leave();
-    }
-    done
+    look(a) == look(b)
+}
+
+/// That what the exchange took out is what was compared before: a file, still with that content.
+fn compare_taken(
+    temp: &Temp<'_>,
+    open: &OpenFile,
+    before: &FileState,
+    witness: &dyn Witness,
+) -> Result<(), Fault> {
+    let now = temp.hidden_state(&open.path, witness)?;
+    if now.hash == before.hash { Ok(()) } else { Err(changed(&open.path, before, &now)) }
 }
 
 /// The file is not the one that the caller has seen.

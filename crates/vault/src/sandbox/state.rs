@@ -2,10 +2,12 @@
 
 use std::io::Read as _;
 
-use envelope::{Fault, FileState, Hash};
+use cap_std::fs::Dir;
+use envelope::{Fault, FileState, Hash, VaultPath};
 
 use super::change::Witness;
 use super::fault;
+use super::folder::{self, Kind};
 use super::read::OpenFile;
 
 const PIECE: usize = 128 << 10;
@@ -28,8 +30,24 @@ pub(super) fn state_of(open: &OpenFile, witness: &dyn Witness) -> Result<FileSta
     Ok(FileState {
         hash: Hash::from_bytes(*hasher.finalize().as_bytes()),
         bytes,
-        mode: u32::from(open.stat.st_mode) & 0o7777,
+        mode: open.stat.st_mode & 0o7777,
     })
+}
+
+/// The state of what has this very name, which must be a file.
+pub(super) fn state_at(
+    dir: &Dir,
+    name: &str,
+    path: &VaultPath,
+    witness: &dyn Witness,
+) -> Result<FileState, Fault> {
+    let failed = |error| fault::from_errno("read", path.as_str(), error);
+    let file = folder::open_file(dir, name).map_err(failed)?;
+    let stat = rustix::fs::fstat(&file).map_err(failed)?;
+    if folder::kind(&stat) != Kind::File {
+        return Err(fault::restless(path.as_str()));
+    }
+    state_of(&OpenFile { file, stat, path: path.clone() }, witness)
 }
 
 /// The whole content of a file, bounded.

@@ -9,13 +9,15 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::fd::AsRawFd as _;
 
 use cap_std::fs::Dir;
-use envelope::Fault;
+use envelope::{Fault, FileState, VaultPath};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
+use super::change::Witness;
 use super::fault;
 use super::folder;
 use super::leftovers::{first_name, hidden_name, lock};
+use super::state::state_at;
 
 /// More writers than this do not meet in one folder.
 const MAX_NAMES: u32 = 1_024;
@@ -26,6 +28,10 @@ pub(super) struct Temp<'a> {
     /// The hidden name, while there is one.
     name: Option<String>,
 }
+
+/// A file, whatever its name: its device and its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity(u64, u64);
 
 /// Whether two names could be exchanged.
 #[derive(Debug, PartialEq, Eq)]
@@ -131,14 +137,40 @@ impl<'a> Temp<'a> {
         folder::open_file(self.dir, hidden)
     }
 
-    /// Whether the file under the hidden name is the one that was written here.
-    pub(super) fn hidden_is_ours(&self) -> bool {
-        let Some(hidden) = &self.name else {
-            return false;
-        };
-        match (folder::stat(self.dir, hidden), self.stat()) {
-            (Ok(found), Ok(ours)) => found.st_ino == ours.st_ino && found.st_dev == ours.st_dev,
-            (Ok(_) | Err(_), _) => false,
+    /// The state of the file that is under the hidden name.
+    pub(super) fn hidden_state(&self, path: &VaultPath, witness: &dyn Witness) -> Result<FileState, Fault> {
+        let hidden = self.name.as_deref().unwrap_or_default();
+        state_at(self.dir, hidden, path, witness)
+    }
+
+    /// Which file was written here.
+    pub(super) fn identity(&self) -> Result<Identity, Errno> {
+        self.stat().map(|stat| Identity(stat.st_dev, stat.st_ino))
+    }
+
+    /// Which file is under the hidden name.
+    pub(super) fn hidden_identity(&self) -> Result<Identity, Errno> {
+        let hidden = self.name.as_deref().ok_or(Errno::NOENT)?;
+        folder::stat(self.dir, hidden).map(|stat| Identity(stat.st_dev, stat.st_ino))
+    }
+
+    pub(super) fn has_hidden(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// Gives what is under the hidden name the other name, which nothing has any more.
+    pub(super) fn give_back(&mut self, name: &str) -> Result<(), Errno> {
+        let hidden = self.name.as_deref().ok_or(Errno::NOENT)?;
+        rustix::fs::renameat_with(self.dir, hidden, self.dir, name, RenameFlags::NOREPLACE)?;
+        self.name = None;
+        Ok(())
+    }
+
+    /// Removes the hidden name and what is under it.
+    pub(super) fn discard(&mut self) {
+        if let Some(hidden) = self.name.take() {
+            // As good as it goes: a name that stays is known as a leftover.
+            rustix::fs::unlinkat(self.dir, hidden.as_str(), AtFlags::empty()).ok();
         }
     }
 
@@ -219,10 +251,7 @@ impl<'a> Temp<'a> {
 
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
-        if let Some(hidden) = self.name.take() {
-            // As good as it goes: a name that stays is known as a leftover.
-            rustix::fs::unlinkat(self.dir, hidden.as_str(), AtFlags::empty()).ok();
-        }
+        self.discard();
     }
 }
 
