@@ -151,10 +151,10 @@ impl Writer for Rename {
         let (from, to) = (args.from_path.shown(), args.to_path.shown());
         match draft {
             Some(draft) if draft.links.links > 0 => format!(
-                "Rename {from} to {}, with {} links in {} files",
+                "Rename {from} to {}, with {} in {}",
                 draft.to,
-                draft.links.links,
-                draft.links.steps.len()
+                counted(draft.links.links, "link"),
+                counted(draft.links.steps.len() as u64, "file")
             ),
             Some(draft) => format!("Rename {from} to {}", draft.to),
             None => format!("Rename {from} to {to}"),
@@ -226,9 +226,10 @@ impl Writer for Rename {
         let done = if *dry_run { "Would rename" } else { "Renamed" };
         let links = match links_updated {
             Some(0) => String::new(),
-            Some(1) => ", updating 1 link".to_owned(),
-            Some(links) => format!(", updating {links} links in {files_updated} files"),
-            None => format!(", updating links in {files_updated} files"),
+            Some(links) => {
+                format!(", updating {} in {}", counted(*links, "link"), counted(*files_updated, "file"))
+            }
+            None => format!(", updating links in {}", counted(*files_updated, "file")),
         };
         format!("{done} {from_path} to {to_path}{links}")
     }
@@ -355,6 +356,10 @@ fn moves(
             moved.collect()
         }
     }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn below(path: &VaultPath, folder: &VaultPath) -> bool {
