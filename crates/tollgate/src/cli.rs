@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview, replay::Replay, resume::Resume,
-    run::Run, runs::Runs, show::Show, tools::Tools, trust::Trust, verify::Verify,
+    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview, redo::Redo,
+    replay::Replay, resume::Resume, run::Run, runs::Runs, show::Show, tools::Tools, trust::Trust, undo::Undo,
+    verify::Verify,
 };
 use crate::exit::Exit;
 use crate::screen;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Verify(Verify),
     Replay(Replay),
     Resume(Resume),
+    Undo(Undo),
+    Redo(Redo),
     Trust(Trust),
     Doctor(Doctor),
 }
@@ -66,6 +69,8 @@ impl Cli {
             Command::Verify(verify) => verify.run(vault),
             Command::Replay(replay) => replay.run(vault),
             Command::Resume(resume) => resume.run(vault),
+            Command::Undo(undo) => undo.run(vault),
+            Command::Redo(redo) => redo.run(vault),
             Command::Trust(trust) => trust.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
         }
@@ -88,6 +93,8 @@ impl Command {
             Command::Verify(verify) => verify.json,
             Command::Replay(replay) => replay.json,
             Command::Resume(resume) => resume.json,
+            Command::Undo(undo) => undo.json(),
+            Command::Redo(redo) => redo.json(),
             Command::Trust(trust) => trust.json,
             Command::Doctor(doctor) => doctor.json,
         }

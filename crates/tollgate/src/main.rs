@@ -18,6 +18,7 @@ mod settings;
 mod show;
 mod stop;
 mod summary;
+mod takeback;
 mod trust;
 mod visible;
 mod watch;

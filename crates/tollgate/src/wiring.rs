@@ -25,6 +25,13 @@ pub(crate) struct Toolset {
     opened: Option<Opened>,
 }
 
+/// Whether the tool that undo and redo are made of is among the tools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Restore {
+    Yes,
+    No,
+}
+
 struct Opened {
     vault: Arc<Vault>,
     host: Arc<HeadlessHost>,
@@ -33,15 +40,24 @@ struct Opened {
 impl Toolset {
     /// Every tool, with no vault: they can be listed and checked against, not called.
     pub(crate) fn without_vault() -> Result<Toolset, Stop> {
-        Toolset::new(None)
+        Toolset::new(None, Restore::No)
     }
 
     /// Every tool on the vault in this folder, and a headless host that has it open.
     pub(crate) fn open(folder: &Path) -> Result<Toolset, Stop> {
+        Toolset::opened(folder, Restore::No)
+    }
+
+    /// The same with `vault.restore`, which no plan of a model may use: for an undo.
+    pub(crate) fn open_with_restore(folder: &Path) -> Result<Toolset, Stop> {
+        Toolset::opened(folder, Restore::Yes)
+    }
+
+    fn opened(folder: &Path, restore: Restore) -> Result<Toolset, Stop> {
         let vault = Vault::open(folder).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
         let vault = Arc::new(vault);
         let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(folder), Arc::new(local_time)));
-        Toolset::new(Some(Opened { vault, host }))
+        Toolset::new(Some(Opened { vault, host }), restore)
     }
 
     /// The same tools, over a layer that takes what they write: for a preview.
@@ -50,7 +66,7 @@ impl Toolset {
             let vault = Arc::new(opened.vault.imagined());
             Opened { host: Arc::new(opened.host.imagined(vault.clone())), vault }
         });
-        Toolset::new(opened)
+        Toolset::new(opened, Restore::No)
     }
 
     /// The vault, for those tools that have one.
@@ -58,11 +74,14 @@ impl Toolset {
         self.opened.as_ref().map(|opened| &opened.vault)
     }
 
-    fn new(opened: Option<Opened>) -> Result<Toolset, Stop> {
+    fn new(opened: Option<Opened>, restore: Restore) -> Result<Toolset, Stop> {
         let refused = |refused: Refused| Stop::new(Exit::Failures, "tool", refused.to_string());
         let mut registry = Registry::new();
         let vault = opened.as_ref().map(|opened| opened.vault.clone());
-        vault::register(&mut registry, vault).map_err(refused)?;
+        vault::register(&mut registry, vault.clone()).map_err(refused)?;
+        if restore == Restore::Yes {
+            vault::register_restore(&mut registry, vault).map_err(refused)?;
+        }
         let host = opened.as_ref().map(|opened| opened.host.clone() as Arc<dyn Host>);
         host::register(&mut registry, host).map_err(refused)?;
         // A plan is checked for the vault it will run in, so the lack of one here blocks nothing.

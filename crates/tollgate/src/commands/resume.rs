@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{ResumeError, ResumeRequest};
+use engine::{ResumeError, ResumeRequest, UndoHistory};
+use journal::{RunFolder, RunKind};
 
 use crate::ask::Asker;
 use crate::drive::{self, Interrupts};
@@ -41,7 +42,8 @@ impl Resume {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let run_dir = place.run_dir(&self.run)?;
-        let surface = Toolset::open(&place.vault)?.surface;
+        refuse_undone(&place, &run_dir)?;
+        let surface = tools(&place, &run_dir)?.surface;
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);
@@ -56,6 +58,25 @@ impl Resume {
             summary::show(&report, &watcher, &place);
         }
         Ok(Exit::of_report(&report))
+    }
+}
+
+/// An undo goes on with the tool that it was begun with.
+fn tools(place: &Place, run_dir: &Path) -> Result<Toolset, Stop> {
+    match RunFolder::open(run_dir)?.header().kind {
+        RunKind::Undo => Toolset::open_with_restore(&place.vault),
+        RunKind::Plan | RunKind::Call => Toolset::open(&place.vault),
+    }
+}
+
+/// What was taken back would be half done again.
+fn refuse_undone(place: &Place, run_dir: &Path) -> Result<(), Stop> {
+    let runs = journal::list_runs(&place.runs())?;
+    let run = runs.iter().find(|run| run.dir == run_dir);
+    match run.and_then(|run| UndoHistory::of(&runs).undone_by(&run.run_id)) {
+        Some(undo) => Err(Stop::bad_input("undone", format!("the run is undone, by run {}", undo.run_id))
+            .hint("run its plan again; it is in run.json under `plan`")),
+        None => Ok(()),
     }
 }
 

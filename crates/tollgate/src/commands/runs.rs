@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use clap::Args;
+use engine::UndoHistory;
 use envelope::{RunId, Timestamp};
 use journal::{Record, RunFolder, RunKind, RunState, RunSummary};
 use serde::Serialize;
@@ -40,21 +41,27 @@ struct Row {
     goal: String,
     calls: u64,
     effects: usize,
+    /// The runs that it took back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    undoes: Vec<RunId>,
+    /// The run that took it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone_by: Option<RunId>,
     run_dir: std::path::PathBuf,
 }
 
 impl Runs {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
-        let mut runs = journal::list_runs(&place.runs())?;
-        let all = runs.len();
+        let runs = journal::list_runs(&place.runs())?;
+        let history = UndoHistory::of(&runs);
         let length = unique_length(&runs);
-        if let Some(query) = &self.query {
-            let wanted = query.to_lowercase();
-            runs.retain(|run| mentions(run, &wanted));
-        }
-        let found = runs.len();
-        let rows: Vec<Row> = runs.into_iter().take(self.limit).map(row).collect();
+        let all = runs.len();
+        let wanted = self.query.as_ref().map(|query| query.to_lowercase());
+        let is_wanted = |run: &&RunSummary| wanted.as_ref().is_none_or(|wanted| mentions(run, wanted));
+        let fitting: Vec<&RunSummary> = runs.iter().filter(is_wanted).collect();
+        let found = fitting.len();
+        let rows: Vec<Row> = fitting.into_iter().take(self.limit).map(|run| row(run, &history)).collect();
         if self.json {
             screen::json(&rows);
         } else if all == 0 {
@@ -85,22 +92,24 @@ fn mentions(run: &RunSummary, wanted: &str) -> bool {
 }
 
 /// Counts are read for the rows that are shown only.
-fn row(run: RunSummary) -> Row {
+fn row(run: &RunSummary, history: &UndoHistory<'_>) -> Row {
     let (calls, effects) = counts(&run.dir).unwrap_or_default();
     Row {
-        run_id: run.run_id,
+        run_id: run.run_id.clone(),
         created_at: run.created_at,
         kind: run.kind,
-        status: match run.state {
+        status: match &run.state {
             RunState::Running => "running".to_owned(),
             RunState::Interrupted => "interrupted".to_owned(),
             RunState::Damaged(_) => "damaged".to_owned(),
-            RunState::Finished(status) => status.unwrap_or_else(|| "finished".to_owned()),
+            RunState::Finished(status) => status.clone().unwrap_or_else(|| "finished".to_owned()),
         },
-        goal: run.goal.unwrap_or_default(),
+        goal: run.goal.clone().unwrap_or_default(),
         calls,
         effects,
-        run_dir: run.dir,
+        undoes: run.undoes.clone(),
+        undone_by: history.undone_by(&run.run_id).map(|undo| undo.run_id.clone()),
+        run_dir: run.dir.clone(),
     }
 }
 
@@ -146,12 +155,15 @@ fn show(rows: &[Row], length: usize) {
             _ => paint.odd(status),
         };
         let numbers = format!("{}, {}", count(row.calls, "call"), count(row.effects as u64, "change"));
+        let id = |run: &RunId| run.as_str().get(..length).unwrap_or(run.as_str()).to_owned();
+        let undone = row.undone_by.as_ref().map(|undo| paint.odd(format_args!("  undone by {}", id(undo))));
         screen::say(format_args!(
-            "{}  {}  {status}  {}  {}",
-            paint.bold(row.run_id.as_str().get(..length).unwrap_or(row.run_id.as_str())),
+            "{}  {}  {status}  {}  {}{}",
+            paint.bold(id(&row.run_id)),
             time(row.created_at),
             short(&row.goal, 60),
-            paint.dim(numbers)
+            paint.dim(numbers),
+            undone.unwrap_or_default()
         ));
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use engine::UndoHistory;
 use journal::RunFolder;
 
 use crate::exit::Exit;
@@ -32,7 +33,10 @@ impl Show {
         // Looked at first: a run that ends meanwhile is then told as finished, not as lost.
         let running = place.is_running(&dir)?;
         let verification = journal::verify(&dir, None)?;
-        let story = Story::read(&RunFolder::open(&dir)?, &verification, running, self.all)?;
+        let mut story = Story::read(&RunFolder::open(&dir)?, &verification, running, self.all)?;
+        let runs = journal::list_runs(&place.runs())?;
+        let run = runs.iter().find(|run| run.dir == dir);
+        story.undone_by(run.and_then(|run| UndoHistory::of(&runs).undone_by(&run.run_id)));
         if self.json {
             screen::json(&story);
         } else {

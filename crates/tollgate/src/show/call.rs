@@ -1,8 +1,8 @@
 //! One call of a run, from its two records.
 
 use envelope::{
-    CallId, Cancellation, Mutation, Phase, PhaseFact, PhaseOutcome, Status, Timestamp, ToolCall, ToolError,
-    ToolName, ToolResult,
+    CallId, Cancellation, Change, Mutation, Phase, PhaseFact, PhaseOutcome, Status, Timestamp, ToolCall,
+    ToolError, ToolName, ToolResult,
 };
 use serde::Serialize;
 
@@ -34,6 +34,9 @@ pub(super) struct CallStory {
     pub(super) cancellation: Option<Cancellation>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) reconciled: bool,
+    /// What it changed in the vault; of a call without a result, what it was about to change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) changes: Vec<Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) receipt: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -75,6 +78,7 @@ impl CallStory {
             mutations: result.mutations,
             cancellation: result.cancellation,
             reconciled: result.reconciled,
+            changes: result.changes,
             receipt: result.receipt,
             phases: result.phases,
         }
@@ -98,6 +102,7 @@ impl CallStory {
             mutations: Vec::new(),
             cancellation: None,
             reconciled: false,
+            changes: call.intent,
             receipt: None,
             phases: Vec::new(),
         }

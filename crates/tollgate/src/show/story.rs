@@ -7,7 +7,7 @@ use envelope::{
     CallId, Confirmation, Effects, EventType, ExecutionEvent, Hash, Level, RunId, StepId, Timestamp,
     ToolCall, ToolName,
 };
-use journal::{ChainHead, Record, RunFolder, RunKind, Verification};
+use journal::{ChainHead, Record, RunFolder, RunKind, RunSummary, Verification};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,6 +21,12 @@ use crate::stop::Stop;
 pub(crate) struct Story {
     pub(super) run_id: RunId,
     pub(super) kind: RunKind,
+    /// The runs that it took back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) undoes: Vec<RunId>,
+    /// The run that took it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) undone_by: Option<RunId>,
     pub(super) goal: String,
     pub(super) created_at: Timestamp,
     pub(super) finished: bool,
@@ -87,6 +93,8 @@ impl Story {
         Ok(Story {
             run_id: header.run_id.clone(),
             kind: header.kind,
+            undoes: header.undoes.clone(),
+            undone_by: None,
             goal: text(&header.plan, "goal"),
             created_at: header.created_at,
             finished: draft.ending.is_some(),
@@ -109,6 +117,11 @@ impl Story {
             damaged: !verification.intact(),
             run_dir: folder.path().to_owned(),
         })
+    }
+
+    /// Takes note of the run that took this one back, which its own record cannot know.
+    pub(crate) fn undone_by(&mut self, undo: Option<&RunSummary>) {
+        self.undone_by = undo.map(|undo| undo.run_id.clone());
     }
 
     pub(crate) fn is_damaged(&self) -> bool {

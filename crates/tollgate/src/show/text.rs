@@ -11,8 +11,11 @@ use super::time;
 use crate::effects;
 use crate::screen::Paint;
 use crate::summary::step_word;
+use crate::takeback::change_words;
 use crate::visible::{count, one_line, path_words, short, visible};
 
+/// How many changes of one call are shown unless all is wanted.
+const CHANGES_A_CALL: usize = 5;
 /// How much of a receipt is shown unless all is wanted.
 const RECEIPT_CHARS: usize = 120;
 
@@ -51,6 +54,13 @@ impl Page {
         let paint = self.paint;
         self.line(paint.bold(one_line(&story.goal)));
         self.line(format_args!("Run:        {}", story.run_id));
+        for undone in &story.undoes {
+            self.line(format_args!("Takes back: {undone}"));
+        }
+        if let Some(undo) = &story.undone_by {
+            let undone = self.paint.odd(format_args!("run {undo}; `tollgate redo` does it again"));
+            self.line(format_args!("Undone by:  {undone}"));
+        }
         self.line(format_args!("Started:    {}", time(story.created_at)));
         self.line(format_args!("Mode:       {}", one_line(&story.mode)));
         self.line(format_args!("Plan:       {}", story.plan_hash));
@@ -110,6 +120,7 @@ impl Page {
         let said = short(said, if self.all { usize::MAX } else { RECEIPT_CHARS * 2 });
         self.line(format_args!("{after}  {index}{attempt}{status}{said} {took}"));
         self.failure(call);
+        self.changes(call);
         for mutation in &call.mutations {
             let by = match &mutation.by {
                 Actor::Gate => "the gate".to_owned(),
@@ -140,6 +151,23 @@ impl Page {
             }
         } else if let Some(why) = permission(&call.phases) {
             self.detail(one_line(why));
+        }
+    }
+
+    /// What the call changed, where its own words do not say it all.
+    fn changes(&mut self, call: &CallStory) {
+        let said_already = call.status == Some(Status::Ok) && call.changes.len() < 2;
+        if said_already && !self.all {
+            return;
+        }
+        let shown = if self.all { usize::MAX } else { CHANGES_A_CALL };
+        let about = if call.status.is_none() { "intended: " } else { "" };
+        for change in call.changes.iter().take(shown) {
+            self.detail(format!("{about}{}", change_words(change)));
+        }
+        if call.changes.len() > shown {
+            let more = count((call.changes.len() - shown) as u64, "more change");
+            self.detail(format!("and {more}; --all lists them"));
         }
     }
 

@@ -153,6 +153,21 @@ proptest! {
 }
 
 #[test]
+fn a_note_that_is_born_in_a_new_folder_is_not_the_one_in_the_old() {
+    let desk = Desk::with(&[("c/a", "2")]);
+    let before = desk.tree();
+    let trash = vec![Step::MakeFolder { path: at(".trash") }, desk.rename("c", ".trash/c")];
+    let mut made = desk.make(trash);
+    made.extend(desk.make(vec![Step::MakeFolder { path: at("c") }]));
+    made.extend(desk.make(vec![desk.create("c/a", "2")]));
+    let after = desk.tree();
+    let undone = desk.restore(&inverse(&made));
+    assert_eq!(desk.tree(), before);
+    desk.restore(&inverse(&undone));
+    assert_eq!(desk.tree(), after);
+}
+
+#[test]
 fn a_file_and_a_folder_are_told_apart() {
     let desk = Desk::with(&[("a/x", "1")]);
     let kind = |step: Step| match step {

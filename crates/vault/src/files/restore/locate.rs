@@ -6,7 +6,7 @@
 //! first, and the other only if that one runs into a conflict.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use envelope::{EntryKind, Failure, Fault, FileState, VaultPath};
 
@@ -64,12 +64,12 @@ pub(super) struct Standing {
 /// Where all threads stand, and what on disk is theirs: nothing is two things at once.
 pub(super) struct Standings {
     pub(super) of: Vec<Option<Standing>>,
-    claimed: HashSet<String>,
+    claimed: HashMap<String, ThreadId>,
 }
 
 impl Standings {
     pub(super) fn find(threads: &[Thread], disk: &Disk<'_>, reading: Reading) -> Result<Standings, Fault> {
-        let mut found = Standings { of: vec![None; threads.len()], claimed: HashSet::new() };
+        let mut found = Standings { of: vec![None; threads.len()], claimed: HashMap::new() };
         let speaks = |thread: &Thread| !thread.contents.is_empty();
         match reading {
             Reading::NothingIsMade => {
@@ -102,17 +102,26 @@ impl Standings {
             }
             for name in which(thread) {
                 let path = &thread.names[name];
-                if self.claimed.contains(path) {
+                if self.claimed.contains_key(path) || self.is_of_another_folder(thread, path) {
                     continue;
                 }
                 if let Some(state) = fits(thread, &disk.at(path)?) {
                     self.of[id] = Some(Standing { name, state });
-                    self.claimed.insert(path.clone());
+                    self.claimed.insert(path.clone(), id);
                     break;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether what stands there came with a folder that is another than the one this thread is born in: a new
+    /// `c/a` is not the `c/a` of a folder `c` that is about to move away.
+    fn is_of_another_folder(&self, thread: &Thread, path: &str) -> bool {
+        let Some(cradle) = thread.cradle else { return false };
+        let mut above = path.rmatch_indices('/').map(|(slash, _)| &path[..slash]);
+        let owner = above.find_map(|folder| self.claimed.get(folder));
+        owner.is_some_and(|owner| *owner != cradle)
     }
 
     pub(super) fn get(&self, thread: ThreadId) -> Option<Standing> {
@@ -121,7 +130,7 @@ impl Standings {
 
     /// A file at this path that belongs to none of the threads.
     pub(super) fn stranger(&self, path: &str, disk: &Disk<'_>) -> Result<Option<FileState>, Fault> {
-        if self.claimed.contains(path) {
+        if self.claimed.contains_key(path) {
             return Ok(None);
         }
         Ok(match disk.at(path)? {

@@ -26,6 +26,8 @@ pub(super) struct Thread {
     pub(super) mode: Option<u32>,
     /// It is not there before the first change.
     pub(super) born: bool,
+    /// The folder that it is born in, if that is known.
+    pub(super) cradle: Option<ThreadId>,
     /// It is not there after the last change.
     pub(super) dies: bool,
 }
@@ -126,13 +128,18 @@ impl Threads {
     }
 
     fn begin(&mut self, kind: EntryKind, names: Vec<String>, born: bool) -> ThreadId {
-        let (contents, target, mode) = (Vec::new(), None, None);
-        self.all.push(Thread { kind, names, contents, target, mode, born, dies: false });
+        let (contents, target, mode, cradle) = (Vec::new(), None, None, None);
+        self.all.push(Thread { kind, names, contents, target, mode, born, cradle, dies: false });
         self.all.len() - 1
     }
 
     fn bear(&mut self, path: &str, kind: EntryKind) -> ThreadId {
         let thread = self.begin(kind, vec![path.to_owned()], true);
+        let folder = path.rsplit_once('/').map(|(folder, _)| self.now.get(folder));
+        self.all[thread].cradle = match folder {
+            Some(Known::Here(&folder) | Known::Below(&folder, _)) => Some(folder),
+            Some(Known::Gone | Known::Nothing) | None => None,
+        };
         self.now.put(path, thread);
         self.events.push(Event::Birth { thread, path: path.to_owned() });
         thread

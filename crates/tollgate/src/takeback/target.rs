@@ -1,0 +1,164 @@
+//! Which run is meant, and whether it can be taken back.
+
+use std::path::Path;
+
+use engine::{Irreversible, RunChanges, UndoHistory};
+use envelope::{Change, RunId};
+use journal::{JournalError, RunFolder, RunKind, RunState, RunSummary};
+
+use crate::exit::Exit;
+use crate::place::Place;
+use crate::stop::Stop;
+
+/// Something that is to be taken back.
+pub(crate) struct Target {
+    /// `Undo` or `Redo`.
+    pub(super) verb: &'static str,
+    /// The run that a person would name.
+    pub(super) run_id: RunId,
+    pub(super) goal: String,
+    /// The runs whose changes are taken back, newest first.
+    pub(super) undoes: Vec<RunId>,
+    /// What they changed, in order.
+    pub(super) made: Vec<Change>,
+    pub(super) irreversible: Vec<Irreversible>,
+    /// Any of them: all runs of a vault share what was kept.
+    pub(super) folder: RunFolder,
+}
+
+/// The run to undo: an id, the beginning of one, or `last`.
+pub(crate) fn undo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
+    let runs = journal::list_runs(&place.runs())?;
+    let history = UndoHistory::of(&runs);
+    if wanted == "last" {
+        return newest(place, &history);
+    }
+    let run = find(place, &runs, wanted)?;
+    if let Some(undo) = history.undone_by(&run.run_id) {
+        return Err(Stop::bad_input(
+            "already_undone",
+            format!("run {} is undone already, by run {}", run.run_id, undo.run_id),
+        )
+        .hint(format!("`tollgate redo {}` does it again", run.run_id)));
+    }
+    if run.kind == RunKind::Undo {
+        return Err(is_an_undo(&history, run));
+    }
+    if let Some(cut) = history.takers(&run.run_id).iter().find(|undo| undo.state == RunState::Interrupted) {
+        return Err(Stop::bad_input(
+            "undo_interrupted",
+            format!("an undo of run {} was interrupted: run {}", run.run_id, cut.run_id),
+        )
+        .hint(format!("`tollgate resume {}` goes on with it", cut.run_id)));
+    }
+    undoing(place, run)
+}
+
+/// The run to do again: an id, the beginning of one, or `last`.
+pub(crate) fn redo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
+    let runs = journal::list_runs(&place.runs())?;
+    let history = UndoHistory::of(&runs);
+    let run = match wanted {
+        "last" => history.last_undone().ok_or_else(|| {
+            Stop::bad_input("not_undone", "no run is undone; there is nothing to do again")
+                .hint("`tollgate runs` tells what is undone by what")
+        })?,
+        wanted => history.root(find(place, &runs, wanted)?),
+    };
+    if history.undone_by(&run.run_id).is_none() {
+        return Err(Stop::bad_input(
+            "not_undone",
+            format!("run {} is not undone; there is nothing to do again", run.run_id),
+        )
+        .hint(format!("`tollgate undo {}` takes it back", run.run_id)));
+    }
+    let takers = history.takers(&run.run_id);
+    let (mut made, mut irreversible) = (Vec::new(), Vec::new());
+    for taker in takers.iter().rev() {
+        let changes = changes_of(place, taker)?;
+        made.extend(changes.changes);
+        irreversible.extend(changes.irreversible);
+    }
+    let newest = takers.first().map_or(&run.dir, |taker| &taker.dir);
+    Ok(Target {
+        verb: "Redo",
+        run_id: run.run_id.clone(),
+        goal: goal("Redo", run),
+        undoes: takers.iter().map(|taker| taker.run_id.clone()).collect(),
+        made,
+        irreversible,
+        folder: RunFolder::open(newest)?,
+    })
+}
+
+/// The newest run that changed something and is not undone. Undos are passed over: `undo last` twice takes back
+/// two runs, and `redo` takes back an undo.
+fn newest(place: &Place, history: &UndoHistory<'_>) -> Result<Target, Stop> {
+    for run in history.undoable() {
+        // A run that cannot be read is passed over here; named by its id, it is told why.
+        let Ok(changes) = RunFolder::open(&run.dir).and_then(|folder| RunChanges::read(&folder)) else {
+            continue;
+        };
+        if !changes.is_empty() {
+            return undoing(place, run);
+        }
+    }
+    Err(Stop::bad_input("nothing_to_undo", "nothing to undo: no run here has changes that are not undone")
+        .hint("`tollgate runs` lists what there is"))
+}
+
+fn undoing(place: &Place, run: &RunSummary) -> Result<Target, Stop> {
+    let changes = changes_of(place, run)?;
+    Ok(Target {
+        verb: "Undo",
+        run_id: run.run_id.clone(),
+        goal: goal("Undo", run),
+        undoes: vec![run.run_id.clone()],
+        made: changes.changes,
+        irreversible: changes.irreversible,
+        folder: RunFolder::open(&run.dir)?,
+    })
+}
+
+fn find<'a>(place: &Place, runs: &'a [RunSummary], wanted: &str) -> Result<&'a RunSummary, Stop> {
+    let dir = place.run_dir(wanted)?;
+    runs.iter().find(|run| run.dir == dir).ok_or_else(|| {
+        Stop::bad_input("no_such_run", format!("no run is named `{wanted}`"))
+            .hint("`tollgate runs` lists them; name one by its id, the beginning of it, or `last`")
+    })
+}
+
+/// What a run changed. Only a record that is whole, of a run that is over, can be trusted with this.
+fn changes_of(place: &Place, run: &RunSummary) -> Result<RunChanges, Stop> {
+    if run.state == RunState::Running || place.is_running(&run.dir)? {
+        return Err(Stop::new(Exit::Failures, "running", format!("run {} is still running", run.run_id))
+            .hint("wait until it ends, or end it with Ctrl-C where it runs"));
+    }
+    refuse_damaged(&run.dir)?;
+    Ok(RunChanges::read(&RunFolder::open(&run.dir)?)?)
+}
+
+fn refuse_damaged(dir: &Path) -> Result<(), Stop> {
+    match journal::verify(dir, None)?.problems.into_iter().next() {
+        Some(first) => Err(JournalError::Damaged(Box::new(first)).into()),
+        None => Ok(()),
+    }
+}
+
+fn is_an_undo(history: &UndoHistory<'_>, run: &RunSummary) -> Stop {
+    let undone = run.undoes.first().and_then(|undone| history.get(undone));
+    let root = history.root(undone.unwrap_or(run));
+    let (what, verb) = match undone {
+        Some(undone) if undone.kind == RunKind::Undo => ("a redo", "undo"),
+        Some(_) | None => ("an undo", "redo"),
+    };
+    Stop::bad_input("is_an_undo", format!("run {} is itself {what}", run.run_id))
+        .hint(format!("`tollgate {verb} {}` takes it back", root.run_id))
+}
+
+fn goal(verb: &str, run: &RunSummary) -> String {
+    match &run.goal {
+        Some(goal) => format!("{verb} run {}: {goal}", run.run_id),
+        None => format!("{verb} run {}", run.run_id),
+    }
+}
