@@ -34,7 +34,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> World {
-        let temp = tempfile::tempdir().unwrap();
+        // In memory where that is possible: nothing here is about the disk, and many tests wait for it.
+        let temp = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         for folder in ["vault/.obsidian/plugins", "vault/.git", "vault/Notes", "outside/deep", "vault-evil"] {
             std::fs::create_dir_all(temp.path().join(folder)).unwrap();
         }

@@ -1,0 +1,147 @@
+//! Several programs write one note at the same time, and no update is lost.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use envelope::{Failure, Hash};
+use serde_json::json;
+
+use crate::gate::Gate;
+use crate::other_process::{Role, start};
+use crate::scaled;
+use crate::stranger::{Log, Manner};
+use crate::support::{World, put};
+
+/// The role of a writer of ours: adds lines through the tools, each on top of exactly what it has read.
+pub(crate) fn add_lines(base: &Path, name: char, lines: u32) {
+    let gate = Gate::new(&base.join("vault"), &base.join("store"));
+    let mut conflicts = 0;
+    for n in 0..lines {
+        let line = format!("{name}{n}\n");
+        loop {
+            let read = gate.call("vault.readFile", &json!({"path": "note.md", "maxBytes": 4_194_304}));
+            let Ok(read) = &read.result else {
+                assert_eq!(read.failure(), Some(Failure::Conflict), "{}", read.said());
+                continue;
+            };
+            let (text, etag) = (read.data["content"].as_str().unwrap(), read.data["etag"].as_str().unwrap());
+            let (mode, content) =
+                if n % 2 == 0 { ("append", line.clone()) } else { ("overwrite", format!("{text}{line}")) };
+            let args = json!({"path": "note.md", "content": content, "mode": mode, "expectedEtag": etag});
+            let written = gate.call("vault.writeFile", &args);
+            match written.failure() {
+                None => break,
+                Some(Failure::Conflict) => conflicts += 1,
+                Some(_) => panic!("{}", written.said()),
+            }
+        }
+    }
+    fs::write(base.join(format!("conflicts-{name}")), conflicts.to_string()).unwrap();
+}
+
+fn world_with_note() -> World {
+    let world = World::new();
+    put(&world.inside("note.md"), "");
+    world
+}
+
+fn conflicts(world: &World, name: char) -> u32 {
+    fs::read_to_string(world.temp.path().join(format!("conflicts-{name}"))).unwrap().parse().unwrap()
+}
+
+/// The lines of a writer, in the order in which they stand in the note.
+fn lines_of(note: &str, name: char) -> Vec<&str> {
+    note.lines().filter(|line| line.starts_with(name)).collect()
+}
+
+fn written_by(name: char, lines: u32) -> Vec<String> {
+    (0..lines).map(|n| format!("{name}{n}")).collect()
+}
+
+/// That nothing of ours is left beside the note.
+fn assert_nothing_hidden(world: &World) {
+    let names: Vec<_> = fs::read_dir(world.inside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let hidden = names.iter().filter(|name| name.to_str().unwrap().starts_with(".tollgate"));
+    assert_eq!(hidden.count(), 0, "{names:?}");
+}
+
+#[test]
+fn two_processes_that_expect_an_etag_lose_no_update() {
+    let world = world_with_note();
+    let lines = scaled(500, 5_000);
+    let started = ['a', 'b'].map(|name| start(&Role::Writer { name, lines }, world.temp.path()));
+    for mut process in started {
+        assert!(process.wait().unwrap().success());
+    }
+    let note = fs::read_to_string(world.inside("note.md")).unwrap();
+    for name in ['a', 'b'] {
+        assert_eq!(lines_of(&note, name), written_by(name, lines), "every line once and in order");
+    }
+    let met = conflicts(&world, 'a') + conflicts(&world, 'b');
+    eprintln!("{} updates, {met} conflicts", 2 * lines);
+    assert!(met > 0, "the two never met");
+    assert_nothing_hidden(&world);
+}
+
+/// Lets a writer of ours and a stranger at one note; gives the note and the stranger's log.
+fn against_a_stranger(world: &World, manner: Manner, lines: u32) -> (String, Log) {
+    let mut stranger = start(&Role::Stranger { manner, lines }, world.temp.path());
+    let mut ours = start(&Role::Writer { name: 'o', lines }, world.temp.path());
+    let done = ours.wait().unwrap();
+    put(&world.temp.path().join("writer-is-done"), "");
+    assert!(stranger.wait().unwrap().success() && done.success());
+    let note = fs::read_to_string(world.inside("note.md")).unwrap();
+    let log = Log::read(world.temp.path());
+    let met = conflicts(world, 'o');
+    eprintln!(
+        "{manner:?}: {lines} lines of ours, {} of the stranger, {met} conflicts, {} glimpses",
+        log.lines, log.glimpses
+    );
+    assert!(met > 0, "the two never met");
+    let strangers: BTreeSet<&str> = lines_of(&note, 's').into_iter().collect();
+    assert_eq!(strangers.len(), log.lines as usize, "a line of the stranger is gone");
+    assert_nothing_hidden(world);
+    (note, log)
+}
+
+/// Everything that we kept: all that we ever replaced, since it is kept before.
+fn kept(world: &World) -> Vec<String> {
+    let gate = Gate::new(&world.inside(""), &world.temp.path().join("store"));
+    gate.store().contents().into_iter().map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+}
+
+/// The stranger takes out what it replaces, so it knows what it has overwritten itself. All else that it ever
+/// put there must have been read and kept by us before we replaced it.
+#[test]
+fn what_a_stranger_wrote_is_never_overwritten_unread() {
+    let world = world_with_note();
+    let lines = scaled(300, 3_000);
+    let (note, log) = against_a_stranger(&world, Manner::Exchange, lines);
+    assert_eq!(log.vanished, Vec::<String>::new());
+    let ours: BTreeSet<String> = lines_of(&note, 'o').into_iter().map(str::to_owned).collect();
+    assert_eq!(ours, written_by('o', lines).into_iter().collect(), "the stranger gave back what it took");
+    let read: BTreeSet<String> =
+        kept(&world).iter().chain([&note]).map(|text| Hash::of(text.as_bytes()).to_string()).collect();
+    let lost = log.placed.iter().filter(|placed| !log.took.contains(*placed) && !read.contains(*placed));
+    assert_eq!(lost.count(), 0, "of {} versions of the stranger", log.placed.len());
+}
+
+#[test]
+fn a_stranger_who_renames_over_the_note_never_misses_a_line_of_its_own() {
+    let world = world_with_note();
+    let (_, log) = against_a_stranger(&world, Manner::Rename, scaled(300, 3_000));
+    assert_eq!(log.vanished, Vec::<String>::new());
+}
+
+#[test]
+fn a_stranger_who_appends_in_place_loses_no_line_that_it_has_seen() {
+    let world = world_with_note();
+    let lines = scaled(300, 3_000);
+    let (note, log) = against_a_stranger(&world, Manner::Append, lines);
+    assert_eq!(lines_of(&note, 'o'), written_by('o', lines));
+    let kept = kept(&world);
+    for line in &log.vanished {
+        assert!(kept.iter().any(|text| text.lines().any(|kept| kept == line)), "{line} is nowhere");
+    }
+}
