@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use envelope::{Failure, Fault};
 
-/// Results that may wait for one that is not done.
-const WINDOW: u64 = 256;
+/// Results, for each thread, that may wait for one that is not done.
+const AHEAD: usize = 8;
 /// Pieces that the caller works on before it asks for help. A short list is done by then, and never waits for
 /// a thread that has only just begun.
 const ALONE: u64 = 12;
@@ -47,6 +47,7 @@ struct Shared<N, T, D> {
     results: Mutex<Results<T, D>>,
     moved: Condvar,
     stopped: AtomicBool,
+    window: u64,
 }
 
 struct Source<N> {
@@ -80,6 +81,7 @@ pub(super) fn in_order<P: Send, D: Send, W: FnMut(P, &Halt<'_>) -> Result<D, Fau
         results: Mutex::new(Results { take, wanted: 0, early: BTreeMap::new(), working: 0, failed: None }),
         moved: Condvar::new(),
         stopped: AtomicBool::new(false),
+        window: (AHEAD * (helpers + 1)) as u64,
     };
     std::thread::scope(|scope| {
         let _halt = HaltOnPanic(&shared.stopped, &shared.moved);
@@ -166,7 +168,7 @@ where
         }
         self.moved.notify_all();
         // Whoever works on the piece that all wait for has delivered nothing after it, so it never waits.
-        while number >= results.wanted + WINDOW && !self.stopped.load(Ordering::Relaxed) {
+        while number >= results.wanted + self.window && !self.stopped.load(Ordering::Relaxed) {
             results = self.wait(results, halt);
         }
     }
@@ -225,7 +227,7 @@ mod tests {
 
     use envelope::{Failure, Fault};
 
-    use super::{Halt, WINDOW, in_order};
+    use super::{AHEAD, Halt, MAX_THREADS, in_order};
 
     /// Squares the numbers below `count`; a slow piece is one that counts for long.
     fn squares(count: u64, end: u64, slow: u64) -> (Vec<u64>, u64) {
@@ -262,7 +264,7 @@ mod tests {
     fn an_early_end_leaves_the_rest_of_the_list_alone() {
         let (taken, worked) = squares(u64::MAX, 50, 3);
         assert_eq!(taken, (0..50).map(|n| n * n).collect::<Vec<u64>>());
-        assert!(worked < 50 + 2 * WINDOW, "{worked}");
+        assert!(worked <= 50 + ((AHEAD + 1) * MAX_THREADS) as u64, "{worked}");
     }
 
     #[test]

@@ -6,24 +6,22 @@
 
 mod needle;
 mod scan;
+mod scopes;
 mod snippet;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use envelope::{Failure, Fault, VaultPath};
+use envelope::{Fault, VaultPath};
 use rustix::io::Errno;
 
 use self::scan::{Hit, Scanned, Scanner};
 use super::change::Witness;
 use super::fault;
-use super::folder::{self, Kind};
+use super::folder;
 use super::in_order::{Halt, in_order};
-use super::list::absent;
-use super::locate::{Found, LastLink};
-use super::shadow::Shadowed;
-use super::tree::{Batch, Folder, Leaf, Walk, What, Wish, ends_in_one_of};
+use super::tree::{Batch, Folder, Leaf, What};
 use super::vault::Vault;
 
 pub use needle::{Needle, Reading};
@@ -73,12 +71,6 @@ pub struct TextMatch {
     pub snippet: String,
 }
 
-/// One place to search: a folder to walk, or one file.
-enum Scope<'a> {
-    Folder(Walk<'a>),
-    File(Option<Batch>),
-}
-
 /// What became of one file.
 struct Searched {
     name: String,
@@ -94,7 +86,8 @@ impl Vault {
         witness: &dyn Witness,
     ) -> Result<Finds, Fault> {
         let mut scopes = self.scopes(query)?.into_iter();
-
+        // One more than wanted shows that there are more.
+        let most = query.limit.saturating_add(1);
         let mut scope = scopes.next();
         let mut finds = Finds::default();
         let mut bytes = 0;
@@ -102,22 +95,16 @@ impl Vault {
             &|| witness.may_go_on(),
             |_| {
                 while let Some(current) = &mut scope {
-                    let batch = match current {
-                        Scope::Folder(walk) => walk.next(BATCH)?,
-                        Scope::File(batch) => batch.take(),
-                    };
-                    if batch.is_some() {
-                        return Ok(batch);
+                    if let Some(batch) = current.next(BATCH)? {
+                        return Ok(Some(batch));
                     }
                     scope = scopes.next();
                 }
                 Ok(None)
             },
             || {
-                // One more than wanted shows that there are more.
-                let mut scanner =
-                    Scanner::new(&query.needle, query.snippet_length, query.limit.saturating_add(1));
-                move |batch, halt: &Halt<'_>| self.search_batch(batch, &mut scanner, halt)
+                let mut scanner = Scanner::new(&query.needle, query.snippet_length, most);
+                move |batch, halt: &Halt<'_>| self.search_batch(batch, most, &mut scanner, halt)
             },
             |(folder, files): (Arc<Folder>, Vec<Searched>)| {
                 for file in files {
@@ -131,75 +118,6 @@ impl Vault {
             },
         )?;
         Ok(finds)
-    }
-
-    /// The places to search, in order and without one inside another.
-    fn scopes<'a>(&'a self, query: &'a SearchQuery) -> Result<Vec<Scope<'a>>, Fault> {
-        let wish = || Wish { recursive: true, extensions: &query.extensions, only_files: true };
-        let begin = |folder| Walk::begin(self, wish(), folder, Vec::new()).map(Scope::Folder);
-        if query.scopes.is_empty() || query.scopes.contains(&None) {
-            return Ok(vec![begin(self.walked_folder(None)?)?]);
-        }
-        let mut places = Vec::new();
-        for path in query.scopes.iter().flatten() {
-            places.push(self.scope_place(path)?);
-        }
-        places.sort_by(|(a, _), (b, _)| a.segments().cmp(b.segments()));
-        let mut scopes = Vec::new();
-        let mut last: Option<VaultPath> = None;
-        for (path, place) in places {
-            if last.as_ref().is_some_and(|last| is_in(&path, last)) {
-                continue;
-            }
-            match place {
-                Ok(folder) => scopes.push(begin(folder)?),
-                Err(batch) if ends_as_wished(&batch, &query.extensions) => {
-                    scopes.push(Scope::File(Some(batch)));
-                }
-                Err(_) => {}
-            }
-            last = Some(path);
-        }
-        Ok(scopes)
-    }
-
-    /// A folder, or a file with the folder it is in. Links on the way are resolved here, once.
-    fn scope_place(&self, path: &VaultPath) -> Result<(VaultPath, Result<Folder, Batch>), Fault> {
-        let file = |dir, path: &VaultPath, what| {
-            let folder = Arc::new(Folder { dir, path: path.parent() });
-            Batch { folder, leaves: vec![Leaf { name: path.name().to_owned(), what }] }
-        };
-        let (on_disk, moved) = match self.shadowed(path) {
-            None => (path.clone(), false),
-            Some(Shadowed::Moved(from)) => (from, true),
-            Some(Shadowed::Removed) => return Err(absent(path)),
-            Some(Shadowed::Folder) => {
-                return Ok((path.clone(), Ok(Folder { dir: None, path: Some(path.clone()) })));
-            }
-            Some(Shadowed::File(bytes)) => {
-                return Ok((path.clone(), Err(file(None, path, What::Bytes(bytes)))));
-            }
-        };
-        let place = match self.locate(&on_disk, LastLink::Follow)? {
-            Found::Place(place) => place,
-            Found::Nothing(gap) => return Err(gap.not_found(path)),
-        };
-        let spelled = if moved { path.clone() } else { place.path.clone() };
-        match place.kind() {
-            Kind::Folder => {
-                let open = self.open_folder(Some(&place.path))?;
-                Ok((spelled.clone(), Ok(Folder { dir: Some(open.dir), path: Some(spelled) })))
-            }
-            Kind::File => {
-                let batch = file(None, &spelled, What::Elsewhere(place));
-                Ok((spelled, Err(batch)))
-            }
-            Kind::Link | Kind::Other => Err(Fault::new(
-                Failure::PreconditionFailed,
-                format!("`{path}` is a pipe, a socket or a device, not a file"),
-            )
-            .hint("name files and folders")),
-        }
     }
 }
 
@@ -231,12 +149,18 @@ impl Vault {
     fn search_batch(
         &self,
         batch: Batch,
+        most: usize,
         scanner: &mut Scanner,
         halt: &Halt<'_>,
     ) -> Result<(Arc<Folder>, Vec<Searched>), Fault> {
         let Batch { folder, leaves } = batch;
         let mut files = Vec::with_capacity(leaves.len());
+        let mut room = most;
         for Leaf { name, what } in leaves {
+            // Whatever comes after so many matches is never taken.
+            if room == 0 {
+                break;
+            }
             let scanned = match (self.unsaved(&folder, &name, &what), &what, &folder.dir) {
                 (Some(text), _, _) => Some(scanner.scan(&mut text.as_bytes(), halt)?),
                 (None, What::Bytes(bytes), _) => Some(scanner.scan(&mut &bytes[..], halt)?),
@@ -244,6 +168,9 @@ impl Vault {
                 (None, What::Elsewhere(place), _) => scan_file(&place.dir, &place.name, scanner, halt)?,
                 (None, What::File, None) | (None, What::Folder | What::Link(..), _) => None,
             };
+            if let Some(Scanned::Text(hits)) = &scanned {
+                room = room.saturating_sub(hits.len());
+            }
             files.extend(scanned.map(|scanned| Searched { name, scanned }));
         }
         Ok((folder, files))
@@ -275,12 +202,4 @@ fn scan_file(
         }
         Err(_) => Ok(Some(Scanned::Skipped)),
     }
-}
-
-fn is_in(path: &VaultPath, folder: &VaultPath) -> bool {
-    folder.segments().eq(path.segments().take(folder.segments().count()))
-}
-
-fn ends_as_wished(batch: &Batch, extensions: &[String]) -> bool {
-    extensions.is_empty() || batch.leaves.iter().all(|leaf| ends_in_one_of(&leaf.name, extensions))
 }
