@@ -92,7 +92,7 @@ fn note(number: u32, notes: u32, words: &[&str], dice: &mut Dice) -> String {
     let (month, day) = (dice.below(12) + 1, dice.below(28) + 1);
     let tag = words[dice.below(words.len())];
     write!(text, "---\ncreated: 2025-{month:02}-{day:02}\ntags: [{tag}]\n---\n# Note {number}\n\n").unwrap();
-    for _ in 0..dice.below(9) + 4 {
+    for _ in 0..dice.below(9) + 6 {
         for _ in 0..dice.below(8) + 2 {
             sentence(&mut text, words, dice, notes);
         }
