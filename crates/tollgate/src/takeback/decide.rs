@@ -12,7 +12,7 @@ use crate::diff::{Changes, FileDiff, Limits};
 use crate::exit::Exit;
 use crate::screen::{self, Paint};
 use crate::stop::Stop;
-use crate::visible::{count, one_line};
+use crate::visible::one_line;
 
 /// Conflicts that are named in an error; the answer in JSON has them all.
 const NAMED: usize = 20;
@@ -135,11 +135,14 @@ fn refused(conflicts: &[RestoreConflict]) -> Stop {
     if conflicts.len() > NAMED {
         lines.push(format!("\n  and {} more", conflicts.len() - NAMED));
     }
-    let number = count(conflicts.len() as u64, "entry").replace("entrys", "entries");
+    let number = match conflicts.len() {
+        1 => "1 entry is".to_owned(),
+        number => format!("{number} entries are"),
+    };
     Stop::new(
         Exit::Failures,
         "changed_since",
-        format!("nothing was changed: {number} in the way{}", lines.concat()),
+        format!("nothing was changed: {number} not as it was left{}", lines.concat()),
     )
     .hint(
         "--keep-changed leaves them as they are, --restore-changed restores them and keeps what is there now",

@@ -77,7 +77,11 @@ impl Lookback {
         let found = foresee_restore(&self.vault, &self.wanted, RestoreChoices::default(), &Onlooker)
             .map_err(|fault| Stop::io("look at the vault", fault.message))?;
         let mut differences = Changes::new(self.limits.clone());
-        for file in found.restored.iter().filter(|file| file.kind == EntryKind::File) {
+        // In the order of their names: that is how a reader looks for them.
+        let mut files: Vec<&Restored> =
+            found.restored.iter().filter(|file| file.kind == EntryKind::File).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        for file in files {
             self.compare(file, &mut differences)?;
         }
         let sentence = words::sentence(&found.changes());

@@ -31,7 +31,7 @@ fn volatile(text: &str) -> Option<(usize, &'static str)> {
         return Some((36, "ID"));
     }
     // A list shows the beginning of an id.
-    if fits(text, "xxxxxxxx-xxxx  ") {
+    if fits(text, "xxxxxxxx-xxxx  ") || fits(text, "xxxxxxxx-xxxx\n") {
         return Some((13, "ID"));
     }
     if fits(text, "dddd-dd-dd dd:dd:dd UTC") {

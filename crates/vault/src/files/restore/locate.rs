@@ -3,7 +3,8 @@
 //! Usually none of the changes is made yet, and every thing has its first name. But a part may have been made
 //! before a crash, and what was only intended may never have happened, so any of its names and any of its
 //! contents will do. Where two readings of the disk are possible, the plain one (nothing is made yet) is tried
-//! first, and the other only if that one runs into a conflict.
+//! first, and the other only if that one runs into a conflict. What a move does not tell is what was moved: a
+//! list in which equal notes change names can be read in two ways after a crash in the middle of it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
