@@ -152,10 +152,10 @@ fn calls_that_make_no_sense_are_told_why() {
     );
     refused(
         &sandbox,
-        &["tools", "vault.writeFile"],
+        &["tools", "vault.createFiles"],
         2,
         expect![[r#"
-        error: no tool is named `vault.writeFile`
+        error: no tool is named `vault.createFiles`
         hint: did you mean `vault.createFile`? `tollgate tools` lists them all
     "#]],
     );

@@ -102,6 +102,8 @@ fn an_intact_run_is_verified_replayed_listed_and_shown() {
           +N ms  Found 3 bullets (N ms)
         ok         notes vault.createFile: 3 ok of 3
           +N ms  [0] Created Notes/Red apples.md (N ms)
+                       made the folder Notes/
+                       created Notes/Red apples.md (13 bytes)
           +N ms  [1] Created Notes/Green pears.md (N ms)
           +N ms  [2] Created Notes/Blue plums.md (N ms)
 
@@ -282,12 +284,17 @@ fn the_demonstration_shows_everything_and_leaves_nothing() {
     for part in [
         "1. The vault",
         "2. The plan",
+        "3. The preview",
+        "This creates 6 notes and 8 folders.",
+        "This would do exactly what was previewed.",
         "May this run? [y/N] y",
         "Created Notes/",
         "intact",
         "same",
         "damaged",
-        "7. Your turn",
+        "8. The way back",
+        "every file is as it was",
+        "9. Your turn",
     ] {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }

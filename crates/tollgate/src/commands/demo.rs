@@ -23,6 +23,7 @@ use crate::screen::{self, Paint};
 use crate::settings::Settings;
 use crate::stop::{Outcome, Stop};
 use crate::summary;
+use crate::takeback::{Edited, Options, perform, undo_target};
 use crate::visible::{count, path_words};
 use crate::watch::Watcher;
 use crate::wiring::{self, Toolset};
@@ -135,7 +136,29 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
 
     title(7, "The test", "one byte of a copy of the record is changed");
     let problems = tampered(run, &scratch.join("tampered"))?;
-    Ok(if problems == 0 { Exit::Failures } else { Exit::Done })
+    if problems == 0 {
+        return Ok(Exit::Failures);
+    }
+
+    title(8, "The way back", "the whole run is undone, from what was kept before each change");
+    let options = Options { yes: true, dry_run: false, full: false, json: false, edited: Edited::Refuse };
+    let undone = perform(place, undo_target(place, report.run_id.as_str())?, options)?;
+    if undone == Exit::Done && !is_as_it_was(&place.vault) {
+        return Err(Stop::new(Exit::Failures, "demo", "the sample vault is not as it was before the run"));
+    }
+    screen::say(format_args!("{} every file is as it was", Paint::stdout().good("checked")));
+    Ok(undone)
+}
+
+/// Whether the sample vault has exactly its own files, beside what Tollgate keeps.
+fn is_as_it_was(vault: &Path) -> bool {
+    let same =
+        |(path, text): &(&str, &str)| std::fs::read(vault.join(path)).is_ok_and(|now| now == text.as_bytes());
+    let is_known = |name: &str| VAULT.iter().any(|(path, _)| path.split('/').next() == Some(name));
+    let names = std::fs::read_dir(vault).into_iter().flatten().flatten();
+    let strangers = names
+        .filter(|entry| entry.file_name().to_str().is_none_or(|name| name != ".tollgate" && !is_known(name)));
+    VAULT.iter().all(same) && strangers.count() == 0
 }
 
 /// Copies the run, changes one byte of it and shows what `verify` says. Returns how many problems it found.
@@ -166,7 +189,7 @@ fn tampered(run: &Path, copy: &Path) -> Result<usize, Stop> {
 }
 
 fn next(kept: Option<&Path>) {
-    title(8, "Your turn", "");
+    title(9, "Your turn", "");
     let vault = match kept {
         Some(vault) => quoted(vault),
         None => {
@@ -176,6 +199,7 @@ fn next(kept: Option<&Path>) {
         }
     };
     for (command, what) in [
+        ("redo last", "the notes are there again"),
         ("show last", "the run, explained"),
         ("show last --all", "with all twelve phases of every call"),
         ("tools", "what can be called"),
