@@ -28,7 +28,8 @@ fn walk(root: &Path, dir: &Path, tree: &mut Tree) {
         if name == ".tollgate" {
             continue;
         }
-        let file = meta.is_file().then(|| (meta.permissions().mode() & 0o7777, std::fs::read(&path).unwrap()));
+        let file =
+            meta.is_file().then(|| (meta.permissions().mode() & 0o7777, std::fs::read(&path).unwrap()));
         tree.insert(name, file);
         if meta.is_dir() {
             walk(root, &path, tree);
@@ -134,7 +135,8 @@ fn what_would_be_restored_is_shown_first_and_nothing_is_written() {
     "#]].assert_eq(&sandbox.scrub(&shown));
     let answer = sandbox.tollgate(&["undo", "last", "--dry-run", "--json"]).expect_code(0).json();
     let keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
-    expect!["run undoes goal changes alreadySo kept left conflicts notUndone files"].assert_eq(&keys.join(" "));
+    expect!["run undoes goal changes alreadySo kept left conflicts notUndone files"]
+        .assert_eq(&keys.join(" "));
     assert_eq!(tree(&sandbox), after);
     assert_eq!(runs(&sandbox).len(), 1, "a dry run is no run");
 }
@@ -156,12 +158,14 @@ fn the_summary_tells_what_was_done_and_how_to_take_it_back() {
               tollgate verify last --head b3:HASH --vault DIR/vault
         Undone by run ID
         To take this back: tollgate redo ID --vault DIR/vault
-    "#]].assert_eq(&sandbox.scrub(&ended.out));
+    "#]]
+    .assert_eq(&sandbox.scrub(&ended.out));
     let listed = sandbox.tollgate(&["runs"]).expect_code(0).out;
     expect![[r#"
         ID  TIME  ok           Undo run ID: Replace it  1 call, 2 changes
         ID  TIME  ok           Replace it  2 calls, 2 changes  undone by ID
-    "#]].assert_eq(&sandbox.scrub(&listed));
+    "#]]
+    .assert_eq(&sandbox.scrub(&listed));
     let shown = sandbox.tollgate(&["show", "last"]).expect_code(0).out;
     expect![[r#"
         Undo run ID: Replace it
@@ -186,7 +190,8 @@ fn the_summary_tells_what_was_done_and_how_to_take_it_back() {
         Record:     9 records, intact
         Chain head: b3:HASH
         Run folder: DIR/vault/.tollgate/runs/ID
-    "#]].assert_eq(&sandbox.scrub(&shown));
+    "#]]
+    .assert_eq(&sandbox.scrub(&shown));
     let undone = runs(&sandbox)[1]["runId"].as_str().unwrap().to_owned();
     let shown = sandbox.tollgate(&["show", &undone]).expect_code(0).out;
     assert!(shown.contains("Undone by:  run "), "{shown}");
@@ -220,7 +225,10 @@ fn an_edited_note_is_kept_or_restored_as_the_flags_say_and_redo_returns_the_edit
     sandbox.write("vault/Note.md", "mine\n");
     let edited = tree(&sandbox);
     sandbox.tollgate(&["undo", "last", "--keep-changed", "--yes"]).expect_code(0);
-    assert_eq!((read(&sandbox, "Note.md"), sandbox.vault().join("New.md").exists()), ("mine\n".into(), false));
+    assert_eq!(
+        (read(&sandbox, "Note.md"), sandbox.vault().join("New.md").exists()),
+        ("mine\n".into(), false)
+    );
     sandbox.tollgate(&["redo", "last", "--yes"]).expect_code(0);
     assert_eq!(tree(&sandbox), edited);
     sandbox.tollgate(&["undo", "last", "--restore-changed", "--yes"]).expect_code(0);
@@ -275,29 +283,35 @@ fn what_cannot_be_taken_back_is_refused_with_the_way_out() {
     expect![[r#"
         error: run ID is not undone; there is nothing to do again
         hint: `tollgate undo ID` takes it back
-    "#]].assert_eq(&told(&["redo", &run, "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["redo", &run, "--yes"], 2));
     expect![[r#"
         error: no run is undone; there is nothing to do again
         hint: `tollgate runs` tells what is undone by what
-    "#]].assert_eq(&told(&["redo", "last", "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["redo", "last", "--yes"], 2));
     expect![[r#"
         error: no run is named `nope`
         hint: `tollgate runs` lists them; name one by its id, the beginning of it, or `last`
-    "#]].assert_eq(&told(&["undo", "nope", "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["undo", "nope", "--yes"], 2));
     sandbox.tollgate(&["undo", &run, "--yes"]).expect_code(0);
     let undo = runs(&sandbox)[0]["runId"].as_str().unwrap().to_owned();
     expect![[r#"
         error: run ID is undone already, by run ID
         hint: `tollgate redo ID` does it again
-    "#]].assert_eq(&told(&["undo", &run, "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["undo", &run, "--yes"], 2));
     expect![[r#"
         error: run ID is itself an undo
         hint: `tollgate redo ID` takes it back
-    "#]].assert_eq(&told(&["undo", &undo, "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["undo", &undo, "--yes"], 2));
     expect![[r#"
         error: nothing to undo: no run here has changes that are not undone
         hint: `tollgate runs` lists what there is
-    "#]].assert_eq(&told(&["undo", "last", "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["undo", "last", "--yes"], 2));
     // Named by its undo, it is still clear what to do again.
     sandbox.tollgate(&["redo", &undo, "--yes"]).expect_code(0);
     assert_eq!(read(&sandbox, "Note.md"), "after\n");
@@ -305,7 +319,8 @@ fn what_cannot_be_taken_back_is_refused_with_the_way_out() {
     expect![[r#"
         error: run ID is itself a redo
         hint: `tollgate undo ID` takes it back
-    "#]].assert_eq(&told(&["undo", &redo, "--yes"], 2));
+    "#]]
+    .assert_eq(&told(&["undo", &redo, "--yes"], 2));
 }
 
 #[test]
@@ -313,7 +328,9 @@ fn a_damaged_record_is_not_trusted_with_the_notes() {
     let sandbox = replaced();
     sandbox.flip_byte_in_second_line(&sandbox.only_run().join("results.jsonl"));
     let before = tree(&sandbox);
-    sandbox.tollgate(&["undo", sandbox.only_run().file_name().unwrap().to_str().unwrap(), "--yes"]).expect_code(4);
+    sandbox
+        .tollgate(&["undo", sandbox.only_run().file_name().unwrap().to_str().unwrap(), "--yes"])
+        .expect_code(4);
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -340,12 +357,14 @@ fn a_run_that_changed_nothing_leaves_nothing_to_undo() {
     let told = sandbox.tollgate(&["undo", &run, "--yes"]).expect_code(0).out;
     expect![[r#"
         Nothing to undo: run ID changed nothing in the vault.
-    "#]].assert_eq(&sandbox.scrub(&told));
+    "#]]
+    .assert_eq(&sandbox.scrub(&told));
     let told = sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(2).err;
     expect![[r#"
         error: nothing to undo: no run here has changes that are not undone
         hint: `tollgate runs` lists what there is
-    "#]].assert_eq(&sandbox.scrub(&told));
+    "#]]
+    .assert_eq(&sandbox.scrub(&told));
     assert_eq!(runs(&sandbox).len(), 1);
 }
 
@@ -408,7 +427,8 @@ fn commands_are_told_as_not_undone() {
         ]
     });
     let commands = sandbox.tollgate(&["call", "commands.list", "{}", "--json"]).expect_code(0).json();
-    let first = commands["data"]["commands"][0]["id"].as_str().or(commands["data"]["items"][0]["id"].as_str());
+    let first =
+        commands["data"]["commands"][0]["id"].as_str().or(commands["data"]["items"][0]["id"].as_str());
     let mut plan = plan;
     plan["steps"][1]["args"]["id"] = first.unwrap_or_else(|| panic!("{commands}")).into();
     let plan = sandbox.plan_file("plan.json", &plan);

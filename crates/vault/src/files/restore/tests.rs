@@ -6,7 +6,7 @@ use std::sync::Arc;
 use envelope::{CallId, Change, DataRef, EntryKind, Fault, Hash};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use toolkit::{CancelToken, ObjectStore, Registry, ToolCx};
+use toolkit::{CancelToken, ObjectStore, Reconciled, Registry, ToolCx};
 
 use super::desk::{Desk, at, inverse};
 use crate::sandbox::{Step, Vault};
@@ -67,19 +67,27 @@ fn each_kind_of_change_is_put_back_and_made_again() {
     );
     let after = desk.shown();
     let back = inverse(&changes);
-    check(&desk, &back, &expect![[r#"
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
         remove new.md (3 bytes)
         replace old.md (5 to 3 bytes)
         remove made/
         make empty/
         move to/ to from/
         create gone.md (4 bytes)
-    "#]]);
+    "#]],
+    );
     let undone = desk.restore(&back);
     assert_eq!(desk.shown(), before);
-    check(&desk, &back, &expect![[r#"
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
         6 already so
-    "#]]);
+    "#]],
+    );
     desk.restore(&inverse(&undone));
     assert_eq!(desk.shown(), after);
 }
@@ -98,18 +106,21 @@ fn a_note_that_was_created_edited_moved_and_deleted_leaves_nothing() {
             &|desk| desk.replace("N/b.md", "333"),
         ],
     );
-    changes.extend(desk.make(vec![
-        Step::MakeFolder { path: at(".trash") },
-        desk.rename("N/b.md", ".trash/b.md"),
-    ]));
+    changes.extend(
+        desk.make(vec![Step::MakeFolder { path: at(".trash") }, desk.rename("N/b.md", ".trash/b.md")]),
+    );
     let after = desk.shown();
-    check(&desk, &inverse(&changes), &expect![[r#"
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
         move .trash/b.md to N/b.md
         remove .trash/
         move N/b.md to N/a.md
         remove N/a.md (3 bytes)
         remove N/
-    "#]]);
+    "#]],
+    );
     let undone = desk.restore(&inverse(&changes));
     assert_eq!(desk.shown(), before);
     desk.restore(&inverse(&undone));
@@ -122,11 +133,15 @@ fn an_edited_note_is_a_conflict_until_somebody_decides() {
     let changes = made(&desk, &[&|desk| desk.replace("a.md", "22"), &|desk| desk.replace("b.md", "22")]);
     desk.put("a.md", "mine!");
     let back = inverse(&changes);
-    check(&desk, &back, &expect![[r#"
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
         replace b.md (2 to 1 bytes)
         replace a.md (5 to 1 bytes)
         conflict: `a.md` was edited since
-    "#]]);
+    "#]],
+    );
     expect![[r#"
         replace b.md (2 to 1 bytes)
         kept a.md
@@ -167,10 +182,14 @@ fn what_was_created_and_then_edited_is_not_removed_unread() {
     let changes = made(&desk, &[&|desk| desk.create("a.md", "1"), &|desk| desk.rename("a.md", "b.md")]);
     desk.put("b.md", "mine");
     let back = inverse(&changes);
-    check(&desk, &back, &expect![[r#"
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
         remove b.md (4 bytes)
         conflict: `b.md` was edited since
-    "#]]);
+    "#]],
+    );
     // Kept under either of its names, it stays where it is.
     for name in ["a.md", "b.md"] {
         expect![[r#"
@@ -189,24 +208,24 @@ fn a_name_that_was_taken_is_a_conflict() {
     let desk = Desk::with(&[("a.md", "1"), ("gone.md", "g"), ("F/x.md", "x")]);
     let changes = made(
         &desk,
-        &[
-            &|desk| desk.rename("a.md", "b.md"),
-            &|desk| desk.remove("gone.md"),
-            &|desk| desk.rename("F", "G"),
-        ],
+        &[&|desk| desk.rename("a.md", "b.md"), &|desk| desk.remove("gone.md"), &|desk| desk.rename("F", "G")],
     );
     desk.put("a.md", "another");
     desk.put("gone.md", "another");
     desk.put("F/y.md", "another");
     let back = inverse(&changes);
-    check(&desk, &back, &expect![[r#"
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
         replace gone.md (7 to 1 bytes)
         remove a.md (7 bytes)
         move b.md to a.md
         conflict: `F` is something else by now (cannot be overwritten)
         conflict: `gone.md` is something else by now
         conflict: `a.md` is something else by now
-    "#]]);
+    "#]],
+    );
     expect![[r#"
         replace gone.md (7 to 1 bytes)
         remove a.md (7 bytes)
@@ -230,11 +249,15 @@ fn what_is_gone_can_be_written_anew_where_its_content_was_kept() {
         std::fs::remove_file(desk.inside(path)).unwrap();
     }
     let back = inverse(&changes);
-    check(&desk, &back, &expect![[r#"
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
         create a.md (1 bytes)
         conflict: `m.md` is not there any more (cannot be overwritten)
         conflict: `a.md` is not there any more
-    "#]]);
+    "#]],
+    );
     let found = desk.foresee(&back, &["m.md"], &["a.md"]);
     assert_eq!(found.conflicts, []);
     desk.make(found.steps);
@@ -249,18 +272,20 @@ fn a_folder_with_something_new_in_it_stays() {
     let desk = Desk::with(&[]);
     let changes = made(
         &desk,
-        &[
-            &|_| Step::MakeFolder { path: at("N") },
-            &|_| Step::MakeFolder { path: at("N/D") },
-            &|desk| desk.create("N/D/a.md", "1"),
-        ],
+        &[&|_| Step::MakeFolder { path: at("N") }, &|_| Step::MakeFolder { path: at("N/D") }, &|desk| {
+            desk.create("N/D/a.md", "1")
+        }],
     );
     desk.put("N/mine.md", "mine");
-    check(&desk, &inverse(&changes), &expect![[r#"
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
         remove N/D/a.md (1 bytes)
         remove N/D/
         left N/
-    "#]]);
+    "#]],
+    );
     desk.restore(&inverse(&changes));
     expect![[r#"
         N/
@@ -292,29 +317,34 @@ fn a_change_that_is_told_twice_is_made_once() {
 #[test]
 fn a_folder_above_that_somebody_removed_is_made_again() {
     let desk = Desk::with(&[("F/D/a.md", "1")]);
-    let changes = desk.make(vec![
-        Step::MakeFolder { path: at(".trash") },
-        desk.rename("F/D/a.md", ".trash/a.md"),
-    ]);
+    let changes =
+        desk.make(vec![Step::MakeFolder { path: at(".trash") }, desk.rename("F/D/a.md", ".trash/a.md")]);
     std::fs::remove_dir_all(desk.inside("F")).unwrap();
-    check(&desk, &inverse(&changes), &expect![[r#"
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
         make F/
         make F/D/
         move .trash/a.md to F/D/a.md
         remove .trash/
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn another_spelling_of_the_name_is_in_the_way_unless_it_is_the_note_itself() {
     let desk = Desk::with(&[("Note.md", "1"), ("gone.md", "g")]);
-    let changes =
-        made(&desk, &[&|desk| desk.rename("Note.md", "note.md"), &|desk| desk.remove("gone.md")]);
+    let changes = made(&desk, &[&|desk| desk.rename("Note.md", "note.md"), &|desk| desk.remove("gone.md")]);
     desk.put("GONE.md", "another");
-    check(&desk, &inverse(&changes), &expect![[r#"
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
         move note.md to Note.md
         conflict: `GONE.md` is something else by now (cannot be overwritten)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -335,9 +365,13 @@ fn a_link_in_the_place_of_a_note_is_not_followed() {
     let changes = made(&desk, &[&|desk| desk.replace("a.md", "22")]);
     std::fs::remove_file(desk.inside("a.md")).unwrap();
     std::os::unix::fs::symlink("other.md", desk.inside("a.md")).unwrap();
-    check(&desk, &inverse(&changes), &expect![[r#"
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
         conflict: `a.md` is something else by now (cannot be overwritten)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -424,8 +458,39 @@ async fn the_tool_refuses_all_when_one_file_is_in_the_way() {
     expect![[r#"
         a.md 644 1
         b.md 644 1
-    "#]].assert_eq(&desk.shown());
+    "#]]
+    .assert_eq(&desk.shown());
     assert_eq!(store.0.lock().unwrap()[&Hash::of(b"mine!")], b"mine!", "the edit was kept");
+}
+
+#[tokio::test]
+async fn what_an_interrupted_call_made_is_found_and_stays_in_its_record() {
+    let desk = Desk::with(&[("a.md", "1"), ("b.md", "1"), ("c.md", "1")]);
+    let edit: [&dyn Fn(&Desk) -> Step; 3] =
+        [&|desk| desk.replace("a.md", "22"), &|desk| desk.replace("b.md", "22"), &|desk| {
+            desk.rename("c.md", "d.md")
+        }];
+    let changes = made(&desk, &edit);
+    let back = inverse(&changes);
+    let steps = desk.foresee(&back, &[], &[]).steps;
+    let intent: Vec<Change> = steps.iter().map(Step::change).collect();
+    let mut registry = Registry::new();
+    let vault = Arc::new(Vault::open(&desk.inside("")).unwrap());
+    crate::register_restore(&mut registry, Some(vault)).unwrap();
+    let tool = &registry.get("vault.restore").unwrap().tool;
+    let args = tool.decode(&json!({ "changes": back })).unwrap();
+    for (done, step) in steps.into_iter().enumerate() {
+        let cx = ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None);
+        match (done, tool.reconcile(&cx, &args, &intent).await) {
+            (0, Reconciled::DidNot) | (1.., Reconciled::Unknown { .. }) => {}
+            (_, other) => panic!("{done}: {}", matches!(other, Reconciled::Happened(_))),
+        }
+        assert_eq!(cx.take_seen().changes, intent[..done]);
+        desk.make(vec![step]);
+    }
+    let cx = ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None);
+    assert!(matches!(tool.reconcile(&cx, &args, &intent).await, Reconciled::Happened(_)));
+    assert_eq!(cx.take_seen().changes, intent);
 }
 
 #[test]

@@ -1,0 +1,181 @@
+//! What the record of a run says was changed: of calls that worked, failed, were cut off, or never came back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod support;
+
+use engine::{RunChanges, taking_back};
+use envelope::{
+    CallId, Change, Effects, FileState, Hash, Risk, RunId, SideEffect, Status, StepId, ToolCall, ToolError,
+    ToolResult,
+};
+use expect_test::expect;
+use journal::{Journal, RunFolder};
+use serde_json::{Map, Value, json};
+use support::{gate, tool_call};
+
+fn state(text: &str) -> FileState {
+    FileState { hash: Hash::of(text.as_bytes()), bytes: text.len() as u64, mode: 0o644 }
+}
+
+fn created(path: &str) -> Change {
+    Change::FileCreated { path: path.to_owned(), after: state(path) }
+}
+
+fn folder(path: &str) -> Change {
+    Change::FolderCreated { path: path.to_owned() }
+}
+
+/// A call of one step, about to make these changes.
+fn call(step: &str, intent: &[Change]) -> ToolCall {
+    let id = StepId::parse(step).unwrap();
+    ToolCall {
+        call_id: CallId::derive(&RunId::parse("run").unwrap(), &id, None, 1),
+        step_id: id,
+        intent: intent.to_vec(),
+        risk_level: Risk::Writes,
+        ..tool_call("test.write", json!({}))
+    }
+}
+
+fn ended(call: &ToolCall, changes: &[Change]) -> ToolResult {
+    ToolResult {
+        call_id: call.call_id.clone(),
+        run_id: call.run_id.clone(),
+        step_id: call.step_id.clone(),
+        tool: call.tool.clone(),
+        attempt: 1,
+        status: Status::Ok,
+        ok: true,
+        data: Some(json!({})),
+        data_hash: None,
+        data_ref: None,
+        error: None,
+        started_at: call.created_at,
+        ended_at: call.created_at,
+        duration_ms: 0,
+        effects: None,
+        changes: changes.to_vec(),
+        user_message: None,
+        debug_message: None,
+        canonical: None,
+        receipt: None,
+        phases: Vec::new(),
+        mutations: Vec::new(),
+        cancellation: None,
+        context_modifiers: Vec::new(),
+        reconciled: false,
+    }
+}
+
+fn failed(call: &ToolCall, changes: &[Change], details: Value) -> ToolResult {
+    let details: Map<String, Value> = details.as_object().unwrap().clone();
+    let error = ToolError {
+        code: "CANCELLED".to_owned(),
+        message: "cut off".to_owned(),
+        details: Some(details),
+        retryable: None,
+        kind: None,
+        recovery_hint: None,
+    };
+    let cut = ended(call, changes);
+    ToolResult { status: Status::Cancelled, ok: false, data: None, error: Some(error), ..cut }
+}
+
+enum Line {
+    Call(ToolCall),
+    Result(ToolResult),
+}
+
+/// What a record with these lines says, one word a change.
+fn told(lines: Vec<Line>) -> (String, RunChanges) {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("runs").join("run");
+    let scope = gate().scope_in(&dir);
+    let journal: &Journal = scope.journal();
+    for line in lines {
+        match line {
+            Line::Call(call) => journal.call(&call).unwrap(),
+            Line::Result(result) => journal.result(&result).unwrap(),
+        };
+    }
+    drop(scope);
+    let read = RunChanges::read(&RunFolder::open(&dir).unwrap()).unwrap();
+    let words: Vec<&str> = read.changes.iter().flat_map(Change::paths).collect();
+    (words.join(" "), read)
+}
+
+#[test]
+fn changes_come_in_the_order_of_results_and_are_taken_back_in_the_other() {
+    let (a, b) = (call("a", &[created("a")]), call("b", &[created("b")]));
+    let (words, read) = told(vec![
+        Line::Call(a.clone()),
+        Line::Call(b.clone()),
+        Line::Result(ended(&b, &[created("b")])),
+        Line::Result(ended(&a, &[folder("N"), created("N/a")])),
+    ]);
+    expect!["N b N/a"].assert_eq(&words);
+    let back: Vec<String> = taking_back(&read.changes)
+        .iter()
+        .flat_map(|change| change.paths().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    expect!["N/a b N"].assert_eq(&back.join(" "));
+}
+
+#[test]
+fn a_call_that_failed_midway_counts_with_what_it_made() {
+    let call = call("a", &[created("1"), created("2")]);
+    let cut = failed(&call, &[created("1")], json!({ "outcome": "partly done" }));
+    expect!["1"].assert_eq(&told(vec![Line::Call(call), Line::Result(cut)]).0);
+}
+
+#[test]
+fn a_call_that_nobody_can_vouch_for_counts_with_what_it_intended() {
+    let call = call("a", &[created("1"), created("2")]);
+    let cut = failed(&call, &[created("1")], json!({ "outcome": "unknown" }));
+    expect!["1 2"].assert_eq(&told(vec![Line::Call(call), Line::Result(cut)]).0);
+}
+
+#[test]
+fn a_call_without_a_result_counts_with_what_its_newest_line_says() {
+    let ok = call("a", &[created("a")]);
+    let first = call("b", &[created("1"), created("2")]);
+    // Interrupted, begun again and interrupted again: the second line tells what the first one did, too.
+    let second = call("b", &[created("1"), created("2"), created("3")]);
+    let (words, _) = told(vec![
+        Line::Call(first),
+        Line::Call(ok.clone()),
+        Line::Result(ended(&ok, &[created("a")])),
+        Line::Call(second),
+    ]);
+    expect!["a 1 2 3"].assert_eq(&words);
+}
+
+#[test]
+fn what_happened_outside_the_files_is_named() {
+    let (a, b) = (call("a", &[]), ToolCall { risk_level: Risk::Commands, ..call("b", &[]) });
+    let effects = Effects {
+        side_effects_observed: vec![
+            SideEffect::ModifyFile,
+            SideEffect::RunCommand,
+            SideEffect::ChangeWorkspace,
+        ],
+        ..Effects::default()
+    };
+    let result =
+        ToolResult { effects: Some(effects), user_message: Some("Ran it".to_owned()), ..ended(&a, &[]) };
+    let (_, read) = told(vec![Line::Call(a), Line::Result(result), Line::Call(b)]);
+    let shown: Vec<String> = read
+        .irreversible
+        .iter()
+        .map(|call| format!("{} {} {:?} {:?}", call.tool, call.step_id, call.effects, call.said))
+        .collect();
+    expect![[r#"
+        test.write a [RunCommand] Some("Ran it")
+        test.write b [RunCommand] None"#]]
+    .assert_eq(&shown.join("\n"));
+}
