@@ -56,7 +56,7 @@ impl Toolset {
     fn opened(folder: &Path, restore: Restore) -> Result<Toolset, Stop> {
         let vault = Vault::open(folder).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
         let vault = Arc::new(vault);
-        let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(folder), Arc::new(local_time)));
+        let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(&vault), Arc::new(local_time)));
         Toolset::new(Some(Opened { vault, host }), restore)
     }
 
@@ -91,10 +91,9 @@ impl Toolset {
     }
 }
 
-/// How the person keeps their notes, as far as the application's own settings can be read. Toolset cannot reach
-/// that folder; the binary may look.
-fn host_settings(folder: &Path) -> HostSettings {
-    let text = |name: &str| std::fs::read_to_string(folder.join(".obsidian").join(name)).ok();
+/// How the person keeps their notes, as far as the application's own settings can be read.
+fn host_settings(vault: &Vault) -> HostSettings {
+    let text = |name| vault.app_settings(name);
     HostSettings::from_obsidian(text("app.json").as_deref(), text("daily-notes.json").as_deref())
 }
 

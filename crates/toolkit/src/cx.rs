@@ -105,11 +105,6 @@ impl ToolCx {
         self.0.store.as_ref().map(|store| store.keep(content)).transpose()
     }
 
-    /// Whether what is overwritten is kept.
-    pub fn keeps(&self) -> bool {
-        self.0.store.is_some()
-    }
-
     /// Writes content that an earlier call kept to `into`.
     pub fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
         match &self.0.store {

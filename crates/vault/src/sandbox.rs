@@ -4,6 +4,7 @@
 //! links; links are read and resolved here, so that each folder that is entered has had its name checked.
 //! Absent on purpose: absolute paths, writing in place, following a link out of the vault.
 
+mod app_settings;
 mod apply;
 mod change;
 mod entries;
@@ -42,8 +43,8 @@ mod walk;
 mod write;
 
 pub use change::Witness;
-pub use etag::etag_of;
 pub(crate) use entries::Named;
+pub use etag::etag_of;
 pub(crate) use fault::protected;
 pub use foreseen::{Fate, Foreseen};
 pub use free_name::FreeName;

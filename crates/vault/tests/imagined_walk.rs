@@ -116,6 +116,10 @@ fn what_is_imagined_is_listed_and_found_as_if_it_were_done() {
 struct Open(VaultPath, &'static str);
 
 impl OpenNotes for Open {
+    fn is_open(&self, path: &VaultPath) -> bool {
+        self.unsaved(path).is_some()
+    }
+
     fn unsaved(&self, path: &VaultPath) -> Option<String> {
         (*path == self.0).then(|| self.1.to_owned())
     }

@@ -3,7 +3,7 @@
 //! The call is logged before the tool runs. After a crash, a call without a result is "unknown", which is
 //! the truth; the other order would lose the call.
 
-use envelope::{Change, EventType, ExecutionEvent, Fault, Level, Timestamp};
+use envelope::{Change, EventType, ExecutionEvent, Failure, Fault, Level, Timestamp};
 use jiff::SignedDuration;
 use toolkit::Entry;
 
@@ -63,8 +63,13 @@ pub(crate) async fn schedule(
 /// The changes that are about to be made, now that nobody else may touch these paths.
 async fn intend(entry: &Entry, flight: &Flight, permitted: &PermittedArgs) -> Result<Vec<Change>, Fault> {
     let look = catch_panic(entry.tool.intend(&flight.cx, &permitted.decoded));
-    // A tool that crashes over it leaves nothing to compare with, which makes a crash later uncertain.
-    Ok(bounded(entry, flight, look).await?.unwrap_or_default())
+    // What cannot say what it is about to do does not get to do it.
+    bounded(entry, flight, look).await?.map_err(|panic| {
+        Fault::new(
+            Failure::ExecutionFailed,
+            format!("{} crashed while saying what it would change: {panic}", entry.decl.name),
+        )
+    })
 }
 
 fn deadline(engine: &Engine, limit: u64) -> Option<Timestamp> {

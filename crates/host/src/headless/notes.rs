@@ -46,6 +46,10 @@ impl Notes {
 }
 
 impl OpenNotes for Notes {
+    fn is_open(&self, path: &VaultPath) -> bool {
+        self.desk().note(path).is_some()
+    }
+
     fn unsaved(&self, path: &VaultPath) -> Option<String> {
         let desk = self.desk();
         desk.note(path).filter(|note| note.is_unsaved()).map(|note| note.document().file_text())

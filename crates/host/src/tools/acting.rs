@@ -132,7 +132,7 @@ impl<A: Act> Acting<A> {
         if !A::dry_run(&held.args) && !host.vault().is_imagined() {
             let overwritten = A::files(&foreseen).overwritten.clone();
             blocking(cx, move |witness| {
-                overwritten.iter().try_for_each(|content| witness.keep(&mut &content[..]))
+                overwritten.iter().try_for_each(|content| witness.keep(&mut &content[..]).map(drop))
             })
             .await?;
         }

@@ -61,8 +61,8 @@ impl Witness for CallWitness {
         self.cx.changed(change);
     }
 
-    fn keep(&self, content: &mut dyn Read) -> Result<(), Fault> {
-        self.cx.keep(content).map(drop)
+    fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
+        self.cx.keep(content)
     }
 
     fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {

@@ -5,6 +5,7 @@
 //! the steps and are the same for all. So no tool can forget one of them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
@@ -87,13 +88,30 @@ type Steps<W> = Arc<(Prepared, <W as Writer>::Draft)>;
 pub(crate) struct Held<W: Writer> {
     args: Arc<W::Args>,
     /// What was found before anyone was asked.
-    first: Mutex<Option<Steps<W>>>,
+    first: Mutex<Option<Arc<Foreseen<W>>>>,
     /// What is about to be done, or why it cannot be.
     ready: Mutex<Option<Result<Steps<W>, Fault>>>,
 }
 
+/// The steps as they stood when the call was permitted, and what they touch.
+struct Foreseen<W: Writer> {
+    steps: Steps<W>,
+    reach: Vec<Reach>,
+    paths: HashSet<String>,
+}
+
+impl<W: Writer> Foreseen<W> {
+    fn new(steps: Steps<W>) -> Foreseen<W> {
+        let mut seen = HashSet::new();
+        let reach = steps.0.steps.iter().flat_map(reach_of).filter(|reach| seen.insert(format!("{reach:?}")));
+        let reach = reach.collect();
+        let paths = touched(&steps.0);
+        Foreseen { steps, reach, paths }
+    }
+}
+
 impl<W: Writer> Held<W> {
-    fn first(&self) -> Option<Steps<W>> {
+    fn first(&self) -> Option<Arc<Foreseen<W>>> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -132,18 +150,26 @@ impl<W: Writer> Writing<W> {
     /// among them.
     async fn make_ready(&self, cx: &ToolCx, held: &Held<W>) -> Result<Steps<W>, Fault> {
         let steps = self.prepare(cx, held, !W::dry_run(&held.args)).await?;
-        if let Some(first) = held.first() {
-            let foreseen = touched(&first.0);
-            if let Some(new) = touched(&steps.0).into_iter().find(|path| !foreseen.contains(path)) {
-                return Err(Fault::new(
-                    Failure::Conflict,
-                    format!("`{new}` would be changed too; that was not so when the call was permitted"),
-                )
-                .hint("call again: what is changed will be looked up anew")
-                .retryable(true));
+        let unforeseen = match held.first() {
+            Some(first) => touched(&steps.0).into_iter().find(|path| !first.paths.contains(path)),
+            // Nothing could be foreseen, so only what the arguments name was permitted.
+            None if W::LOOKS_FIRST => {
+                let named = W::reach(&self.vault, &held.args);
+                touched(&steps.0)
+                    .into_iter()
+                    .find(|path| !named.writes.iter().any(|reach| covers(reach, path)))
             }
+            None => None,
+        };
+        match unforeseen {
+            None => Ok(steps),
+            Some(new) => Err(Fault::new(
+                Failure::Conflict,
+                format!("`{new}` would be changed too; that was not so when the call was permitted"),
+            )
+            .hint("call again: what is changed will be looked up anew")
+            .retryable(true)),
         }
-        Ok(steps)
     }
 }
 
@@ -165,8 +191,8 @@ impl<W: Writer> Tool for Writing<W> {
         W::check(&held.args)?;
         if W::LOOKS_FIRST {
             // What cannot be prepared yet may become possible when it is the call's turn.
-            let steps = self.prepare(cx, held, false).await.ok();
-            *held.first.lock().unwrap_or_else(PoisonError::into_inner) = steps;
+            let first = self.prepare(cx, held, false).await.ok().map(Foreseen::new).map(Arc::new);
+            *held.first.lock().unwrap_or_else(PoisonError::into_inner) = first;
         }
         Ok(())
     }
@@ -174,18 +200,14 @@ impl<W: Writer> Tool for Writing<W> {
     fn paths(&self, held: &Held<W>) -> PathKeys {
         let mut keys = W::reach(&self.vault, &held.args);
         if let Some(first) = held.first() {
-            for reach in first.0.steps.iter().flat_map(reach_of) {
-                if !keys.writes.contains(&reach) {
-                    keys.writes.push(reach);
-                }
-            }
+            keys.writes.extend_from_slice(&first.reach);
         }
         keys
     }
 
     fn preview(&self, held: &Held<W>) -> String {
         let first = held.first();
-        W::preview(&held.args, first.as_ref().map(|steps| &steps.1))
+        W::preview(&held.args, first.as_ref().map(|first| &first.steps.1))
     }
 
     async fn intend(&self, cx: &ToolCx, held: &Held<W>) -> Vec<Change> {
@@ -242,8 +264,16 @@ impl<W: Writer> Tool for Writing<W> {
     }
 }
 
+/// Whether a folded path lies in a place, or is a folder above it that has to be made.
+fn covers(reach: &Reach, folded: &str) -> bool {
+    let Some(named) = reach.path().map(VaultPath::folded) else { return true };
+    let inside =
+        |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+    named == folded || inside(&named, folded) || inside(folded, &named)
+}
+
 /// Every path that the steps touch, folded.
-fn touched(prepared: &Prepared) -> std::collections::HashSet<String> {
+fn touched(prepared: &Prepared) -> HashSet<String> {
     prepared.steps.iter().flat_map(reach_of).filter_map(|reach| reach.path().map(VaultPath::folded)).collect()
 }
 

@@ -1,5 +1,6 @@
 //! Making a prepared change: the steps in order, each checked against what it takes the place of.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use envelope::{Fault, FileState, VaultPath};
@@ -8,7 +9,8 @@ use super::change::Witness;
 use super::fault;
 use super::open_notes::OpenNotes;
 use super::relocate::{TRASH, in_trash};
-use super::step::{Content, Prepared, Step};
+use super::replace::changed;
+use super::step::{Content, How, Overwritten, Prepared, Step};
 use super::vault::Vault;
 use super::write::Written;
 
@@ -22,20 +24,33 @@ impl Vault {
         if self.layer.is_some() {
             return Ok(());
         }
-        for (path, before) in &prepared.overwritten() {
+        for Overwritten { path, before, how } in &prepared.overwritten() {
             witness.may_go_on()?;
-            if let Some(text) = self.host.get().and_then(|host| host.unsaved(path)) {
-                witness.keep(&mut text.as_bytes())?;
-                continue;
+            let unsaved = self.host.get().and_then(|host| host.unsaved(path));
+            match (how, unsaved) {
+                // What is on the screen is what is replaced.
+                (How::Replaced, Some(text)) => keep_exactly(path, before, &mut text.as_bytes(), witness)?,
+                (How::Replaced, None) => self.keep_from_disk(path, before, witness)?,
+                // What is on disk goes; the text on the screen stays there, and is kept all the same.
+                (How::Removed, unsaved) => {
+                    if let Some(text) = unsaved {
+                        witness.keep(&mut text.as_bytes())?;
+                    }
+                    self.keep_from_disk(path, before, witness)?;
+                }
             }
-            let mut open = self.open_entry(path)?;
-            let now = super::state::state_of(&open, witness)?;
-            if now.hash != before.hash {
-                return Err(super::replace::changed(path, before, &now));
-            }
-            witness.keep(&mut open.file)?;
         }
         Ok(())
+    }
+
+    fn keep_from_disk(
+        &self,
+        path: &VaultPath,
+        before: &FileState,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
+        let mut open = self.open_entry(path)?;
+        keep_exactly(path, before, &mut open.file, witness)
     }
 
     /// Makes the steps. Stops at the first that cannot be made; what was made by then is told to the witness.
@@ -76,13 +91,9 @@ impl Vault {
             Step::ReplaceFile { path, before, content, mode } => {
                 self.replace_through_host(path, before, (content, *mode), witness).map(Some)
             }
-            Step::RemoveFile { path, before } => {
-                self.remove_exactly(path, before, witness).map(|()| None)
-            }
+            Step::RemoveFile { path, before } => self.remove_exactly(path, before, witness).map(|()| None),
             Step::RemoveFolder { path } => self.remove_folder(path, witness).map(|()| None),
-            Step::Move { from, to, kind } => {
-                self.relocate(from, to, *kind, witness).map(|()| None)
-            }
+            Step::Move { from, to, kind } => self.relocate(from, to, *kind, witness).map(|()| None),
         }
     }
 
@@ -94,7 +105,7 @@ impl Vault {
         (content, mode): (&Content, Option<u32>),
         witness: &dyn Witness,
     ) -> Result<Written, Fault> {
-        let Some(host) = self.host.get() else {
+        let Some(host) = self.host.get().filter(|host| host.is_open(path)) else {
             return self.replace_exactly(path, before, content, mode, witness);
         };
         let mut bytes = Vec::new();
@@ -128,6 +139,22 @@ impl Vault {
             return Err(fault::protected(path.as_str(), TRASH));
         }
         self.create_content(path, content, mode, witness)
+    }
+}
+
+/// Keeps content and makes sure that it is what the record will say was there.
+fn keep_exactly(
+    path: &VaultPath,
+    before: &FileState,
+    content: &mut dyn Read,
+    witness: &dyn Witness,
+) -> Result<(), Fault> {
+    match witness.keep(content)? {
+        Some(kept) if kept.hash != before.hash => {
+            let now = FileState { hash: kept.hash, bytes: kept.bytes, mode: before.mode };
+            Err(changed(path, before, &now))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 

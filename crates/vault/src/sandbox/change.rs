@@ -15,9 +15,10 @@ pub trait Witness {
     /// Asked before each step that changes something, and between the pieces of a long read.
     fn may_go_on(&self) -> Result<(), Fault>;
 
-    /// Takes content that is about to go. A witness without a store lets it go for good.
-    fn keep(&self, _content: &mut dyn Read) -> Result<(), Fault> {
-        Ok(())
+    /// Takes content that is about to go, and says what it took. A witness without a store takes nothing and
+    /// lets it go for good.
+    fn keep(&self, _content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
+        Ok(None)
     }
 
     /// Writes content that was kept to `into`.

@@ -31,7 +31,7 @@ pub(super) fn from_errno(doing: &str, path: &str, error: Errno) -> Fault {
         }
         Errno::NOSPC | Errno::DQUOT => Fault::new(
             Failure::ExecutionFailed,
-            format!("cannot {doing} `{path}`: the disk is full; no file was changed"),
+            format!("cannot {doing} `{path}`: the disk is full; this file was not changed"),
         )
         .hint("free some space on the disk of the vault, then try again"),
         Errno::IO => Fault::new(
@@ -58,7 +58,7 @@ pub(super) fn from_io(doing: &str, path: &str, error: &std::io::Error) -> Fault 
 pub(super) fn not_durable(path: &str, error: Errno) -> Fault {
     Fault::new(
         Failure::ExecutionFailed,
-        format!("`{path}` was written, but the disk did not confirm it ({error})"),
+        format!("`{path}` was changed, but the disk did not confirm it ({error})"),
     )
     .detail("outcome", "unknown")
     .hint("check the disk of the vault, then read the file back before anything else is written")
@@ -151,8 +151,8 @@ mod tests {
             precondition_failed | cannot create `a.md`: the system does not permit it (Permission denied (os error 13)) | give this user the right to it, or choose another folder
             precondition_failed | cannot create `a.md`: the system does not permit it (Read-only file system (os error 30)) | give this user the right to it, or choose another folder
             invalid_arguments | cannot create `a.md`: the name is too long | use a shorter name
-            execution_failed | cannot create `a.md`: the disk is full; no file was changed | free some space on the disk of the vault, then try again
-            execution_failed | cannot create `a.md`: the disk is full; no file was changed | free some space on the disk of the vault, then try again
+            execution_failed | cannot create `a.md`: the disk is full; this file was not changed | free some space on the disk of the vault, then try again
+            execution_failed | cannot create `a.md`: the disk is full; this file was not changed | free some space on the disk of the vault, then try again
             execution_failed | cannot create `a.md`: the disk reports an error (Input/output error (os error 5)) | check the disk of the vault before anything else is written
             dependency_unavailable | cannot create `a.md`: the system is out of handles or memory (Too many open files (os error 24)) | try again in a moment
             execution_failed | cannot create `a.md`: Device or resource busy (os error 16) | read the message; a retry without a change fails again

@@ -8,6 +8,9 @@ use envelope::{Fault, FileState, VaultPath};
 
 /// A host that has notes open, as the file layer sees it.
 pub trait OpenNotes: Send + Sync {
+    /// Whether the note is open at all.
+    fn is_open(&self, path: &VaultPath) -> bool;
+
     /// The text of a note that is open and not saved as it stands.
     fn unsaved(&self, path: &VaultPath) -> Option<String>;
 

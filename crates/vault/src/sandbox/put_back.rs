@@ -87,7 +87,7 @@ impl Witness for Unstoppable<'_> {
         Ok(())
     }
 
-    fn keep(&self, content: &mut dyn Read) -> Result<(), Fault> {
+    fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
         self.0.keep(content)
     }
 

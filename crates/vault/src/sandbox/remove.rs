@@ -50,7 +50,10 @@ impl Vault {
                 return Err(other.map_or_else(|fault| fault, |taken| changed(path, before, &taken)));
             }
         }
-        rustix::fs::unlinkat(&*dir, aside.as_str(), AtFlags::empty()).map_err(failed)?;
+        if let Err(error) = rustix::fs::unlinkat(&*dir, aside.as_str(), AtFlags::empty()) {
+            give_back(&dir, &aside, &name, Some(&now), witness).map_err(failed)?;
+            return Err(failed(error));
+        }
         witness.saw(Change::FileRemoved { path: open.path.to_string(), before: now });
         folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
         drop(turn);

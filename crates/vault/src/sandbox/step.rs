@@ -99,20 +99,37 @@ impl Prepared {
     }
 
     /// What has to be kept before anything is done, at the paths that it has by then.
-    pub fn overwritten(&self) -> Vec<(VaultPath, FileState)> {
+    pub(super) fn overwritten(&self) -> Vec<Overwritten> {
         let mut moved: Vec<(&VaultPath, &VaultPath)> = Vec::new();
         let mut kept = Vec::new();
         for step in &self.steps {
             match step {
                 Step::Move { from, to, .. } => moved.push((from, to)),
-                Step::ReplaceFile { path, before, .. } | Step::RemoveFile { path, before } => {
-                    kept.push((before_moves(path, &moved), *before));
+                Step::ReplaceFile { path, before, .. } => {
+                    let path = before_moves(path, &moved);
+                    kept.push(Overwritten { path, before: *before, how: How::Replaced });
+                }
+                Step::RemoveFile { path, before } => {
+                    let path = before_moves(path, &moved);
+                    kept.push(Overwritten { path, before: *before, how: How::Removed });
                 }
                 Step::MakeFolder { .. } | Step::CreateFile { .. } | Step::RemoveFolder { .. } => {}
             }
         }
         kept
     }
+}
+
+/// Content that has to be kept before a step is taken.
+pub(super) struct Overwritten {
+    pub(super) path: VaultPath,
+    pub(super) before: FileState,
+    pub(super) how: How,
+}
+
+pub(super) enum How {
+    Replaced,
+    Removed,
 }
 
 /// Where something was before these moves.
