@@ -93,13 +93,18 @@ impl Engine {
         Ok(driver.drive(machine, request.cancel).await)
     }
 
+    /// Whether a person has to say yes to this plan before it runs.
+    pub fn asks_about(&self, plan: &CheckedPlan) -> bool {
+        self.parts.policy.needs_confirmation(plan.steps.iter().map(|step| &*step.decl))
+    }
+
     pub(crate) fn spec(
         &self,
         run_id: envelope::RunId,
         plan: Arc<CheckedPlan>,
         planner_version: Option<String>,
     ) -> RunSpec {
-        let confirm = self.parts.policy.needs_confirmation(plan.steps.iter().map(|step| &*step.decl));
+        let confirm = self.asks_about(&plan);
         RunSpec {
             run_id,
             plan,

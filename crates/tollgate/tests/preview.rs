@@ -295,7 +295,7 @@ fn what_was_previewed_runs_as_it_was_previewed_and_not_otherwise() {
     expect![[r#"
         error: the plan would not do what was previewed; nothing was run
           Home.md was edited since the preview
-        hint: look at a new preview, or run without --yes to be asked
+        hint: look at a new preview, then run that
     "#]]
     .assert_eq(&sandbox.scrub(&ended.err));
     assert_eq!(everything(&sandbox), before, "nothing was run");
@@ -307,8 +307,14 @@ fn what_was_previewed_runs_as_it_was_previewed_and_not_otherwise() {
           "Old.md no longer exists"
         ]"#]]
     .assert_eq(&format!("{:#}", ended.json()["differences"]));
+    // In a vault where nobody is asked, a preview is still held to.
     let (sandbox, plan) = tidy_world();
+    sandbox.config("mode = \"trusted\"\n");
     let seen = previewed(&sandbox, &plan);
+    let home = std::fs::read_to_string(sandbox.path("vault/Home.md")).unwrap();
+    sandbox.write("vault/Home.md", "[[Inbox]]");
+    sandbox.tollgate(&["run", &plan, "--previewed", &seen]).expect_code(3);
+    sandbox.write("vault/Home.md", &home);
     sandbox.tollgate(&["run", &plan, "--previewed", &seen, "--yes"]).expect_code(0);
     assert_eq!(sandbox.notes(), [".trash/Old.md", "Archive/Inbox 2026.md", "Fruit.md", "Home.md"]);
 }

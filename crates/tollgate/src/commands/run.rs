@@ -50,21 +50,17 @@ impl Run {
         let tools = Arc::new(Toolset::open(&place.vault)?);
         let plan = checked(&text, &tools.surface, &place, self.json)?;
         let saved = self.previewed.as_deref().map(SavedPreview::read).transpose()?;
-        let rehearsal = Rehearsal::new(&place, tools.clone(), &plan);
+        let rehearsal = || Rehearsal::new(&place, tools.clone(), &plan);
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);
-        let seer = match (self.yes, saved) {
-            // Nobody looks, so nothing is foreseen, unless it has to be what somebody looked at before.
-            (true, None) => None,
-            (true, Some(saved)) => {
-                refuse_other(&rehearsal, &saved, &interrupts)?;
-                None
-            }
-            (false, saved) => Some(Arc::new(Seer::new(rehearsal, saved))),
-        };
+        // With a yes in advance nobody looks, so nothing is foreseen.
+        let seer = (!self.yes).then(|| Arc::new(Seer::new(rehearsal(), saved.clone())));
         let asker = Asker::new(self.yes, progress.clone(), interrupts.clone()).showing(seer.clone());
         let engine = wiring::engine(&place, &tools.surface, Arc::new(asker), watcher.clone())?;
+        if let Some(saved) = saved.filter(|_| self.yes || !engine.asks_about(&plan)) {
+            refuse_other(&rehearsal(), &saved, &interrupts)?;
+        }
         let report = carry(&engine, plan, (RunKind::Plan, seer), &place, &interrupts)?;
         progress.end();
         if self.json {
@@ -76,7 +72,8 @@ impl Run {
     }
 }
 
-/// Runs a checked plan to its end, with what is foreseen in the question about it, recorded in the vault's state folder.
+/// Runs a checked plan to its end, with what is foreseen in the question about it. It is recorded in the vault's
+/// state folder.
 pub(super) fn carry(
     engine: &engine::Engine,
     plan: CheckedPlan,
@@ -98,10 +95,13 @@ pub(super) fn carry(
     })
 }
 
-/// With a yes in advance nobody can be asked again: what was previewed is run, or nothing.
+/// Where nobody is asked, nobody can be asked again: what was previewed is run, or nothing.
 fn refuse_other(rehearsal: &Rehearsal, saved: &SavedPreview, interrupts: &Interrupts) -> Result<(), Stop> {
     let work = rehearsal.perform(Limits::screen(), interrupts.cancel());
     let now = drive::to_end(interrupts, work)??;
+    if interrupts.were_heard() {
+        return Err(Stop::new(Exit::Cancelled, "cancelled", "cancelled before anything was run"));
+    }
     let differences = rehearsal.differences(saved, &now);
     if differences.is_empty() {
         return Ok(());
@@ -112,7 +112,7 @@ fn refuse_other(rehearsal: &Rehearsal, saved: &SavedPreview, interrupts: &Interr
         "not_as_previewed",
         format!("the plan would not do what was previewed; nothing was run{}", lines.concat()),
     )
-    .hint("look at a new preview, or run without --yes to be asked")
+    .hint("look at a new preview, then run that")
     .details(serde_json::json!({ "differences": differences })))
 }
 
