@@ -310,8 +310,8 @@ impl Witness for Undoing<'_> {
         Ok(())
     }
 
-    fn keep(&self, content: &mut dyn Read) -> Result<(), Fault> {
-        self.kept.keep(content).map(drop)
+    fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
+        self.kept.keep(content).map(Some)
     }
 
     fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {

@@ -33,11 +33,12 @@ impl Witness for Keeper {
         }
     }
 
-    fn keep(&self, content: &mut dyn Read) -> Result<(), Fault> {
+    fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).unwrap();
-        self.store.borrow_mut().insert(Hash::of(&bytes), bytes);
-        Ok(())
+        let kept = DataRef { hash: Hash::of(&bytes), bytes: bytes.len() as u64 };
+        self.store.borrow_mut().insert(kept.hash, bytes);
+        Ok(Some(kept))
     }
 
     fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
