@@ -87,8 +87,16 @@ fn failed(call: &ToolCall, changes: &[Change], details: Value) -> ToolResult {
 }
 
 enum Line {
-    Call(ToolCall),
-    Result(ToolResult),
+    Call(Box<ToolCall>),
+    Result(Box<ToolResult>),
+}
+
+fn made(call: &ToolCall) -> Line {
+    Line::Call(Box::new(call.clone()))
+}
+
+fn result(result: ToolResult) -> Line {
+    Line::Result(Box::new(result))
 }
 
 /// What a record with these lines says, one word a change.
@@ -113,10 +121,10 @@ fn told(lines: Vec<Line>) -> (String, RunChanges) {
 fn changes_come_in_the_order_of_results_and_are_taken_back_in_the_other() {
     let (a, b) = (call("a", &[created("a")]), call("b", &[created("b")]));
     let (words, read) = told(vec![
-        Line::Call(a.clone()),
-        Line::Call(b.clone()),
-        Line::Result(ended(&b, &[created("b")])),
-        Line::Result(ended(&a, &[folder("N"), created("N/a")])),
+        made(&a),
+        made(&b),
+        result(ended(&b, &[created("b")])),
+        result(ended(&a, &[folder("N"), created("N/a")])),
     ]);
     expect!["N b N/a"].assert_eq(&words);
     let back: Vec<String> = taking_back(&read.changes)
@@ -130,14 +138,14 @@ fn changes_come_in_the_order_of_results_and_are_taken_back_in_the_other() {
 fn a_call_that_failed_midway_counts_with_what_it_made() {
     let call = call("a", &[created("1"), created("2")]);
     let cut = failed(&call, &[created("1")], json!({ "outcome": "partly done" }));
-    expect!["1"].assert_eq(&told(vec![Line::Call(call), Line::Result(cut)]).0);
+    expect!["1"].assert_eq(&told(vec![made(&call), result(cut)]).0);
 }
 
 #[test]
 fn a_call_that_nobody_can_vouch_for_counts_with_what_it_intended() {
     let call = call("a", &[created("1"), created("2")]);
     let cut = failed(&call, &[created("1")], json!({ "outcome": "unknown" }));
-    expect!["1 2"].assert_eq(&told(vec![Line::Call(call), Line::Result(cut)]).0);
+    expect!["1 2"].assert_eq(&told(vec![made(&call), result(cut)]).0);
 }
 
 #[test]
@@ -146,12 +154,7 @@ fn a_call_without_a_result_counts_with_what_its_newest_line_says() {
     let first = call("b", &[created("1"), created("2")]);
     // Interrupted, begun again and interrupted again: the second line tells what the first one did, too.
     let second = call("b", &[created("1"), created("2"), created("3")]);
-    let (words, _) = told(vec![
-        Line::Call(first),
-        Line::Call(ok.clone()),
-        Line::Result(ended(&ok, &[created("a")])),
-        Line::Call(second),
-    ]);
+    let (words, _) = told(vec![made(&first), made(&ok), result(ended(&ok, &[created("a")])), made(&second)]);
     expect!["a 1 2 3"].assert_eq(&words);
 }
 
@@ -166,9 +169,9 @@ fn what_happened_outside_the_files_is_named() {
         ],
         ..Effects::default()
     };
-    let result =
+    let ran =
         ToolResult { effects: Some(effects), user_message: Some("Ran it".to_owned()), ..ended(&a, &[]) };
-    let (_, read) = told(vec![Line::Call(a), Line::Result(result), Line::Call(b)]);
+    let (_, read) = told(vec![made(&a), result(ran), made(&b)]);
     let shown: Vec<String> = read
         .irreversible
         .iter()

@@ -1,5 +1,10 @@
 //! Undo and redo through the real binary: exact bytes back, edits never lost, every refusal with its way out.
-#![allow(clippy::disallowed_methods, reason = "a person edits notes with other programs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and a person edits notes with other programs"
+)]
 
 mod support;
 

@@ -4,6 +4,7 @@
 //! against its own before-state. What was edited since is a conflict, and one conflict stops all of it, unless
 //! a person has said what to do about that file.
 
+mod choice;
 mod conflict;
 mod foresee;
 mod locate;

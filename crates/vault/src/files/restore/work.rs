@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use envelope::{EntryKind, Fault, FileState};
 
-use super::conflict::{RestoreCause as Why, RestoreConflict};
+use super::conflict::RestoreCause as Why;
 use super::foresee::{Restoration, RestoreChoices, Restored};
 use super::locate::{Disk, Reading, Standing, Standings, parsed};
 use super::space::{Space, What};
@@ -51,7 +51,7 @@ pub(super) fn work_out(
 
 /// What is to become of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
+pub(super) enum Course {
     /// Nothing is left to do, or nothing may be done.
     Rest,
     /// It is there, and goes on from there.
@@ -62,18 +62,18 @@ enum Course {
     MakeAtEnd,
 }
 
-struct Work<'a> {
-    threads: &'a [Thread],
+pub(super) struct Work<'a> {
+    pub(super) threads: &'a [Thread],
     disk: &'a Disk<'a>,
-    keep: HashSet<&'a str>,
-    overwrite: HashSet<&'a str>,
+    pub(super) keep: HashSet<&'a str>,
+    pub(super) overwrite: HashSet<&'a str>,
     standings: Standings,
-    courses: Vec<Course>,
-    space: Space<'a>,
+    pub(super) courses: Vec<Course>,
+    pub(super) space: Space<'a>,
     told: HashSet<ThreadId>,
     /// The steps that change names; those that change contents stand in `done` and come first.
     names: Vec<Step>,
-    done: Restoration,
+    pub(super) done: Restoration,
 }
 
 impl Work<'_> {
@@ -306,65 +306,6 @@ impl Work<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// What people decided, and what they have yet to decide.
-impl Work<'_> {
-    /// Whether nothing stands at a path, under no spelling but that of `itself`; a conflict if something does.
-    fn is_free(&mut self, id: ThreadId, path: &str, itself: Option<&str>) -> Result<bool, Fault> {
-        let taken = match self.space.what(path)? {
-            None => self.space.twin(path)?.filter(|twin| Some(twin.as_str()) != itself),
-            Some(_) => Some(path.to_owned()),
-        };
-        if let Some(by) = taken {
-            self.conflict(id, &by, Why::Taken, None, false);
-            self.courses[id] = Course::Rest;
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    fn is_kept(&self, thread: &Thread) -> bool {
-        let kept = |name: &str| {
-            let folders = name.match_indices('/').map(|(slash, _)| &name[..slash]);
-            folders.chain([name]).any(|path| self.keep.contains(path))
-        };
-        !self.keep.is_empty() && thread.names.iter().any(|name| kept(name))
-    }
-
-    fn unless_kept(&mut self, id: ThreadId, course: Course) -> Course {
-        let thread = &self.threads[id];
-        if !self.is_kept(thread) {
-            return course;
-        }
-        self.done.kept.push(thread.names[0].clone());
-        Course::Rest
-    }
-
-    /// Leaves a thread as it is. One that has nothing left to do is not worth a word.
-    fn keep(&mut self, id: ThreadId, standing: Standing) -> Course {
-        let thread = &self.threads[id];
-        let differs = standing.state.zip(thread.target).is_some_and(|(now, then)| now.hash != then.hash);
-        if thread.dies || differs || standing.name + 1 < thread.names.len() {
-            self.done.kept.push(thread.names[standing.name].clone());
-        }
-        Course::Rest
-    }
-
-    /// Something stands in the way. Whether to go on as if it were to be overwritten: so that one conflict is
-    /// not reported as many.
-    fn conflict(&mut self, id: ThreadId, path: &str, why: Why, now: Option<&FileState>, can: bool) -> bool {
-        let thread = &self.threads[id];
-        if self.is_kept(thread) {
-            self.done.kept.push(path.to_owned());
-            return false;
-        }
-        let wanted = thread.names.iter().any(|name| self.overwrite.contains(name.as_str()));
-        if !(can && wanted) {
-            self.done.conflicts.push(RestoreConflict::new(thread, path, why, now, can));
-        }
-        can
     }
 }
 
