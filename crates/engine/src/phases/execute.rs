@@ -142,13 +142,15 @@ fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> 
     unknown_outcome(entry, fault)
 }
 
-/// A call with effects that did not end by itself may or may not have had them. Trying it again could do
-/// the same thing twice, unless the tool says that twice is as good as once.
+/// A call with effects that did not end by itself may or may not have had them, and the record says so. Trying
+/// it again could do the same thing twice, unless the tool says that twice is as good as once.
 fn unknown_outcome(entry: &Entry, fault: Fault) -> Fault {
+    if !entry.decl.risk_level.has_effects() {
+        return fault;
+    }
+    let fault = fault.detail("outcome", "unknown");
     match entry.decl.idempotency {
-        Idempotency::NotIdempotent if entry.decl.risk_level.has_effects() => {
-            fault.retryable(false).detail("outcome", "unknown")
-        }
-        Idempotency::NotIdempotent | Idempotency::Idempotent => fault,
+        Idempotency::NotIdempotent => fault.retryable(false),
+        Idempotency::Idempotent => fault,
     }
 }
