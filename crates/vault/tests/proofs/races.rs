@@ -239,7 +239,7 @@ fn race(flipping: &Flipping, gate: &Gate, which: usize, tries: u32) -> (u32, u32
 }
 
 fn race_every_tool(shape: Shape) {
-    let (tries, mut total, mut flips) = (scaled(60, 600), 0, 0);
+    let (tries, mut total, mut flips) = (scaled(60, 200), 0, 0);
     let count = Flipping::new(shape).calls(0).len();
     for which in 0..count {
         let flipping = Flipping::new(shape);

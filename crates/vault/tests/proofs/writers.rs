@@ -116,7 +116,7 @@ fn kept(world: &World) -> Vec<String> {
 #[test]
 fn what_a_stranger_wrote_is_never_overwritten_unread() {
     let world = world_with_note();
-    let lines = scaled(300, 3_000);
+    let lines = scaled(200, 1_000);
     let (note, log) = against_a_stranger(&world, Manner::Exchange, lines);
     assert_eq!(log.vanished, Vec::<String>::new());
     let ours: BTreeSet<String> = lines_of(&note, 'o').into_iter().map(str::to_owned).collect();
@@ -130,14 +130,14 @@ fn what_a_stranger_wrote_is_never_overwritten_unread() {
 #[test]
 fn a_stranger_who_renames_over_the_note_never_misses_a_line_of_its_own() {
     let world = world_with_note();
-    let (_, log) = against_a_stranger(&world, Manner::Rename, scaled(300, 3_000));
+    let (_, log) = against_a_stranger(&world, Manner::Rename, scaled(200, 1_000));
     assert_eq!(log.vanished, Vec::<String>::new());
 }
 
 #[test]
 fn a_stranger_who_appends_in_place_loses_no_line_that_it_has_seen() {
     let world = world_with_note();
-    let lines = scaled(300, 3_000);
+    let lines = scaled(200, 1_000);
     let (note, log) = against_a_stranger(&world, Manner::Append, lines);
     assert_eq!(lines_of(&note, 'o'), written_by('o', lines));
     let kept = kept(&world);
