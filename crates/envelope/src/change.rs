@@ -30,6 +30,19 @@ impl FileState {
     }
 }
 
+/// One of the things that went to the trash together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct KeptEntry {
+    /// Its path below what was moved; empty for that itself.
+    pub path: String,
+    /// What the file held, as the object store has it; absent for a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "FileState")]
+    pub state: Option<FileState>,
+}
+
 /// What changed at one path, or between two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "kebab-case", deny_unknown_fields)]
@@ -71,6 +84,14 @@ pub enum Change {
         to: String,
         /// Whether it is a file or a folder.
         kind: EntryKind,
+        /// What the file held when it was moved; absent for a folder and for a link.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "FileState")]
+        state: Option<FileState>,
+        /// Everything that went to the trash, each folder before what is in it, so that it can be made anew
+        /// when the trash was emptied. All of it is here, or nothing where that was too much to store.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<KeptEntry>,
     },
 }
 
@@ -85,19 +106,24 @@ impl Change {
             Change::FileReplaced { path, before, after } => {
                 Change::FileReplaced { path, before: after, after: before }
             }
-            Change::Moved { from, to, kind } => Change::Moved { from: to, to: from, kind },
+            Change::Moved { from, to, kind, state, kept } => {
+                Change::Moved { from: to, to: from, kind, state, kept }
+            }
         }
     }
 
-    /// The content that was there before and is not any more: what has to be kept for the way back.
-    pub fn lost(&self) -> Option<&FileState> {
-        match self {
-            Change::FileRemoved { before, .. } | Change::FileReplaced { before, .. } => Some(before),
-            Change::FolderCreated { .. }
-            | Change::FolderRemoved { .. }
-            | Change::FileCreated { .. }
-            | Change::Moved { .. } => None,
-        }
+    /// The contents that were there before and are not any more, or may soon be gone from the trash: what the
+    /// store has for the way back.
+    pub fn lost(&self) -> impl Iterator<Item = &FileState> {
+        let (replaced, trashed) = match self {
+            Change::FileRemoved { before, .. } | Change::FileReplaced { before, .. } => (Some(before), None),
+            Change::Moved { kept, .. } => (None, Some(kept)),
+            Change::FolderCreated { .. } | Change::FolderRemoved { .. } | Change::FileCreated { .. } => {
+                (None, None)
+            }
+        };
+        let trashed = trashed.into_iter().flatten().filter_map(|entry| entry.state.as_ref());
+        replaced.into_iter().chain(trashed)
     }
 
     /// Every path it names.
@@ -118,7 +144,7 @@ impl Change {
 mod tests {
     use expect_test::expect;
 
-    use super::{Change, FileState};
+    use super::{Change, FileState, KeptEntry};
     use crate::{EntryKind, Hash};
 
     fn state(text: &str) -> FileState {
@@ -133,7 +159,23 @@ mod tests {
             Change::FileCreated { path: path.clone(), after: state("new") },
             Change::FileRemoved { path: path.clone(), before: state("old") },
             Change::FileReplaced { path: path.clone(), before: state("old"), after: state("new") },
-            Change::Moved { from: path, to: "b.md".to_owned(), kind: EntryKind::File },
+            Change::Moved {
+                from: path.clone(),
+                to: "b.md".to_owned(),
+                kind: EntryKind::File,
+                state: Some(state("old")),
+                kept: Vec::new(),
+            },
+            Change::Moved {
+                from: path,
+                to: ".trash/a.md".to_owned(),
+                kind: EntryKind::Folder,
+                state: None,
+                kept: vec![
+                    KeptEntry { path: String::new(), state: None },
+                    KeptEntry { path: "in.md".to_owned(), state: Some(state("old")) },
+                ],
+            },
         ]
     }
 
@@ -153,6 +195,20 @@ mod tests {
         }
         let replaced = serde_json::to_string(&every()[4]).unwrap();
         expect![[r#"{"change":"file-replaced","path":"a.md","before":{"hash":"b3:96a4257289f9ebcbc94bfc49276f89ed87f8c951e3fa832d44dceb9b220520a5","bytes":3,"mode":420},"after":{"hash":"b3:b20ab0a020a48d349e0c64d109c441f87c9bc43d49fc701c4a5f6f1b16aa4e32","bytes":3,"mode":420}}"#]].assert_eq(&replaced);
+    }
+
+    #[test]
+    fn a_move_of_before_states_were_recorded_reads_back() {
+        let old = r#"{"change":"moved","from":"a.md","to":"b.md","kind":"file"}"#;
+        let read: Change = serde_json::from_str(old).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), old);
+        assert_eq!(read.lost().count(), 0);
+    }
+
+    #[test]
+    fn what_goes_to_the_trash_is_lost_as_far_as_it_was_kept() {
+        let lost: Vec<usize> = every().iter().map(|change| change.lost().count()).collect();
+        assert_eq!(lost, [0, 0, 0, 1, 1, 0, 1]);
     }
 
     #[test]

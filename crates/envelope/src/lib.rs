@@ -26,7 +26,7 @@ mod vault_path;
 
 pub use call::{Iteration, ToolCall};
 pub use canonical::{canonical_bytes, canonical_hash};
-pub use change::{Change, FileState};
+pub use change::{Change, FileState, KeptEntry};
 pub use confirmation::{Channel, Confirmation};
 pub use effects::{Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};
 pub use event::{EventType, ExecutionEvent, Level};

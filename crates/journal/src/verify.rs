@@ -226,7 +226,8 @@ impl<'a> Check<'a> {
             self.object(current, data, "the data of")?;
         }
         for change in &facts.changes {
-            if let (Some(lost), Some(path)) = (change.lost(), change.paths().next()) {
+            for lost in change.lost() {
+                let path = change.paths().next().unwrap_or_default();
                 let kept = DataRef { hash: lost.hash, bytes: lost.bytes };
                 self.object(current, &kept, &format!("`{path}` before the change, named by"))?;
             }

@@ -123,7 +123,7 @@ impl ToolCx {
             Change::FileReplaced { path, before, after } => {
                 self.modified(path, Some(before.etag()), Some(after.etag()));
             }
-            Change::Moved { from, to, kind } => match (in_trash(from), in_trash(to)) {
+            Change::Moved { from, to, kind, .. } => match (in_trash(from), in_trash(to)) {
                 (false, true) => self.deleted(from, *kind, true),
                 // Taken out of the trash again, it is there again.
                 (true, false) => self.created(to, *kind),

@@ -24,8 +24,9 @@ pub use files::{
     finding_out, foresee_restore,
 };
 pub use sandbox::{
-    Content, Entry, Fate, Finds, Foreseen, FreeName, ListQuery, ListStart, Listing, Loaded, MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart,
-    Reading, SearchQuery, Seen, Step, Survey, TRASH, TextMatch, Vault, Witness, Written, etag_of,
+    Baggage, Content, Entry, Fate, Finds, Foreseen, FreeName, ListQuery, ListStart, Listing, Loaded,
+    MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart, Reading, SearchQuery, Seen, Step, Survey,
+    TRASH, TextMatch, Vault, Witness, Written, etag_of,
 };
 
 /// Registers every tool of this crate. Without a vault the tools on files are declared but refuse to work.

@@ -157,11 +157,11 @@ fn steps(vault: &Vault, wish: &Wish, start: &Tree, serial: usize) -> Vec<Step> {
         }
         Wish::Remove(path) => Step::RemoveFile { path: at(path), before: state(path) },
         Wish::RemoveFolder(path) => Step::RemoveFolder { path: at(path) },
-        Wish::Move(from, to, kind) => Step::Move { from: at(from), to: at(to), kind: *kind },
+        Wish::Move(from, to, kind) => Step::moving(at(from), at(to), *kind),
         Wish::Trash(path, kind) => {
             let trash = Step::MakeFolder { path: at(".trash") };
             let to = at(&format!(".trash/{serial}"));
-            return vec![trash, Step::Move { from: at(path), to, kind: *kind }];
+            return vec![trash, Step::moving(at(path), to, *kind)];
         }
     }]
 }
@@ -252,7 +252,7 @@ fn replace(vault: &Vault, path: &str, text: &str) {
 }
 
 fn moved(from: &str, to: &str, kind: EntryKind) -> Step {
-    Step::Move { from: at(from), to: at(to), kind }
+    Step::moving(at(from), at(to), kind)
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn state(vault: &Vault, path: &str) -> FileState {
 
 /// Creates, changes, removes and moves, in folders that are there, that are moved and that are not there yet.
 fn steps(vault: &Vault) -> Vec<Step> {
-    let moved = |from: &str, to: &str, kind| Step::Move { from: at(from), to: at(to), kind };
+    let moved = |from: &str, to: &str, kind| Step::moving(at(from), at(to), kind);
     let create = |path: &str, text: &str| Step::CreateFile {
         path: at(path),
         content: Content::of(text.as_bytes()),

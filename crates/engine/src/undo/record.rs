@@ -171,7 +171,8 @@ mod tests {
     }
 
     fn moved(from: &str, to: &str) -> Change {
-        Change::Moved { from: from.to_owned(), to: to.to_owned(), kind: EntryKind::Folder }
+        let (from, to) = (from.to_owned(), to.to_owned());
+        Change::Moved { from, to, kind: EntryKind::Folder, state: None, kept: Vec::new() }
     }
 
     /// One word a change.

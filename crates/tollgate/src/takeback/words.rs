@@ -74,7 +74,7 @@ pub(crate) fn change_words(change: &Change) -> String {
             let path = one_line(path);
             format!("changed {path} ({} to {})", before.bytes, count(after.bytes, "byte"))
         }
-        Change::Moved { from, to, kind } => {
+        Change::Moved { from, to, kind, .. } => {
             let slash = slash(kind);
             format!("moved {}{slash} to {}{slash}", one_line(from), one_line(to))
         }

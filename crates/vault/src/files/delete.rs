@@ -20,7 +20,8 @@ pub(crate) struct Args {
     /// File or folder to delete, relative to the vault. A folder goes with everything in it.
     path: GivenPath,
     /// True moves it into the vault's `.trash`; false removes it from the vault. Left out: true. Both can be
-    /// undone with the run.
+    /// undone with the run; also when the trash was emptied, unless it was a file of more than 64 MiB, or a
+    /// folder with more than that or with more than 1,000 files and folders in it.
     #[serde(default = "yes")]
     trash: bool,
     /// Fail with NOT_FOUND when nothing is there. Left out: true.
@@ -117,22 +118,24 @@ impl Writer for Delete {
             let draft = Draft { path: asked.clone(), there: false, trash_path: None, files: 0 };
             return Ok((Prepared::default(), draft));
         };
-        if let Some(expected) = &args.expected_etag {
-            expected.check_entry(vault, &doomed, witness)?;
-        }
         let path = doomed.path.clone();
         if args.trash {
+            let mut baggage = ExpectedEtag::baggage(args.expected_etag.as_ref(), vault, &doomed, witness)?;
             let files = match doomed.kind {
                 EntryKind::File => 1,
                 EntryKind::Folder => vault.tree(&path, witness)?.files.len() as u64,
             };
+            baggage.kept = vault.keepable(&path, doomed.kind, baggage.before, witness)?;
             let (make_trash, to) = vault.place_in_trash(&path)?;
             let mut steps = Vec::new();
             if let (true, Some(path)) = (make_trash, to.parent()) {
                 steps.push(Step::MakeFolder { path });
             }
-            steps.push(Step::Move { from: path.clone(), to: to.clone(), kind: doomed.kind });
+            steps.push(Step::Move { from: path.clone(), to: to.clone(), kind: doomed.kind, baggage });
             return Ok((Prepared { steps }, Draft { path, there: true, trash_path: Some(to), files }));
+        }
+        if let Some(expected) = &args.expected_etag {
+            expected.check_entry(vault, &doomed, witness)?;
         }
         let (files, folders) = match doomed.kind {
             EntryKind::File => (vec![path.clone()], Vec::new()),

@@ -3,7 +3,7 @@
 use envelope::{Change, EntryKind, Fault, FileState, VaultPath};
 use toolkit::Reconciled;
 
-use crate::sandbox::{Seen, Vault, Witness};
+use crate::sandbox::{Seen, TRASH, Vault, Witness};
 
 /// The changes of a call that happened, as they are found.
 pub struct Evidence {
@@ -164,19 +164,23 @@ fn look_at(vault: &Vault, change: &Change, witness: &dyn Witness) -> Result<Look
             Seen::File { state, .. } if state.hash == before.hash => Look::NotDone,
             Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => Look::Unclear,
         },
-        Change::Moved { from, to, kind } => match (at(from)?, is_kind(&at(to)?, *kind)) {
-            (Seen::Nothing, true) => Look::Done,
-            (Seen::File { .. } | Seen::Folder | Seen::Other, false) if at(to)? == Seen::Nothing => {
-                Look::NotDone
-            }
+        Change::Moved { from, to, kind, state, .. } => match (at(from)?, at(to)?) {
+            (Seen::Nothing, there) if is_moved(&there, *kind, state.as_ref(), to) => Look::Done,
+            (Seen::File { .. } | Seen::Folder | Seen::Other, Seen::Nothing) => Look::NotDone,
             (Seen::Nothing | Seen::File { .. } | Seen::Folder | Seen::Other, _) => Look::Unclear,
         },
     })
 }
 
-fn is_kind(seen: &Seen, kind: EntryKind) -> bool {
-    match (seen, kind) {
-        (Seen::File { .. } | Seen::Other, EntryKind::File) | (Seen::Folder, EntryKind::Folder) => true,
-        (Seen::Nothing | Seen::File { .. } | Seen::Folder | Seen::Other, _) => false,
+/// Whether this can be what was moved. A file may have been edited since, but nobody edits in the trash:
+/// there, another content is another file.
+fn is_moved(seen: &Seen, kind: EntryKind, state: Option<&FileState>, to: &str) -> bool {
+    let in_trash = to.split('/').next() == Some(TRASH);
+    match (seen, kind, state) {
+        (Seen::File { state: now, .. }, EntryKind::File, Some(moved)) => !in_trash || now.hash == moved.hash,
+        (Seen::File { .. } | Seen::Other, EntryKind::File, None) | (Seen::Folder, EntryKind::Folder, _) => {
+            true
+        }
+        (Seen::Nothing | Seen::File { .. } | Seen::Folder | Seen::Other, _, _) => false,
     }
 }

@@ -1,6 +1,6 @@
 //! The links of a vault, kept when files move: which files have to be written anew, and how.
 
-use envelope::{Fault, VaultPath};
+use envelope::{Change, Fault, VaultPath};
 
 use crate::links::{LeftBehind, Moves, Renaming, VaultIndex};
 use crate::sandbox::{Content, Loaded, Step, Vault, Witness};
@@ -52,6 +52,19 @@ pub(super) fn relink(
 }
 
 impl Relinked {
+    /// The etag that a file gets, if its links change.
+    pub(super) fn etag_of(&self, after: &VaultPath) -> Option<String> {
+        self.steps.iter().find_map(|step| match step.change() {
+            Change::FileReplaced { path, after: state, .. } if path == after.as_str() => Some(state.etag()),
+            Change::FileReplaced { .. }
+            | Change::FolderCreated { .. }
+            | Change::FolderRemoved { .. }
+            | Change::FileCreated { .. }
+            | Change::FileRemoved { .. }
+            | Change::Moved { .. } => None,
+        })
+    }
+
     fn take(
         &mut self,
         vault: &Vault,

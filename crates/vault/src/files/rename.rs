@@ -169,9 +169,8 @@ impl Writer for Rename {
     ) -> Result<(Prepared, Draft), Fault> {
         let asked = args.from_path.get()?;
         let source = vault.entry(asked)?.ok_or_else(|| vault.not_found(asked))?;
-        if let Some(expected) = &args.expected_etag {
-            expected.check_entry(vault, &source, witness)?;
-        }
+        let baggage = ExpectedEtag::baggage(args.expected_etag.as_ref(), vault, &source, witness)?;
+        let etag = baggage.before.map(|state| state.etag());
         let target = target(vault, call, args, &source, witness)?;
         let moves = moves(vault, &source, &target.path, witness)?;
         let links = match args.update_links {
@@ -179,9 +178,10 @@ impl Writer for Rename {
             false => Relinked::default(),
         };
         let mut steps = target.steps;
-        steps.push(Step::Move { from: source.path.clone(), to: target.path.clone(), kind: source.kind });
+        let (from, to) = (source.path.clone(), target.path.clone());
+        steps.push(Step::Move { from, to, kind: source.kind, baggage });
         steps.extend(links.steps.iter().cloned());
-        let etag = etag_after(vault, &source, &target.path, &links, witness)?;
+        let etag = links.etag_of(&target.path).or(etag);
         let draft = Draft { from: source.path, to: target.path, etag, links, _free: target.free };
         Ok((Prepared { steps }, draft))
     }
@@ -249,33 +249,6 @@ impl Writer for Rename {
     }
 }
 
-/// The etag that a file has in its new place: its own links may be written anew too.
-fn etag_after(
-    vault: &Vault,
-    source: &Named,
-    to: &VaultPath,
-    links: &Relinked,
-    witness: &dyn Witness,
-) -> Result<Option<String>, Fault> {
-    let rewritten = links.steps.iter().find_map(|step| match step.change() {
-        Change::FileReplaced { path, after, .. } if path == to.as_str() => Some(after.etag()),
-        Change::FileReplaced { .. }
-        | Change::FolderCreated { .. }
-        | Change::FolderRemoved { .. }
-        | Change::FileCreated { .. }
-        | Change::FileRemoved { .. }
-        | Change::Moved { .. } => None,
-    });
-    match (rewritten, source.kind) {
-        (Some(etag), _) => Ok(Some(etag)),
-        (None, EntryKind::Folder) => Ok(None),
-        (None, EntryKind::File) => Ok(match vault.survey_entry(&source.path, witness)? {
-            Seen::File { state, .. } => Some(state.etag()),
-            Seen::Nothing | Seen::Folder | Seen::Other => None,
-        }),
-    }
-}
-
 /// Where something goes, and what has to be done there first.
 struct Target {
     path: VaultPath,
@@ -293,8 +266,8 @@ fn target(
     let asked = args.to_path.get()?;
     let mut free = None;
     let mut steps = Vec::new();
-    // `Note` may become `note`: its only twin is itself.
-    let respelled = asked.folded() == source.path.folded();
+    // `Note` may become `note`: its only twin is itself. A folder above it cannot be spelled anew on the way.
+    let respelled = asked.folded() == source.path.folded() && asked.parent() == source.path.parent();
     let path = match args.collision_strategy {
         _ if respelled => asked.clone(),
         CollisionStrategy::Error => vault.would_create(asked, witness)?,

@@ -284,7 +284,7 @@ fn reach_of(step: &Step) -> Vec<Reach> {
         Step::CreateFile { path, .. } | Step::ReplaceFile { path, .. } | Step::RemoveFile { path, .. } => {
             vec![Reach::File(path.clone())]
         }
-        Step::Move { from, to, kind } => [from, to]
+        Step::Move { from, to, kind, .. } => [from, to]
             .into_iter()
             .cloned()
             .map(|path| match kind {

@@ -38,6 +38,15 @@ impl Vault {
                     }
                     self.keep_from_disk(path, before, witness)?;
                 }
+                // An edit moves with its file, so that another content than expected is no conflict.
+                (How::Trashed, unsaved) => {
+                    if let Some(text) = unsaved {
+                        witness.keep(&mut text.as_bytes())?;
+                    }
+                    if let Ok(mut open) = self.open_entry(path) {
+                        witness.keep(&mut open.file)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -93,7 +102,9 @@ impl Vault {
             }
             Step::RemoveFile { path, before } => self.remove_exactly(path, before, witness).map(|()| None),
             Step::RemoveFolder { path } => self.remove_folder(path, witness).map(|()| None),
-            Step::Move { from, to, kind } => self.relocate(from, to, *kind, witness).map(|()| None),
+            Step::Move { from, to, kind, baggage } => {
+                self.relocate((from, to), *kind, baggage, witness).map(|()| None)
+            }
         }
     }
 

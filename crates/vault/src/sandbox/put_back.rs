@@ -3,14 +3,13 @@
 //! Other programs go on writing meanwhile, and whatever they put in the place is newer than what is given
 //! back. So nothing here goes by name alone: what comes out of each exchange is looked at.
 
-use std::io::{Read, Write};
-
-use envelope::{Change, DataRef, Fault, FileState, VaultPath};
+use envelope::{DataRef, Fault, FileState, VaultPath};
 use rustix::io::Errno;
 
 use super::change::Witness;
 use super::fault;
 use super::temp::{Exchange, Temp};
+use super::unstoppable::Unstoppable;
 
 /// Others who write in the very moment between two exchanges are not met more often.
 const MAX_EXCHANGES: u32 = 16;
@@ -73,25 +72,4 @@ fn can_go(temp: &Temp<'_>, path: &VaultPath, ours: &FileState, witness: &dyn Wit
 pub(super) fn is_kept(state: &FileState, witness: &dyn Witness) -> bool {
     let wanted = DataRef { hash: state.hash, bytes: state.bytes };
     witness.fetch(&wanted, &mut std::io::sink()).is_ok()
-}
-
-/// A witness whose call was stopped, for the way back.
-struct Unstoppable<'a>(&'a dyn Witness);
-
-impl Witness for Unstoppable<'_> {
-    fn saw(&self, change: Change) {
-        self.0.saw(change);
-    }
-
-    fn may_go_on(&self) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
-        self.0.keep(content)
-    }
-
-    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
-        self.0.fetch(wanted, into)
-    }
 }

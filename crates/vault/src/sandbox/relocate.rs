@@ -7,17 +7,21 @@
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use envelope::{Change, EntryKind, Failure, Fault, VaultPath};
-use rustix::fs::{AtFlags, RenameFlags};
+use envelope::{Change, EntryKind, Failure, Fault, FileState, KeptEntry, VaultPath};
 use rustix::io::Errno;
 
 use super::change::Witness;
 use super::fault;
 use super::folder::{self, Kind};
+use super::keepable::keepable_file;
 use super::locate::{Found, LastLink, Place, child};
-use super::replace::gone;
+use super::onto_nothing::{move_onto_nothing, rename_respelled};
+use super::replace::{changed, gone};
+use super::state::state_at;
+use super::step::Baggage;
 use super::twins::{Claim, twin_of};
 use super::unique::unique_names;
+use super::unstoppable::Unstoppable;
 use super::vault::Vault;
 use super::write::{no_free_name, spelled_in};
 
@@ -26,11 +30,14 @@ pub const TRASH: &str = ".trash";
 
 impl Vault {
     /// Moves a file or a folder with all that is in it. Nothing may be at `to`, under no spelling.
+    ///
+    /// What a file holds is looked at when it has its new name, where a program that saves by the old name
+    /// does not reach it any more. If it had to be something else, it gets its old name back.
     pub(super) fn relocate(
         &self,
-        from: &VaultPath,
-        to: &VaultPath,
+        (from, to): (&VaultPath, &VaultPath),
         kind: EntryKind,
+        baggage: &Baggage,
         witness: &dyn Witness,
     ) -> Result<(), Fault> {
         let source = self.entry_at(from)?.ok_or_else(|| gone(from))?;
@@ -53,12 +60,50 @@ impl Vault {
             Claim::Taken => return Err(occupied(&target, to)),
             Claim::Made => {}
         }
-        witness.saw(Change::Moved { from: from.to_string(), to: to.to_string(), kind });
+        // Not asked whether it may go on: what was done has to be known.
+        let state = match source.kind() {
+            Kind::File => state_at(&target, name, to, &Unstoppable(witness)).ok(),
+            Kind::Folder | Kind::Link | Kind::Other => None,
+        };
+        let wanted = baggage.before.as_ref().filter(|_| baggage.exactly);
+        let unwanted = wanted.filter(|wanted| state.is_none_or(|state| state.hash != wanted.hash));
+        if unwanted.is_some() && self.give_name_back(&source, (&target, name), respelled) {
+            return Err(not_as_expected(from, unwanted, state));
+        }
+        let kept = match &state {
+            Some(state) if in_trash(to) => keep_in_trash(&target, name, state, baggage, witness),
+            Some(_) => Vec::new(),
+            None => baggage.kept.clone(),
+        };
+        witness.saw(Change::Moved { from: from.to_string(), to: to.to_string(), kind, state, kept });
         folder::sync(&target).map_err(|error| fault::not_durable(to.as_str(), error))?;
         if !same_folder {
             folder::sync(&source.dir).map_err(|error| fault::not_durable(from.as_str(), error))?;
         }
-        Ok(())
+        match unwanted {
+            // Something newer has the old name by now.
+            Some(_) => Err(not_as_expected(from, unwanted, state)
+                .detail("movedTo", to.as_str())
+                .hint(format!("it is at `{to}` now, since its name was taken at once; look at both"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a move back; false when the old name belongs to something else by now.
+    fn give_name_back(&self, source: &Place, (dir, name): (&Dir, &str), respelled: bool) -> bool {
+        let back = match respelled {
+            true => rename_respelled(dir, name, &source.name).map(|()| Claim::Made),
+            false => {
+                let rename = || move_onto_nothing(dir, name, &source.dir, &source.name);
+                self.twins.claim(&source.dir, &source.name, rename)
+            }
+        };
+        if back != Ok(Claim::Made) {
+            return false;
+        }
+        // It is as it was; whether the disk has heard of the way there and back matters to nobody.
+        folder::sync(dir).and_then(|()| folder::sync(&source.dir)).ok();
+        true
     }
 
     /// What has this very name, links not followed; also in the trash, however deep, and the trash itself.
@@ -152,6 +197,37 @@ impl Vault {
     }
 }
 
+/// What the store has of a file that is in the trash now. An edit that moved along is stored from there.
+fn keep_in_trash(
+    dir: &Dir,
+    name: &str,
+    state: &FileState,
+    baggage: &Baggage,
+    witness: &dyn Witness,
+) -> Vec<KeptEntry> {
+    let is_it = |entry: &KeptEntry| entry.state.is_some_and(|kept| kept.hash == state.hash);
+    if baggage.kept.iter().any(is_it) {
+        return keepable_file(*state);
+    }
+    let wanted = keepable_file(*state);
+    if wanted.is_empty() {
+        return wanted;
+    }
+    let stored =
+        folder::open_file(dir, name).ok().and_then(|mut file| witness.keep(&mut file).ok().flatten());
+    match stored {
+        Some(stored) if stored.hash == state.hash => wanted,
+        Some(_) | None => Vec::new(),
+    }
+}
+
+fn not_as_expected(from: &VaultPath, wanted: Option<&FileState>, now: Option<FileState>) -> Fault {
+    match (wanted, now) {
+        (Some(wanted), Some(now)) => changed(from, wanted, &now),
+        (Some(_) | None, _) => gone(from),
+    }
+}
+
 fn no_folder() -> Fault {
     Fault::new(Failure::SandboxViolation, "`.trash` is a link or a file, not a folder of the vault")
         .hint("put a plain folder in its place, or delete with trash: false")
@@ -175,36 +251,6 @@ fn same(a: &Dir, b: &Dir) -> bool {
     match (rustix::fs::fstat(a), rustix::fs::fstat(b)) {
         (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
         (Ok(_) | Err(_), _) => false,
-    }
-}
-
-fn move_onto_nothing(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Errno> {
-    match rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
-        // File systems that do not know the flag: for a file, a second name that refuses to replace.
-        Err(Errno::INVAL | Errno::NOSYS) if folder::stat(to, new_name).is_err() => {
-            match rustix::fs::linkat(from, name, to, new_name, AtFlags::empty()) {
-                Ok(()) => rustix::fs::unlinkat(from, name, AtFlags::empty()),
-                // A folder has no second name; the look above is all there is.
-                Err(Errno::PERM | Errno::OPNOTSUPP) => rustix::fs::renameat(from, name, to, new_name),
-                Err(error) => Err(error),
-            }
-        }
-        renamed => renamed,
-    }
-}
-
-/// Changes only the spelling. Where names fold, the new name is the old file and a plain rename is right.
-fn rename_respelled(dir: &Dir, name: &str, new_name: &str) -> Result<(), Errno> {
-    match rustix::fs::renameat_with(dir, name, dir, new_name, RenameFlags::NOREPLACE) {
-        Err(Errno::EXIST) => {
-            let (old, new) = (folder::stat(dir, name)?, folder::stat(dir, new_name)?);
-            if (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino) && old.st_nlink == 1 {
-                rustix::fs::renameat(dir, name, dir, new_name)
-            } else {
-                Err(Errno::EXIST)
-            }
-        }
-        renamed => renamed,
     }
 }
 

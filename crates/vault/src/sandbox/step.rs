@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use envelope::{Change, DataRef, EntryKind, Fault, FileState, Hash, VaultPath};
+use envelope::{Change, DataRef, EntryKind, Fault, FileState, Hash, KeptEntry, VaultPath};
 
 use super::change::Witness;
 
@@ -58,10 +58,26 @@ pub enum Step {
     /// It is empty by then.
     RemoveFolder { path: VaultPath },
     /// Nothing is at `to`.
-    Move { from: VaultPath, to: VaultPath, kind: EntryKind },
+    Move { from: VaultPath, to: VaultPath, kind: EntryKind, baggage: Baggage },
+}
+
+/// What goes along with a move, as far as it was looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Baggage {
+    /// What the file holds; absent for a folder and a link, and where nobody has looked.
+    pub before: Option<FileState>,
+    /// Whether it must still be that. If not, an edit moves with its file.
+    pub exactly: bool,
+    /// What is stored of it before it goes to the trash.
+    pub kept: Vec<KeptEntry>,
 }
 
 impl Step {
+    /// A move of whatever is there by then.
+    pub fn moving(from: VaultPath, to: VaultPath, kind: EntryKind) -> Step {
+        Step::Move { from, to, kind, baggage: Baggage::default() }
+    }
+
     /// The change that this step makes.
     pub fn change(&self) -> Change {
         match self {
@@ -79,9 +95,13 @@ impl Step {
                 Change::FileRemoved { path: path.to_string(), before: *before }
             }
             Step::RemoveFolder { path } => Change::FolderRemoved { path: path.to_string() },
-            Step::Move { from, to, kind } => {
-                Change::Moved { from: from.to_string(), to: to.to_string(), kind: *kind }
-            }
+            Step::Move { from, to, kind, baggage } => Change::Moved {
+                from: from.to_string(),
+                to: to.to_string(),
+                kind: *kind,
+                state: baggage.before,
+                kept: baggage.kept.clone(),
+            },
         }
     }
 }
@@ -104,7 +124,11 @@ impl Prepared {
         let mut kept = Vec::new();
         for step in &self.steps {
             match step {
-                Step::Move { from, to, .. } => moved.push((from, to)),
+                Step::Move { from, to, baggage, .. } => {
+                    let from_then = before_moves(from, &moved);
+                    kept.extend(baggage.kept.iter().filter_map(|entry| trashed(&from_then, entry)));
+                    moved.push((from, to));
+                }
                 Step::ReplaceFile { path, before, .. } => {
                     let path = before_moves(path, &moved);
                     kept.push(Overwritten { path, before: *before, how: How::Replaced });
@@ -130,6 +154,19 @@ pub(super) struct Overwritten {
 pub(super) enum How {
     Replaced,
     Removed,
+    /// Into the trash, where it is looked at again: what cannot be kept now is kept then.
+    Trashed,
+}
+
+fn trashed(from: &VaultPath, entry: &KeptEntry) -> Option<Overwritten> {
+    let before = entry.state?;
+    match entry.path.as_str() {
+        "" => Some(Overwritten { path: from.clone(), before, how: How::Trashed }),
+        below => {
+            let path = VaultPath::parse(&format!("{from}/{below}")).ok()?;
+            Some(Overwritten { path, before, how: How::Removed })
+        }
+    }
 }
 
 /// Where something was before these moves.

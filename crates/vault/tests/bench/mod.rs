@@ -139,7 +139,7 @@ impl Bench {
     fn assert_kept(&self, changes: &[Change]) {
         let kept = self.kept.0.lock().unwrap();
         for change in changes {
-            if let Some(lost) = change.lost() {
+            for lost in change.lost() {
                 assert!(kept.contains_key(&lost.hash.to_string()), "{change:?}");
             }
         }

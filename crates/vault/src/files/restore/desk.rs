@@ -157,7 +157,7 @@ impl Desk {
 
     pub(super) fn rename(&self, from: &str, to: &str) -> Step {
         let kind = if self.inside(from).is_dir() { EntryKind::Folder } else { EntryKind::File };
-        Step::Move { from: at(from), to: at(to), kind }
+        Step::moving(at(from), at(to), kind)
     }
 
     fn state(&self, path: &str) -> envelope::FileState {

@@ -39,8 +39,8 @@ fn word(change: &Change) -> String {
         Change::FileReplaced { path, before, after } => {
             format!("replace {path} ({} to {} bytes)", before.bytes, after.bytes)
         }
-        Change::Moved { from, to, kind: EntryKind::File } => format!("move {from} to {to}"),
-        Change::Moved { from, to, kind: EntryKind::Folder } => format!("move {from}/ to {to}/"),
+        Change::Moved { from, to, kind: EntryKind::File, .. } => format!("move {from} to {to}"),
+        Change::Moved { from, to, kind: EntryKind::Folder, .. } => format!("move {from}/ to {to}/"),
     }
 }
 
@@ -381,6 +381,8 @@ fn protected_places_are_refused_and_the_trash_only_for_moves() {
         from: from.to_owned(),
         to: to.to_owned(),
         kind: EntryKind::File,
+        state: None,
+        kept: Vec::new(),
     };
     let refused = |change: Change| super::check_paths(&[change]).err().map(|fault| fault.failure);
     for bad in [

@@ -108,7 +108,7 @@ impl Threads {
                 let thread = self.find(path, EntryKind::Folder)?;
                 self.end(thread, path);
             }
-            Change::Moved { from, to, kind } => {
+            Change::Moved { from, to, kind, .. } => {
                 let thread = self.find(from, *kind)?;
                 self.rename(thread, from, to);
             }

@@ -240,7 +240,7 @@ impl Work<'_> {
             return Ok(());
         }
         self.make_folders(to)?;
-        self.names.push(Step::Move { from: parsed(from)?, to: parsed(to)?, kind: thread.kind });
+        self.names.push(Step::moving(parsed(from)?, parsed(to)?, thread.kind));
         self.space.rename(from, to, what);
         if let Course::Walk(standing) = self.courses[id] {
             self.tell(id, restored(thread, Some(standing)));

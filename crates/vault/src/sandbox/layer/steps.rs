@@ -10,7 +10,7 @@ use super::super::fault;
 use super::super::make_folder::in_the_way;
 use super::super::relocate::in_trash;
 use super::super::replace::{changed, gone};
-use super::super::step::{Content, DEFAULT_MODE, Step};
+use super::super::step::{Baggage, Content, DEFAULT_MODE, Step};
 use super::super::survey::{Seen, Survey};
 use super::super::vault::Vault;
 use super::super::write::Written;
@@ -36,7 +36,9 @@ impl Layer {
             }
             Step::RemoveFile { path, before } => self.remove(vault, path, before, witness).map(|()| None),
             Step::RemoveFolder { path } => self.remove_folder(vault, path, witness).map(|()| None),
-            Step::Move { from, to, kind } => self.relocate(vault, from, to, *kind, witness).map(|()| None),
+            Step::Move { from, to, kind, baggage } => {
+                self.relocate(vault, (from, to), *kind, baggage, witness).map(|()| None)
+            }
         }
     }
 
@@ -162,9 +164,9 @@ impl Layer {
     fn relocate(
         &self,
         vault: &Vault,
-        from: &VaultPath,
-        to: &VaultPath,
+        (from, to): (&VaultPath, &VaultPath),
         kind: EntryKind,
+        baggage: &Baggage,
         witness: &dyn Witness,
     ) -> Result<(), Fault> {
         for path in [from, to] {
@@ -192,9 +194,20 @@ impl Layer {
             .hint("choose a place that is not below it"));
         }
         self.refuse_taken(vault, &source, &target, kind)?;
+        let state = match (baggage, kind) {
+            (Baggage { before: Some(before), exactly: true, .. }, _) => {
+                Some(expected(from, before, &self.survey_entry(vault, &source, witness)?)?)
+            }
+            (_, EntryKind::File) => match self.survey_entry(vault, &source, witness)? {
+                Seen::File { state, .. } => Some(state),
+                Seen::Nothing | Seen::Folder | Seen::Other => None,
+            },
+            (_, EntryKind::Folder) => None,
+        };
         let entry = self.taken_from(&source, kind)?;
         self.put(&target, entry)?;
-        witness.saw(Change::Moved { from: from.to_string(), to: to.to_string(), kind });
+        let (from, to) = (from.to_string(), to.to_string());
+        witness.saw(Change::Moved { from, to, kind, state, kept: baggage.kept.clone() });
         Ok(())
     }
 
