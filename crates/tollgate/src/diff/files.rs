@@ -118,7 +118,8 @@ impl FileChange {
             Body::Same if self.kind == Kind::Changed => " (the content stays the same)".to_owned(),
             Body::Same | Body::Binary(_) | Body::Large(_) => String::new(),
         };
-        let body = self.body.render(paint).into_iter().map(|line| format!("  {line}"));
+        let aside = |line: String| if line.is_empty() { line } else { format!("  {line}") };
+        let body = self.body.render(paint).into_iter().map(aside);
         std::iter::once(format!("{head}{counts}")).chain(body).collect()
     }
 }
