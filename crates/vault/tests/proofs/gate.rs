@@ -81,7 +81,9 @@ impl Gate {
             let decoded = entry.tool.decode(args)?;
             entry.tool.validate(&cx, &decoded).await?;
             entry.tool.paths(&decoded);
-            entry.tool.preview(&decoded);
+            let preview = entry.tool.preview(&decoded);
+            // Whatever is in the arguments, the person who is asked reads one plain line.
+            assert!(!preview.is_empty() && !preview.chars().any(char::is_control), "{tool}: {preview:?}");
             intent = entry.tool.intend(&cx, &decoded).await;
             note(&intent);
             let mapped = entry.tool.run(&cx, decoded).await?.map()?;

@@ -96,6 +96,10 @@ impl Trapped {
             "{what} shows what is outside: {said}"
         );
         assert!(!said.contains("deep"), "{what} shows a name from outside: {said}");
+        assert!(
+            !said.chars().any(|c| c.is_control() && c != '\n'),
+            "{what} is told with control characters: {said:?}"
+        );
         if let Some(failure) = outcome.failure() {
             assert!(is_expected(failure), "{what}: {failure}: {said}");
             assert!(outcome.changes.is_empty(), "{what} failed and reports {:?}", outcome.changes);
@@ -284,6 +288,18 @@ fn a_link_in_the_last_place_is_never_followed_out_and_is_moved_only_as_a_link() 
         PATH-15 "Notes/app.md"
             conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, folder, create, create over, write, append, patch, replace, frontmatter, section, move to
     "#]].assert_eq(&shown);
+}
+
+#[test]
+fn a_trash_that_is_a_link_takes_nothing_out_of_the_vault() {
+    let trapped = Trapped::new();
+    for target in ["../outside", "Notes", "nowhere"] {
+        trapped.reset();
+        trapped.world.link(target, ".trash");
+        for call in writing("Notes/real.md", "", "").into_iter().filter(|call| call.name == "trash") {
+            assert_eq!(trapped.call(&call).verdict(), "sandbox_violation", "{target}");
+        }
+    }
 }
 
 #[test]
