@@ -345,7 +345,7 @@ fn content_that_was_lost_from_the_store_stops_the_undo_before_it_begins() {
     std::fs::remove_dir_all(sandbox.path("vault/.tollgate/objects")).unwrap();
     let before = tree(&sandbox);
     sandbox.tollgate(&["verify", "last"]).expect_code(4);
-    sandbox.tollgate(&["undo", &runs(&sandbox)[0]["runId"].as_str().unwrap(), "--yes"]).expect_code(4);
+    sandbox.tollgate(&["undo", runs(&sandbox)[0]["runId"].as_str().unwrap(), "--yes"]).expect_code(4);
     assert_eq!(tree(&sandbox), before);
 }
 

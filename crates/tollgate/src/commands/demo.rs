@@ -23,7 +23,7 @@ use crate::screen::{self, Paint};
 use crate::settings::Settings;
 use crate::stop::{Outcome, Stop};
 use crate::summary;
-use crate::takeback::{Edited, Options, perform, undo_target};
+use crate::takeback::{Act, Edited, Options, perform, undo_target};
 use crate::visible::{count, path_words};
 use crate::watch::Watcher;
 use crate::wiring::{self, Toolset};
@@ -141,7 +141,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     }
 
     title(8, "The way back", "the whole run is undone, from what was kept before each change");
-    let options = Options { yes: true, dry_run: false, full: false, json: false, edited: Edited::Refuse };
+    let options = Options { act: Act::SaidYes, edited: Edited::Refuse, full: false, json: false };
     let undone = perform(place, undo_target(place, report.run_id.as_str())?, options)?;
     if undone == Exit::Done && !is_as_it_was(&place.vault) {
         return Err(Stop::new(Exit::Failures, "demo", "the sample vault is not as it was before the run"));

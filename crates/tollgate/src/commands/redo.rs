@@ -27,6 +27,6 @@ impl Redo {
     }
 
     pub(crate) fn json(&self) -> bool {
-        self.common.json
+        self.common.json()
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::place::Place;
 use crate::stop::Outcome;
-use crate::takeback::{Edited, Options, perform, undo_target};
+use crate::takeback::{Act, Edited, Options, perform, undo_target};
 
 /// Takes back everything that a run changed: files, folders, names and links
 ///
@@ -31,38 +31,57 @@ pub(super) struct Common {
     /// Say yes in advance; notes that were edited since still need one of the two options below
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    changed: Changed,
+    /// Show what would be restored and what is in the way; change nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    #[command(flatten)]
+    answer: Answer,
+}
+
+/// What to do about notes that were edited since.
+#[derive(Debug, Args)]
+struct Changed {
     /// Leave notes that were edited since as they are, and restore the rest
     #[arg(long, conflicts_with = "restore_changed")]
     keep_changed: bool,
     /// Restore notes although they were edited since; what is there now is kept, and taking this back returns it
     #[arg(long)]
     restore_changed: bool,
-    /// Show what would be restored and what is in the way; change nothing
-    #[arg(long, conflicts_with = "yes")]
-    dry_run: bool,
+}
+
+/// How to answer.
+#[derive(Debug, Args)]
+struct Answer {
     /// Show every difference in full
     #[arg(long)]
     full: bool,
     /// Answer in JSON: what is restored, what is in the way, and the report of the run
     #[arg(long)]
-    pub(super) json: bool,
+    json: bool,
 }
 
 impl Common {
+    pub(super) fn json(&self) -> bool {
+        self.answer.json
+    }
+
     pub(super) fn options(&self) -> Options {
-        let edited = if self.keep_changed {
-            Edited::Keep
-        } else if self.restore_changed {
-            Edited::Restore
-        } else if self.dry_run {
-            Edited::Tell
-        } else if self.yes || self.json {
-            // Said before anyone knew of it, so it is no answer to this.
-            Edited::Refuse
-        } else {
-            Edited::Ask
+        let act = match (self.yes, self.dry_run) {
+            (true, _) => Act::SaidYes,
+            (false, true) => Act::OnlyTell,
+            (false, false) => Act::Ask,
         };
-        Options { yes: self.yes, dry_run: self.dry_run, full: self.full, json: self.json, edited }
+        let edited = match (&self.changed, act) {
+            (Changed { keep_changed: true, .. }, _) => Edited::Keep,
+            (Changed { restore_changed: true, .. }, _) => Edited::Restore,
+            (_, Act::OnlyTell) => Edited::Tell,
+            (_, Act::Ask) if !self.answer.json => Edited::Ask,
+            // Said before anyone knew of it, a yes is no answer to this.
+            (_, Act::SaidYes | Act::Ask) => Edited::Refuse,
+        };
+        Options { act, edited, full: self.answer.full, json: self.answer.json }
     }
 }
 
@@ -73,6 +92,6 @@ impl Undo {
     }
 
     pub(crate) fn json(&self) -> bool {
-        self.common.json
+        self.common.json()
     }
 }

@@ -11,6 +11,6 @@ mod target;
 mod words;
 
 pub(crate) use decide::Edited;
-pub(crate) use perform::{Options, perform};
+pub(crate) use perform::{Act, Options, perform};
 pub(crate) use target::{redo_target, undo_target};
 pub(crate) use words::change_words;

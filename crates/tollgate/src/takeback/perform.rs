@@ -27,11 +27,19 @@ use crate::wiring::{self, Toolset};
 /// How it is to be done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
-    pub(crate) yes: bool,
-    pub(crate) dry_run: bool,
+    pub(crate) act: Act,
+    pub(crate) edited: Edited,
     pub(crate) full: bool,
     pub(crate) json: bool,
-    pub(crate) edited: Edited,
+}
+
+/// Whether it is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// If the person says yes.
+    Ask,
+    SaidYes,
+    OnlyTell,
 }
 
 /// Takes back what the target says, or only tells what that would do.
@@ -51,7 +59,7 @@ pub(crate) fn perform(place: &Place, target: Target, options: Options) -> Outcom
     let folder = Arc::new(journal::RunFolder::open(target.folder.path())?);
     let limits = if options.full { Limits::full() } else { Limits::screen() };
     let lookback = Arc::new(Lookback::new((&vault, &folder), &found, irreversible, limits));
-    if options.dry_run {
+    if options.act == Act::OnlyTell {
         return told(&lookback, &target, &found, options);
     }
     // Before anything is done: afterwards there is no difference left to tell.
@@ -87,7 +95,7 @@ fn carry(
     let progress = Arc::new(Progress::new(options.json));
     let watcher = Watcher::of_run(progress.clone());
     let interrupts = Interrupts::new(options.json);
-    let asker = Asker::new(options.yes, progress.clone(), interrupts.clone());
+    let asker = Asker::new(options.act == Act::SaidYes, progress.clone(), interrupts.clone());
     let approver = Arc::new(Painted { asker, lookback: lookback.clone() });
     let engine = wiring::engine(place, &tools.surface, approver, watcher.clone())?;
     let request = RunRequest {
@@ -97,7 +105,7 @@ fn carry(
         planner_version: None,
         cancel: interrupts.cancel(),
         // Nobody looks at what is answered in advance.
-        foresight: (!options.yes).then(|| lookback.clone() as Arc<dyn Foresight>),
+        foresight: (options.act == Act::Ask).then(|| lookback.clone() as Arc<dyn Foresight>),
     };
     let report = drive::to_end(&interrupts, engine.run_undoing(request, target.undoes.clone()))?;
     progress.end();
