@@ -11,9 +11,10 @@ mod locate;
 mod names;
 mod space;
 mod thread;
+mod trash;
 mod work;
 
-use envelope::{CallId, Change, Concurrency, Failure, Fault, Idempotency, SideEffect, VaultPath};
+use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Fault, Idempotency, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, Reach};
@@ -99,12 +100,24 @@ impl Writer for Restore {
     }
 
     fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        let paths =
-            args.changes.iter().flat_map(Change::paths).filter_map(|path| VaultPath::parse(path).ok());
         let mut writes = Vec::new();
-        for path in paths.filter(|path| path.segments().next() != Some(TRASH)) {
-            let real = vault.get().ok().and_then(|vault| vault.real_path(&path)).filter(|real| *real != path);
-            writes.extend(std::iter::once(path).chain(real).map(Reach::Path));
+        for change in &args.changes {
+            // Rules about what is below a folder hold for the move of it.
+            let reach = match change {
+                Change::Moved { kind: EntryKind::Folder, .. } => Reach::Folder,
+                Change::Moved { kind: EntryKind::File, .. }
+                | Change::FolderCreated { .. }
+                | Change::FolderRemoved { .. }
+                | Change::FileCreated { .. }
+                | Change::FileRemoved { .. }
+                | Change::FileReplaced { .. } => Reach::Path,
+            };
+            let paths = change.paths().filter_map(|path| VaultPath::parse(path).ok());
+            for path in paths.filter(|path| path.segments().next() != Some(TRASH)) {
+                let real = vault.get().ok().and_then(|vault| vault.real_path(&path));
+                let real = real.filter(|real| *real != path);
+                writes.extend(std::iter::once(path).chain(real).map(reach));
+            }
         }
         PathKeys { reads: Vec::new(), writes }
     }

@@ -42,6 +42,10 @@ impl Work<'_> {
     /// Leaves a thread as it is. One that has nothing left to do is not worth a word.
     pub(super) fn keep(&mut self, id: ThreadId, standing: Standing) -> Course {
         let thread = &self.threads[id];
+        if thread.trashed.inside.is_some() {
+            // Told by its folder.
+            return Course::Rest;
+        }
         let differs = standing.state.zip(thread.target).is_some_and(|(now, then)| now.hash != then.hash);
         if thread.dies || differs || standing.name + 1 < thread.names.len() {
             self.done.kept.push(thread.names[standing.name].clone());

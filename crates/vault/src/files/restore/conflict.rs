@@ -4,7 +4,8 @@ use envelope::FileState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::thread::Thread;
+use super::thread::{Thread, in_trash};
+use super::trash::content_of;
 
 /// RestoreCause something cannot be restored as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,8 +27,8 @@ pub enum RestoreCause {
 pub struct RestoreConflict {
     /// Where that is now.
     pub path: String,
-    /// `edited`: the file holds something else. `taken`: the name belongs to something else. `gone`: it is not
-    /// there any more.
+    /// `edited`: the file holds something else. `taken`: the name belongs to something else, in the trash too.
+    /// `gone`: it is not there any more.
     pub why: RestoreCause,
     /// Whether it can be restored all the same. What is there now is then kept, and a redo brings it back.
     pub can_overwrite: bool,
@@ -55,14 +56,15 @@ impl RestoreConflict {
         now: Option<&FileState>,
         can_overwrite: bool,
     ) -> RestoreConflict {
-        let expected = thread.contents.first().filter(|_| !thread.born);
+        let held = thread.trashed.held.as_ref().map(|held| &held.hash);
+        let expected = thread.contents.first().or(held).filter(|_| !thread.born);
         RestoreConflict {
             path: path.to_owned(),
             why,
             can_overwrite,
             expected_etag: expected.map(etag_of_hash),
             current_etag: now.map(FileState::etag),
-            target: thread.target.filter(|_| !thread.dies),
+            target: content_of(thread).filter(|_| !thread.dies),
             current: now.copied(),
         }
     }
@@ -72,6 +74,10 @@ impl RestoreConflict {
         let path = &self.path;
         match self.why {
             RestoreCause::Edited => format!("`{path}` was edited since"),
+            RestoreCause::Taken if in_trash(path) => format!(
+                "`{path}` is not what was deleted: the trash was emptied, and something else of that name is \
+                 in it now"
+            ),
             RestoreCause::Taken => format!("`{path}` is something else by now"),
             RestoreCause::Gone => format!("`{path}` is not there any more"),
         }

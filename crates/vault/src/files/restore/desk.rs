@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use envelope::{Change, DataRef, EntryKind, Failure, Fault, Hash, VaultPath};
 
 use super::{Restoration, RestoreChoices, foresee_restore};
-use crate::sandbox::{Content, Prepared, Seen, Step, Vault, Witness};
+use crate::sandbox::{Baggage, Content, Prepared, Seen, Step, Vault, Witness};
 
 /// Hears and keeps everything; stops before the change after `allowed`.
 #[derive(Default)]
@@ -158,6 +158,23 @@ impl Desk {
     pub(super) fn rename(&self, from: &str, to: &str) -> Step {
         let kind = if self.inside(from).is_dir() { EntryKind::Folder } else { EntryKind::File };
         Step::moving(at(from), at(to), kind)
+    }
+
+    /// As `vault.delete` does it.
+    pub(super) fn trash(&self, path: &str) -> Vec<Step> {
+        let (missing, to) = self.vault.place_in_trash(&at(path)).unwrap();
+        let kind = if self.inside(path).is_dir() { EntryKind::Folder } else { EntryKind::File };
+        let before = (kind == EntryKind::File).then(|| self.state(path));
+        let kept = self.vault.keepable(&at(path), kind, before, &self.keeper).unwrap();
+        let baggage = Baggage { before, exactly: false, kept };
+        let trash = missing.then(|| Step::MakeFolder { path: at(".trash") });
+        trash.into_iter().chain([Step::Move { from: at(path), to, kind, baggage }]).collect()
+    }
+
+    /// As a person would.
+    pub(super) fn empty_trash(&self) {
+        std::fs::remove_dir_all(self.inside(".trash")).unwrap();
+        std::fs::create_dir(self.inside(".trash")).unwrap();
     }
 
     fn state(&self, path: &str) -> envelope::FileState {

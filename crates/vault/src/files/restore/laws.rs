@@ -62,12 +62,7 @@ fn step(desk: &Desk, tree: &Tree, one: &Try, note: &str) -> Option<Vec<Step>> {
             let inside = to.starts_with(&format!("{from}/"));
             (free(to) && !inside).then(|| vec![desk.rename(&from, to)])
         }
-        Try::Trash(n) => {
-            let from = pick(&all, *n)?;
-            let (missing, to) = desk.vault.place_in_trash(&at(&from)).unwrap();
-            let trash = missing.then(|| Step::MakeFolder { path: at(".trash") });
-            Some(trash.into_iter().chain([desk.rename(&from, to.as_str())]).collect())
-        }
+        Try::Trash(n) => pick(&all, *n).map(|path| desk.trash(&path)),
         Try::MakeFolder(path) => free(path).then(|| vec![Step::MakeFolder { path: at(path) }]),
         Try::RemoveFolder(n) => {
             let path = pick(&folders, *n)?;
@@ -128,6 +123,21 @@ proptest! {
         assert_eq!(desk.tree(), after, "redo of {undone:#?}");
         desk.restore(&inverse(&redone));
         assert_eq!(desk.tree(), before, "undo of the redo {redone:#?}");
+    }
+
+    #[test]
+    fn undo_gives_the_starting_tree_when_the_trash_was_emptied_and_redo_deletes_again(tries in tries()) {
+        let desk = start();
+        let before = desk.tree();
+        let made = make_all(&desk, &tries, different);
+        if desk.inside(".trash").exists() {
+            desk.empty_trash();
+        }
+        let after = desk.tree();
+        let undone = desk.restore(&inverse(&made));
+        assert_eq!(desk.tree(), before, "undo of {made:#?}");
+        desk.restore(&inverse(&undone));
+        assert_eq!(desk.tree(), after, "redo of {undone:#?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use envelope::{EntryKind, Failure, Fault, FileState, VaultPath};
 
-use super::thread::{Thread, ThreadId};
+use super::thread::{Thread, ThreadId, in_trash};
 use crate::sandbox::{Seen, Vault, Witness};
 
 /// The vault, each path looked at once.
@@ -106,7 +106,7 @@ impl Standings {
                 if self.claimed.contains_key(path) || self.is_of_another_folder(thread, path) {
                     continue;
                 }
-                if let Some(state) = fits(thread, &disk.at(path)?) {
+                if let Some(state) = self.fits(thread, path, disk)? {
                     self.of[id] = Some(Standing { name, state });
                     self.claimed.insert(path.clone(), id);
                     break;
@@ -125,6 +125,24 @@ impl Standings {
         owner.is_some_and(|owner| *owner != cradle)
     }
 
+    /// Whether what is at a path can be the thread in one of its states; and what it holds.
+    fn fits(&self, thread: &Thread, path: &str, disk: &Disk<'_>) -> Result<Option<Option<FileState>>, Fault> {
+        let Some(state) = fits(thread, path, &disk.at(path)?) else { return Ok(None) };
+        if !in_trash(path) {
+            return Ok(Some(state));
+        }
+        // In the trash a name says little: somebody may have emptied it and deleted another of that name.
+        let known = match (thread.kind, thread.trashed.inside) {
+            (_, Some(folder)) => {
+                let above = path.rsplit_once('/').and_then(|(above, _)| self.claimed.get(above));
+                above == Some(&folder)
+            }
+            (EntryKind::Folder, None) => has_a_sign(thread, path, disk)?,
+            (EntryKind::File, None) => true,
+        };
+        Ok(known.then_some(state))
+    }
+
     pub(super) fn get(&self, thread: ThreadId) -> Option<Standing> {
         self.of[thread]
     }
@@ -141,16 +159,36 @@ impl Standings {
     }
 }
 
+/// Whether a folder in the trash still has one of the files that it went there with.
+fn has_a_sign(thread: &Thread, path: &str, disk: &Disk<'_>) -> Result<bool, Fault> {
+    for (rest, hash) in &thread.trashed.signs {
+        match disk.at(&format!("{path}/{rest}"))? {
+            Seen::File { state, .. } if state.hash == *hash => return Ok(true),
+            Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => {}
+        }
+    }
+    Ok(thread.trashed.signs.is_empty())
+}
+
 /// Whether what is seen can be the thread in one of its states; and what it holds.
-fn fits(thread: &Thread, seen: &Seen) -> Option<Option<FileState>> {
+fn fits(thread: &Thread, path: &str, seen: &Seen) -> Option<Option<FileState>> {
+    // What came out of the trash is known by what it held there; what is still there with its folder, by that.
+    let held = match (thread.trashed.inside, thread.trashed.spare) {
+        (Some(_), _) if in_trash(path) => None,
+        (Some(_), spare) => spare,
+        (None, _) => thread.trashed.held,
+    };
     match (thread.kind, seen) {
         (EntryKind::Folder, Seen::Folder) => Some(None),
         (EntryKind::File, Seen::File { state, .. }) => {
-            let known = thread.contents.is_empty() || thread.contents.contains(&state.hash);
+            let known = match thread.contents.is_empty() {
+                true => held.is_none_or(|held| held.hash == state.hash),
+                false => thread.contents.contains(&state.hash),
+            };
             known.then_some(Some(*state))
         }
         // A link moves as a file does; it has no content of its own.
-        (EntryKind::File, Seen::Other) => thread.contents.is_empty().then_some(None),
+        (EntryKind::File, Seen::Other) => (thread.contents.is_empty() && held.is_none()).then_some(None),
         (EntryKind::File, Seen::Nothing | Seen::Folder)
         | (EntryKind::Folder, Seen::Nothing | Seen::File { .. } | Seen::Other) => None,
     }

@@ -73,6 +73,11 @@ impl<T> Names<T> {
         self.range(folder).filter_map(|(rest, known)| known.as_ref().map(|known| (rest, known)))
     }
 
+    /// Whether anything is known about a name below a folder, or that nothing is there.
+    pub(super) fn knows_below(&self, folder: &str) -> bool {
+        self.range(folder).next().is_some()
+    }
+
     fn range<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Option<T>)> {
         let first = format!("{folder}/");
         let from_there = (Bound::Included(first.clone()), Bound::Unbounded);

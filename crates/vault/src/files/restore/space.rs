@@ -35,6 +35,11 @@ impl<'a> Space<'a> {
         self.names.remove(path);
     }
 
+    /// A step changes what the file there holds.
+    pub(super) fn touch(&mut self, path: &str) {
+        self.names.put(path, What::Disk(path.to_owned()));
+    }
+
     pub(super) fn rename(&mut self, from: &str, to: &str, what: What) {
         self.names.rename(from, to, what);
     }
@@ -49,6 +54,16 @@ impl<'a> Space<'a> {
             Known::Nothing => path.to_owned(),
         };
         Ok((self.disk.at(&at)? != Seen::Nothing).then_some(What::Disk(at)))
+    }
+
+    /// Where on disk a folder is that no step so far has changed anything in.
+    pub(super) fn untouched_folder(&self, path: &str) -> Result<Option<String>, Fault> {
+        Ok(match self.what(path)? {
+            Some(What::Disk(at)) if !self.names.knows_below(path) && self.disk.at(&at)? == Seen::Folder => {
+                Some(at)
+            }
+            Some(What::Disk(_) | What::Folder | What::File) | None => None,
+        })
     }
 
     pub(super) fn is_folder(&self, path: &str) -> Result<bool, Fault> {

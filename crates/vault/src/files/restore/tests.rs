@@ -333,6 +333,149 @@ fn a_folder_above_that_somebody_removed_is_made_again() {
 }
 
 #[test]
+fn a_deleted_note_comes_back_from_the_store_when_the_trash_was_emptied() {
+    let desk = Desk::with(&[("F/a.md", "note"), ("F/D/b.md", "b"), ("F/empty/", ""), ("n.md", "1")]);
+    desk.chmod("n.md", 0o600);
+    let before = desk.shown();
+    let mut changes = desk.make(desk.trash("n.md"));
+    changes.extend(desk.make(desk.trash("F")));
+    desk.empty_trash();
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
+            remove .trash/
+            make F/
+            make F/empty/
+            make F/D/
+            create F/a.md (4 bytes)
+            create F/D/b.md (1 bytes)
+            create n.md (1 bytes)
+        "#]],
+    );
+    desk.restore(&inverse(&changes));
+    assert_eq!(desk.shown(), before);
+}
+
+#[test]
+fn what_has_the_name_of_a_deleted_note_in_the_trash_by_now_is_not_brought_back_for_it() {
+    let desk = Desk::with(&[("a.md", "mine"), ("F/x.md", "x")]);
+    let mut changes = desk.make(desk.trash("a.md"));
+    changes.extend(desk.make(desk.trash("F")));
+    desk.empty_trash();
+    desk.put(".trash/a.md", "another");
+    desk.put(".trash/F/x.md", "another");
+    let back = inverse(&changes);
+    check(
+        &desk,
+        &back,
+        &expect![[r#"
+            make F/
+            create F/x.md (1 bytes)
+            create a.md (4 bytes)
+            conflict: `.trash/F` is not what was deleted: the trash was emptied, and something else of that name is in it now
+            conflict: `.trash/a.md` is not what was deleted: the trash was emptied, and something else of that name is in it now
+            left .trash/
+        "#]],
+    );
+    // Who says that they are to be restored all the same gets what was deleted, and loses nothing.
+    let found = desk.foresee(&back, &[], &["a.md", "F"]);
+    assert_eq!(found.conflicts, []);
+    desk.make(found.steps);
+    expect![[r#"
+        .trash/
+        .trash/F/
+        .trash/F/x.md 644 another
+        .trash/a.md 644 another
+        F/
+        F/x.md 644 x
+        a.md 644 mine
+    "#]]
+    .assert_eq(&desk.shown());
+    expect![[r#"
+        left .trash/
+    "#]]
+    .assert_eq(&told(&desk, &back, &["a.md", "F"], &[]));
+}
+
+#[test]
+fn what_is_missing_from_a_folder_in_the_trash_is_made_anew_and_the_rest_moves() {
+    let desk = Desk::with(&[("F/a.md", "a"), ("F/D/b.md", "b")]);
+    let before = desk.shown();
+    let changes = desk.make(desk.trash("F"));
+    std::fs::remove_dir_all(desk.inside(".trash/F/D")).unwrap();
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
+        move .trash/F/ to F/
+        remove .trash/
+        make F/D/
+        create F/D/b.md (1 bytes)
+    "#]],
+    );
+    desk.restore(&inverse(&changes));
+    assert_eq!(desk.shown(), before);
+}
+
+#[test]
+fn a_note_that_took_the_place_of_a_deleted_one_is_not_taken_for_it() {
+    let desk = Desk::with(&[("a.md", "mine")]);
+    let changes = desk.make(desk.trash("a.md"));
+    desk.empty_trash();
+    desk.put("a.md", "another");
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
+        replace a.md (7 to 4 bytes)
+        remove .trash/
+        conflict: `a.md` is something else by now
+    "#]],
+    );
+}
+
+#[test]
+fn a_deleted_note_of_which_nothing_was_stored_is_gone_with_the_trash() {
+    let desk = Desk::with(&[("a.md", "mine"), ("F/x.md", "x")]);
+    let trash = Step::MakeFolder { path: at(".trash") };
+    let mut changes =
+        desk.make(vec![trash, desk.rename("F", ".trash/F"), desk.rename("a.md", ".trash/a.md")]);
+    for change in &mut changes {
+        if let Change::Moved { kept, .. } = change {
+            kept.clear();
+        }
+    }
+    desk.empty_trash();
+    check(
+        &desk,
+        &inverse(&changes),
+        &expect![[r#"
+        remove .trash/
+        conflict: `a.md` is not there any more (cannot be overwritten)
+        conflict: `.trash/F` is not there any more (cannot be overwritten)
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_changed_in_the_trash_at_the_last_moment_goes_back_there() {
+    let desk = Desk::with(&[("a.md", "mine")]);
+    let changes = desk.make(desk.trash("a.md"));
+    let steps = desk.foresee(&inverse(&changes), &[], &[]).steps;
+    desk.put(".trash/a.md", "another");
+    let prepared = crate::sandbox::Prepared { steps };
+    let fault = desk.vault.apply(&prepared, &desk.keeper).unwrap_err();
+    assert_eq!(fault.message, "`.trash/a.md` has changed: it is not what was read");
+    assert_eq!(desk.keeper.heard.take(), []);
+    expect![[r#"
+        .trash/
+        .trash/a.md 644 another
+    "#]]
+    .assert_eq(&desk.shown());
+}
+
+#[test]
 fn another_spelling_of_the_name_is_in_the_way_unless_it_is_the_note_itself() {
     let desk = Desk::with(&[("Note.md", "1"), ("gone.md", "g")]);
     let changes = made(&desk, &[&|desk| desk.rename("Note.md", "note.md"), &|desk| desk.remove("gone.md")]);

@@ -4,10 +4,14 @@
 //! be any of the states between, because a part was done before a crash, or because a change that was only
 //! intended never happened. So the list is first read as threads: which names a thing has in turn, and which
 //! contents. Nothing here looks at the disk.
+//!
+//! What comes out of the trash is also told by what the store has of it: a folder with a thread for each of
+//! the things that were in it, so that whatever is missing from the trash can be made anew.
 
-use envelope::{Change, EntryKind, FileState, Hash};
+use envelope::{Change, EntryKind, FileState, Hash, KeptEntry};
 
 use super::names::{Known, Names};
+use crate::sandbox::TRASH;
 
 /// The number of a thread.
 pub(super) type ThreadId = usize;
@@ -30,6 +34,23 @@ pub(super) struct Thread {
     pub(super) cradle: Option<ThreadId>,
     /// It is not there after the last change.
     pub(super) dies: bool,
+    /// Of something that comes out of the trash: how it is known again there, and made if it is gone.
+    pub(super) trashed: Trashed,
+}
+
+/// What is known about something that was in the trash.
+#[derive(Debug, Default)]
+pub(super) struct Trashed {
+    /// What the file held when it went there: another content is another file.
+    pub(super) held: Option<FileState>,
+    /// What the store has of the file.
+    pub(super) spare: Option<FileState>,
+    /// Of a folder: whether the store has all that was in it.
+    pub(super) whole: bool,
+    /// Of a folder: files by which it is known again, by their paths below it.
+    pub(super) signs: Vec<(String, Hash)>,
+    /// The folder that it was in when that went to the trash.
+    pub(super) inside: Option<ThreadId>,
 }
 
 /// A change of names, in the order of the list.
@@ -108,12 +129,38 @@ impl Threads {
                 let thread = self.find(path, EntryKind::Folder)?;
                 self.end(thread, path);
             }
-            Change::Moved { from, to, kind, .. } => {
+            Change::Moved { from, to, kind, state, kept } => {
                 let thread = self.find(from, *kind)?;
+                if in_trash(from) {
+                    self.was_trashed(thread, from, *state, kept);
+                }
                 self.rename(thread, from, to);
             }
         }
         Some(())
+    }
+
+    /// Takes note of what a thread was when it went to the trash.
+    fn was_trashed(&mut self, thread: ThreadId, from: &str, held: Option<FileState>, kept: &[KeptEntry]) {
+        if self.all[thread].kind == EntryKind::File {
+            let spare = kept.first().and_then(|entry| entry.state);
+            self.all[thread].trashed = Trashed { held, spare, ..Trashed::default() };
+            return;
+        }
+        let signs = kept.iter().filter_map(|entry| Some((entry.path.clone(), entry.state?.hash))).collect();
+        self.all[thread].trashed = Trashed { whole: !kept.is_empty(), signs, ..Trashed::default() };
+        for entry in kept.iter().filter(|entry| !entry.path.is_empty()) {
+            let path = format!("{from}/{}", entry.path);
+            let folder = match path.rsplit_once('/').map(|(folder, _)| self.now.get(folder)) {
+                Some(Known::Here(&folder)) => folder,
+                Some(Known::Below(..) | Known::Gone | Known::Nothing) | None => continue,
+            };
+            let kind = if entry.state.is_some() { EntryKind::File } else { EntryKind::Folder };
+            if let Some(inner) = self.find(&path, kind) {
+                let (spare, whole, inside) = (entry.state, entry.state.is_none(), Some(folder));
+                self.all[inner].trashed = Trashed { held: None, spare, whole, signs: Vec::new(), inside };
+            }
+        }
     }
 
     fn end(&mut self, thread: ThreadId, path: &str) {
@@ -129,7 +176,8 @@ impl Threads {
 
     fn begin(&mut self, kind: EntryKind, names: Vec<String>, born: bool) -> ThreadId {
         let (contents, target, mode, cradle) = (Vec::new(), None, None, None);
-        self.all.push(Thread { kind, names, contents, target, mode, born, cradle, dies: false });
+        let (dies, trashed) = (false, Trashed::default());
+        self.all.push(Thread { kind, names, contents, target, mode, born, cradle, dies, trashed });
         self.all.len() - 1
     }
 
@@ -172,4 +220,8 @@ impl Threads {
         let name = self.all[thread].names.len() - 1;
         self.events.push(Event::Move { thread, from: from.to_owned(), to: to.to_owned(), name });
     }
+}
+
+pub(super) fn in_trash(path: &str) -> bool {
+    path.split('/').next() == Some(TRASH)
 }

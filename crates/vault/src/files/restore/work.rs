@@ -11,8 +11,9 @@ use super::conflict::RestoreCause as Why;
 use super::foresee::{Restoration, RestoreChoices, Restored};
 use super::locate::{Disk, Reading, Standing, Standings, parsed};
 use super::space::{Space, What};
-use super::thread::{Event, Thread, ThreadId, Threads};
-use crate::sandbox::{Content, Seen, Step, TRASH};
+use super::thread::{Event, Thread, ThreadId, Threads, in_trash};
+use super::trash::content_of;
+use crate::sandbox::{Content, Seen, Step};
 
 /// What there is to do if the disk is read in this way.
 pub(super) fn work_out(
@@ -64,7 +65,7 @@ pub(super) enum Course {
 
 pub(super) struct Work<'a> {
     pub(super) threads: &'a [Thread],
-    disk: &'a Disk<'a>,
+    pub(super) disk: &'a Disk<'a>,
     pub(super) keep: HashSet<&'a str>,
     pub(super) overwrite: HashSet<&'a str>,
     standings: Standings,
@@ -111,12 +112,18 @@ impl Work<'_> {
             self.space.remove(path);
             return Ok(Course::Rest);
         }
+        self.space.touch(path);
         Ok(Course::Walk(standing))
     }
 
     /// A thread that stands nowhere: perhaps that is right, perhaps somebody changed it since.
     fn missing(&mut self, id: ThreadId) -> Result<Result<Standing, Course>, Fault> {
         let thread = &self.threads[id];
+        if in_trash(&thread.names[0])
+            && let Some(course) = self.missing_from_trash(id)?
+        {
+            return Ok(Err(course));
+        }
         if thread.kind == EntryKind::Folder || thread.born {
             if thread.dies {
                 self.done.already_so += 1;
@@ -179,23 +186,27 @@ impl Work<'_> {
             Course::Walk(_) | Course::Rest | Course::MakeAtEnd => return Ok(()),
         }
         match thread.kind {
-            EntryKind::Folder => {
-                if self.is_free(id, path, None)? {
-                    self.make_folders(path)?;
-                    self.names.push(Step::MakeFolder { path: parsed(path)? });
-                    self.space.put(path, What::Folder);
-                }
-                Ok(())
-            }
+            EntryKind::Folder => self.make_folder(id, path),
             EntryKind::File => self.make_file(id, path),
         }
+    }
+
+    fn make_folder(&mut self, id: ThreadId, path: &str) -> Result<(), Fault> {
+        // One that was in the trash may have been made for something in it.
+        let made = self.courses[id] == Course::MakeAtEnd && self.space.is_folder(path)?;
+        if !made && self.is_free(id, path, None)? {
+            self.make_folders(path)?;
+            self.names.push(Step::MakeFolder { path: parsed(path)? });
+            self.space.put(path, What::Folder);
+        }
+        Ok(())
     }
 
     /// Makes a file with the content that its thread has in the end, in the place of one that was edited if
     /// that was asked for.
     fn make_file(&mut self, id: ThreadId, path: &str) -> Result<(), Fault> {
         let thread = &self.threads[id];
-        let Some(target) = thread.target else { return Ok(()) };
+        let Some(target) = content_of(thread) else { return Ok(()) };
         if let (Some(at), None) = (self.space.disk_file(path)?, self.space.twin(path)?)
             && let Some(before) = self.standings.stranger(&at, self.disk)?
         {
@@ -205,6 +216,7 @@ impl Work<'_> {
             }
             let (place, content) = (parsed(&at)?, kept(&target));
             self.done.steps.push(Step::ReplaceFile { path: place, before, content, mode: thread.mode });
+            self.space.touch(&at);
             self.tell(id, Restored { before: Some(before), ..restored(thread, None) });
             return Ok(());
         }
@@ -240,7 +252,8 @@ impl Work<'_> {
             return Ok(());
         }
         self.make_folders(to)?;
-        self.names.push(Step::moving(parsed(from)?, parsed(to)?, thread.kind));
+        let baggage = self.baggage(id, from, to)?;
+        self.names.push(Step::Move { from: parsed(from)?, to: parsed(to)?, kind: thread.kind, baggage });
         self.space.rename(from, to, what);
         if let Course::Walk(standing) = self.courses[id] {
             self.tell(id, restored(thread, Some(standing)));
@@ -271,7 +284,11 @@ impl Work<'_> {
         match self.courses[id] {
             Course::MakeAtEnd => {
                 let thread = &self.threads[id];
-                self.make_file(id, &thread.names[thread.names.len() - 1])
+                let last = &thread.names[thread.names.len() - 1];
+                match thread.kind {
+                    EntryKind::File => self.make_file(id, last),
+                    EntryKind::Folder => self.make_folder(id, last),
+                }
             }
             Course::Walk(standing) if !self.threads[id].dies => {
                 let thread = &self.threads[id];
@@ -323,10 +340,6 @@ fn content_step(thread: &Thread, path: &str, before: FileState) -> Result<Option
     Ok(Some(Step::ReplaceFile { path, before, content, mode: thread.mode }))
 }
 
-fn in_trash(path: &str) -> bool {
-    path.split('/').next() == Some(TRASH)
-}
-
 fn kept(state: &FileState) -> Content {
     Content::Kept(envelope::DataRef { hash: state.hash, bytes: state.bytes })
 }
@@ -341,6 +354,6 @@ fn restored(thread: &Thread, standing: Option<Standing>) -> Restored {
         Some(now) if now != last => (last, Some(now)),
         Some(_) | None => (last, None),
     };
-    let after = if thread.dies { None } else { thread.target.or(before) };
+    let after = if thread.dies { None } else { thread.target.or(before).or(thread.trashed.spare) };
     Restored { path, kind: thread.kind, from, before, after }
 }
