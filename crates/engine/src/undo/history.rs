@@ -75,7 +75,7 @@ impl<'a> UndoHistory<'a> {
     pub fn last_undone(&self) -> Option<&'a RunSummary> {
         let undo = self.runs.iter().find(|run| {
             let stands = run.kind == RunKind::Undo && self.undone_by(&run.run_id).is_none();
-            stands && has_status(run, RunStatus::Ok) && self.root(run).run_id == run.undoes[0]
+            stands && has_status(run, RunStatus::Ok) && run.undoes.first() == Some(&self.root(run).run_id)
         })?;
         Some(self.root(undo))
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use envelope::{EntryKind, Fault, FileState, VaultPath};
+use envelope::{EntryKind, Fault, FileState, Hash, VaultPath};
 
 use super::change::Witness;
 use super::layer::{Base, Entry, Folder, Layer, kind_on_disk};
@@ -22,7 +22,7 @@ pub struct Foreseen {
     pub fate: Fate,
     /// Where it is now, if that is elsewhere: because it would be moved, or a folder above it.
     pub from: Option<VaultPath>,
-    /// Of a file that is there now.
+    /// Of a file that is there now; of a folder that would go or move, what stands for all that is in it.
     pub before: Option<FileState>,
     /// Of a file that would be there.
     pub after: Option<FileState>,
@@ -54,9 +54,11 @@ impl Vault {
 
     /// The content of a file before, up to 64 MiB; `None` if there was none.
     pub fn before(&self, file: &Foreseen, witness: &dyn Witness) -> Result<Option<Vec<u8>>, Fault> {
-        match file.before {
-            Some(_) => self.load_as_it_stands(file.from.as_ref().unwrap_or(&file.path), witness).map(Some),
-            None => Ok(None),
+        match (file.kind, file.before) {
+            (EntryKind::File, Some(_)) => {
+                self.load_as_it_stands(file.from.as_ref().unwrap_or(&file.path), witness).map(Some)
+            }
+            (EntryKind::File, None) | (EntryKind::Folder, _) => Ok(None),
         }
     }
 
@@ -144,7 +146,8 @@ impl Looking<'_> {
             }
             What::Folder(Base::At(at)) if !here && trashed => self.trashed(at, EntryKind::Folder),
             What::Folder(Base::At(at)) if !here => {
-                self.add(path, EntryKind::Folder, Fate::Moved, Some(at), (None, None));
+                let before = self.digest(&at)?;
+                self.add(path, EntryKind::Folder, Fate::Moved, Some(at), (Some(before), None));
                 Ok(())
             }
             What::Folder(Base::Nothing) => {
@@ -174,10 +177,36 @@ impl Looking<'_> {
     fn trashed(&mut self, at: VaultPath, kind: EntryKind) -> Result<(), Fault> {
         let before = match kind {
             EntryKind::File => self.state(&at)?,
-            EntryKind::Folder => None,
+            EntryKind::Folder => Some(self.digest(&at)?),
         };
         self.add(at, kind, Fate::Trashed, None, (before, None));
         Ok(())
+    }
+
+    /// What stands for everything in a folder that goes or moves as a whole: its names, sizes and times. A note
+    /// that is added or edited in it after a preview must show; to read all of it would take too long.
+    fn digest(&self, at: &VaultPath) -> Result<FileState, Fault> {
+        let mut hasher = blake3::Hasher::new();
+        let mut bytes = 0;
+        let mut todo = vec![at.clone()];
+        while let Some(folder) = todo.pop() {
+            self.witness.may_go_on()?;
+            for (name, kind) in Layer::default().children(self.vault, Some(&folder))?.named {
+                let Ok(path) = folder.join(&name) else { continue };
+                hasher.update(path.as_str().as_bytes()).update(&[0]);
+                match kind {
+                    EntryKind::Folder => todo.push(path),
+                    EntryKind::File => {
+                        let Some(place) = self.vault.entry_at(&path)? else { continue };
+                        let stat = place.stat;
+                        bytes += u64::try_from(stat.st_size).unwrap_or_default();
+                        hasher.update(&stat.st_size.to_le_bytes());
+                        hasher.update(&stat.st_mtime.to_le_bytes()).update(&stat.st_mtime_nsec.to_le_bytes());
+                    }
+                }
+            }
+        }
+        Ok(FileState { hash: Hash::from_bytes(*hasher.finalize().as_bytes()), bytes, mode: 0 })
     }
 
     /// Something on disk that would be nowhere any more, with what is in it and was not moved out.

@@ -48,7 +48,9 @@ impl Vault {
         witness.may_go_on()?;
         let name = to.name();
         let same_folder = same(&source.dir, &target);
-        let respelled = same_folder && VaultPath::fold_name(name) == VaultPath::fold_name(&source.name);
+        let respelled = same_folder
+            && name != source.name
+            && VaultPath::fold_name(name) == VaultPath::fold_name(&source.name);
         let rename = || move_onto_nothing(&source.dir, &source.name, &target, name);
         let claimed = if respelled {
             // Its only twin is itself: `Note` may become `note`.
