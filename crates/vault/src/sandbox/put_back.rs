@@ -115,7 +115,10 @@ mod tests {
 
         fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
             match self.kept.borrow().get(&wanted.hash) {
-                Some(bytes) => Ok(into.write_all(bytes).unwrap()),
+                Some(bytes) => {
+                    into.write_all(bytes).unwrap();
+                    Ok(())
+                }
                 None => Err(Fault::new(Failure::NotFound, "not kept")),
             }
         }

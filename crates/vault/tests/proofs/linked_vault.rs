@@ -190,7 +190,7 @@ fn note(dice: &mut Dice, id: usize, source: &str, files: &[String]) -> String {
         let (wiki, markdown) = (wikilink(dice, &target), markdown_link(dice, &target));
         let prose = dice.of(&PROSE);
         match dice.below(12) {
-            0 => properties.push_str(&format!("p{n}: \"{}\" # a comment\n", wiki)),
+            0 => properties.push_str(&format!("p{n}: \"{wiki}\" # a comment\n")),
             1 => properties.push_str(&format!("p{n}:\n  - '{}'\n  - plain\n", wiki.replace('\'', "''"))),
             2 => properties.push_str(&format!("p{n}: \"{}\"\n", markdown.replace('"', "\\\""))),
             3 => body.push_str(&format!(

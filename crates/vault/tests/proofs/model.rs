@@ -488,7 +488,7 @@ fn check(throws: &[Throw], ends: &mut BTreeMap<String, u32>) {
 #[test]
 fn random_calls_give_the_tree_of_the_model_report_every_change_and_can_be_taken_back() {
     let config =
-        ProptestConfig { cases: scaled(60, 300), failure_persistence: None, ..ProptestConfig::default() };
+        ProptestConfig { cases: scaled(40, 300), failure_persistence: None, ..ProptestConfig::default() };
     let ends = RefCell::new(BTreeMap::new());
     proptest!(config, |(throws in proptest::collection::vec(throws(), 1..30))| {
         check(&throws, &mut ends.borrow_mut());

@@ -109,7 +109,7 @@ fn new_path(dice: &mut Dice, n: usize, from: &str) -> String {
 fn after_every_note_was_renamed_once_no_link_has_lost_its_file() {
     // Each rename reads every note. All two thousand of them are for an optimised build.
     let most = if cfg!(debug_assertions) { 350 } else { 2_000 };
-    let notes = scaled(120, 2_000).min(most) as usize;
+    let notes = scaled(80, 2_000).min(most) as usize;
     let linked = Linked::new(notes);
     let mut dice = Dice(SEED + 1);
     let (mut links, mut renamed) = (0, 0);
@@ -136,7 +136,7 @@ fn after_every_note_was_renamed_once_no_link_has_lost_its_file() {
 
 #[test]
 fn folders_that_move_or_change_case_take_their_links_with_them() {
-    let linked = Linked::new(100);
+    let linked = Linked::new(80);
     for (from, to) in [
         ("Projects", "Work"),
         ("Work/2026", "2026"),
