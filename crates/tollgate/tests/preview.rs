@@ -1,4 +1,11 @@
 //! What a plan would do is shown, nothing is done, and what was shown can be run.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and drives the binary as a person would"
+)]
 
 mod support;
 
@@ -360,7 +367,7 @@ fn what_is_shown_without_colours_is_what_the_record_has_the_hash_of() {
     let screen = screen.replace("\r\n", "\n");
     let from = screen.find("Goal:").unwrap();
     let to = screen.find("\nMay this run?").unwrap();
-    let shown = envelope::Hash::of(screen[from..to].as_bytes());
+    let shown = envelope::Hash::of(&screen.as_bytes()[from..to]);
     let run: Value =
         serde_json::from_str(&std::fs::read_to_string(sandbox.only_run().join("run.json")).unwrap()).unwrap();
     assert_eq!(run["confirmation"]["shown"], json!(shown), "{}", &screen[from..to]);

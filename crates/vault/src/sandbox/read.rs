@@ -121,7 +121,7 @@ impl Vault {
             Ahead::Disk { at, path } => (self.open_file(&at)?, path),
         };
         let bytes = content_of(&open, MAX_HASHED, witness)?;
-        let mode = u32::from(open.stat.st_mode) & 0o7777;
+        let mode = open.stat.st_mode & 0o7777;
         let state = FileState { hash: Hash::of(&bytes), bytes: bytes.len() as u64, mode };
         let mtime_ms = folder::mtime_ms(&open.stat);
         Ok(Loaded { path: path.unwrap_or(open.path), bytes, state, mtime_ms })

@@ -159,7 +159,7 @@ impl Vault {
             Claim::Taken => Ok(None),
             Claim::Made => {
                 let stat = temp.stat().map_err(failed)?;
-                let after = content.state(u32::from(stat.st_mode) & 0o7777);
+                let after = content.state(stat.st_mode & 0o7777);
                 witness.saw(Change::FileCreated { path: path.to_string(), after });
                 folder::sync(&folder.dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                 let mtime_ms = Some(folder::mtime_ms(&stat));
