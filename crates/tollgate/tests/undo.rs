@@ -76,7 +76,7 @@ fn replaced() -> Sandbox {
         "version": "1.0", "goal": "Replace it", "riskLevel": "writes",
         "steps": [
             { "id": "write", "tool": "vault.writeFile", "args": { "path": "Note.md", "content": "after\n" } },
-            { "id": "create", "tool": "vault.createFile", "args": { "path": "New.md", "content": "new\n" } }
+            { "id": "create", "tool": "vault.createFile", "dependsOn": ["write"], "args": { "path": "New.md", "content": "new\n" } }
         ]
     });
     let plan = sandbox.plan_file("plan.json", &plan);
@@ -185,8 +185,8 @@ fn the_summary_tells_what_was_done_and_how_to_take_it_back() {
 
         ok         restore-1 vault.restore
           +N ms  Made 2 changes (N ms)
-                       changed Note.md (6 to 7 bytes)
                        removed New.md (4 bytes)
+                       changed Note.md (6 to 7 bytes)
 
         2 changes
           changed Note.md
