@@ -340,6 +340,32 @@ fn a_damaged_record_is_not_trusted_with_the_notes() {
 }
 
 #[test]
+fn last_never_means_an_older_run_because_the_newest_is_damaged() {
+    let sandbox = Sandbox::new();
+    for name in ["a.md", "b.md"] {
+        let plan = sandbox.plan_file("plan.json", &one_note(name));
+        sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+    }
+    let newest = runs(&sandbox)[0]["runId"].as_str().unwrap().to_owned();
+    let older = runs(&sandbox)[1]["runId"].as_str().unwrap().to_owned();
+    let folder = sandbox.path("vault/.tollgate/runs").join(&newest);
+    let damages: [&dyn Fn(); 3] = [
+        &|| std::fs::write(folder.join("results.jsonl"), "").unwrap(),
+        &|| std::fs::write(folder.join("results.jsonl"), "{}\n").unwrap(),
+        &|| std::fs::write(folder.join("run.json"), "no").unwrap(),
+    ];
+    for damage in damages {
+        damage();
+        let told = sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(4).err;
+        assert!(told.contains(&format!("the record of run {newest} cannot be trusted")), "{told}");
+        assert!(told.contains(&format!("`tollgate verify {newest}`")), "{told}");
+        assert_eq!(sandbox.notes(), ["Inbox.md", "a.md", "b.md"]);
+    }
+    sandbox.tollgate(&["undo", &older, "--yes"]).expect_code(0);
+    assert_eq!(sandbox.notes(), ["Inbox.md", "b.md"]);
+}
+
+#[test]
 fn content_that_was_lost_from_the_store_stops_the_undo_before_it_begins() {
     let sandbox = replaced();
     std::fs::remove_dir_all(sandbox.path("vault/.tollgate/objects")).unwrap();

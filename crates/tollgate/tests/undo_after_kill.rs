@@ -163,8 +163,10 @@ fn an_undo_that_was_killed_is_resumed_and_taken_back_as_one() {
     signal(&child, "-KILL");
     child.wait().unwrap();
     assert_ne!(tree(&sandbox), before, "it was killed midway");
-    let again = sandbox.tollgate(&["undo", &run, "--yes"]).expect_code(2).err;
-    assert!(again.contains("was interrupted"), "{again}");
+    for named in [run.as_str(), "last"] {
+        let again = sandbox.tollgate(&["undo", named, "--yes"]).expect_code(2).err;
+        assert!(again.contains("was interrupted"), "{again}");
+    }
     sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(0);
     assert_eq!(tree(&sandbox), before);
     sandbox.tollgate(&["verify", "last"]).expect_code(0);
@@ -179,7 +181,10 @@ fn a_run_that_is_still_running_is_not_undone() {
     let plan = sandbox.plan_file("plan.json", &plan());
     let mut terminal = sandbox.terminal(&["run", &plan]);
     terminal.wait_for("May this run?");
-    let told = sandbox.tollgate(&["undo", &run_id(&sandbox), "--yes"]).expect_code(1).err;
-    assert!(told.contains("is still running"), "{told}");
+    let run = run_id(&sandbox);
+    for named in [run.as_str(), "last"] {
+        let told = sandbox.tollgate(&["undo", named, "--yes"]).expect_code(1).err;
+        assert!(told.contains(&format!("run {run} is still running")), "{told}");
+    }
     terminal.kill();
 }

@@ -64,10 +64,12 @@ impl<'a> UndoHistory<'a> {
         root
     }
 
-    /// The runs that `undo last` looks at, newest first: no undos, and nothing that is undone or running.
+    /// The runs that `undo last` looks at, newest first: no undos, and nothing that is undone. One that is running
+    /// or damaged is among them whatever it is: what it changed is not known, so nobody may pass it over.
     pub fn undoable(&self) -> impl Iterator<Item = &'a RunSummary> {
         self.runs.iter().filter(|run| {
-            run.kind != RunKind::Undo && self.undone_by(&run.run_id).is_none() && !is_out_of_reach(&run.state)
+            let matters = run.kind != RunKind::Undo || is_out_of_reach(&run.state);
+            matters && self.undone_by(&run.run_id).is_none()
         })
     }
 
@@ -116,6 +118,7 @@ mod tests {
             state: match *status {
                 "running" => RunState::Running,
                 "interrupted" => RunState::Interrupted,
+                "damaged" => RunState::Damaged(None),
                 status => RunState::Finished(Some(status.to_owned())),
             },
         };
@@ -167,7 +170,16 @@ mod tests {
         let made: [(&str, &str, &[&str]); 4] =
             [("a", "ok", &[]), ("b", "failed", &[]), ("c", "ok", &[]), ("u", "ok", &["c"])];
         assert_eq!(told(&made), r#"None by , undo Some("b"), redo Some("c")"#);
-        let made: [(&str, &str, &[&str]); 2] = [("a", "ok", &[]), ("b", "running", &[])];
-        assert_eq!(told(&made), r#"None by , undo Some("a"), redo None"#);
+    }
+
+    #[test]
+    fn what_is_running_or_damaged_is_not_passed_over() {
+        for state in ["running", "damaged"] {
+            let made: [(&str, &str, &[&str]); 2] = [("a", "ok", &[]), ("b", state, &[])];
+            assert_eq!(told(&made), r#"None by , undo Some("b"), redo None"#);
+            let made: [(&str, &str, &[&str]); 4] =
+                [("a", "ok", &[]), ("b", "ok", &[]), ("u", "ok", &["b"]), ("r", state, &["u"])];
+            assert_eq!(told(&made), r#"None by , undo Some("r"), redo Some("b")"#);
+        }
     }
 }

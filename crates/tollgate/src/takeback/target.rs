@@ -1,7 +1,5 @@
 //! Which run is meant, and whether it can be taken back.
 
-use std::path::Path;
-
 use engine::{Irreversible, RunChanges, UndoHistory};
 use envelope::{Change, RunId};
 use journal::{JournalError, RunFolder, RunKind, RunState, RunSummary};
@@ -44,14 +42,7 @@ pub(crate) fn undo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
     if run.kind == RunKind::Undo {
         return Err(is_an_undo(&history, run));
     }
-    if let Some(cut) = history.takers(&run.run_id).iter().find(|undo| undo.state == RunState::Interrupted) {
-        return Err(Stop::bad_input(
-            "undo_interrupted",
-            format!("an undo of run {} was interrupted: run {}", run.run_id, cut.run_id),
-        )
-        .hint(format!("`tollgate resume {}` goes on with it", cut.run_id)));
-    }
-    undoing(place, run)
+    undoing(place, &history, run)
 }
 
 /// The run to do again: an id, the beginning of one, or `last`.
@@ -92,22 +83,33 @@ pub(crate) fn redo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
 }
 
 /// The newest run that changed something and is not undone. Undos are passed over: `undo last` twice takes back
-/// two runs, and `redo` takes back an undo.
+/// two runs, and `redo` takes back an undo. A run of which nobody can tell what it changed is never passed over:
+/// an older one would be taken back in its place.
 fn newest(place: &Place, history: &UndoHistory<'_>) -> Result<Target, Stop> {
     for run in history.undoable() {
-        // A run that cannot be read is passed over here; named by its id, it is told why.
-        let Ok(changes) = RunFolder::open(&run.dir).and_then(|folder| RunChanges::read(&folder)) else {
-            continue;
-        };
-        if !changes.is_empty() {
-            return undoing(place, run);
+        match &run.state {
+            RunState::Running => return Err(still_running(run)),
+            RunState::Damaged(why) => {
+                let why = why.as_deref().unwrap_or("its record cannot be read");
+                return Err(unknown(run, Stop::new(Exit::Damaged, "journal_damaged", why)));
+            }
+            RunState::Interrupted | RunState::Finished(_) => {}
         }
+        let changes = RunFolder::open(&run.dir)
+            .and_then(|folder| RunChanges::read(&folder))
+            .map_err(|error| unknown(run, error.into()))?;
+        if !changes.is_empty() {
+            return undoing(place, history, run);
+        }
+        // A record with a piece missing also says that nothing was changed.
+        refuse_damaged(run)?;
     }
     Err(Stop::bad_input("nothing_to_undo", "nothing to undo: no run here has changes that are not undone")
         .hint("`tollgate runs` lists what there is"))
 }
 
-fn undoing(place: &Place, run: &RunSummary) -> Result<Target, Stop> {
+fn undoing(place: &Place, history: &UndoHistory<'_>, run: &RunSummary) -> Result<Target, Stop> {
+    refuse_half_undone(history, run)?;
     let changes = changes_of(place, run)?;
     Ok(Target {
         verb: "Undo",
@@ -118,6 +120,24 @@ fn undoing(place: &Place, run: &RunSummary) -> Result<Target, Stop> {
         irreversible: changes.irreversible,
         folder: RunFolder::open(&run.dir)?,
     })
+}
+
+/// An undo that is under way, or was until it was interrupted, comes to its end first.
+fn refuse_half_undone(history: &UndoHistory<'_>, run: &RunSummary) -> Result<(), Stop> {
+    for undo in history.takers(&run.run_id) {
+        match undo.state {
+            RunState::Interrupted => {
+                return Err(Stop::bad_input(
+                    "undo_interrupted",
+                    format!("an undo of run {} was interrupted: run {}", run.run_id, undo.run_id),
+                )
+                .hint(format!("`tollgate resume {}` goes on with it", undo.run_id)));
+            }
+            RunState::Running => return Err(still_running(undo)),
+            RunState::Finished(_) | RunState::Damaged(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn find<'a>(place: &Place, runs: &'a [RunSummary], wanted: &str) -> Result<&'a RunSummary, Stop> {
@@ -131,18 +151,31 @@ fn find<'a>(place: &Place, runs: &'a [RunSummary], wanted: &str) -> Result<&'a R
 /// What a run changed. Only a record that is whole, of a run that is over, can be trusted with this.
 fn changes_of(place: &Place, run: &RunSummary) -> Result<RunChanges, Stop> {
     if run.state == RunState::Running || place.is_running(&run.dir)? {
-        return Err(Stop::new(Exit::Failures, "running", format!("run {} is still running", run.run_id))
-            .hint("wait until it ends, or end it with Ctrl-C where it runs"));
+        return Err(still_running(run));
     }
-    refuse_damaged(&run.dir)?;
+    refuse_damaged(run)?;
     Ok(RunChanges::read(&RunFolder::open(&run.dir)?)?)
 }
 
-fn refuse_damaged(dir: &Path) -> Result<(), Stop> {
-    match journal::verify(dir, None)?.problems.into_iter().next() {
-        Some(first) => Err(JournalError::Damaged(Box::new(first)).into()),
+fn refuse_damaged(run: &RunSummary) -> Result<(), Stop> {
+    let found = journal::verify(&run.dir, None).map_err(|error| unknown(run, error.into()))?;
+    match found.problems.into_iter().next() {
+        Some(first) => Err(unknown(run, JournalError::Damaged(Box::new(first)).into())),
         None => Ok(()),
     }
+}
+
+fn still_running(run: &RunSummary) -> Stop {
+    Stop::new(Exit::Failures, "running", format!("run {} is still running", run.run_id))
+        .hint("wait until it ends, or end it with Ctrl-C where it runs")
+}
+
+/// Nobody can tell what a run changed.
+fn unknown(run: &RunSummary, stop: Stop) -> Stop {
+    let id = &run.run_id;
+    let stop =
+        Stop { message: format!("the record of run {id} cannot be trusted: {}", stop.message), ..stop };
+    stop.hint(format!("`tollgate verify {id}` lists every problem; another run is taken back by its id"))
 }
 
 fn is_an_undo(history: &UndoHistory<'_>, run: &RunSummary) -> Stop {
