@@ -19,7 +19,7 @@ use crate::order::RecordOrder;
 use crate::phases::{self, Kept};
 use crate::policy::{CompiledPolicy, Policy};
 use crate::rules::BadRule;
-use crate::schedule::{Scheduler, Slot};
+use crate::schedule::{Scheduler, Slot, Ticket};
 use crate::store::JournalStore;
 use crate::trace::Trace;
 use crate::{Approver, Clock, Ids, Observer, Purpose};
@@ -129,6 +129,8 @@ pub(crate) struct Flight {
     pub(crate) longest_ms: u64,
     /// When the tool itself began.
     pub(crate) dispatched: Option<Timestamp>,
+    /// Its place in the order of the run, until it has said what it touches.
+    pub(crate) ticket: Option<Ticket>,
     pub(crate) slot: Option<Slot>,
     /// Whether the call stands in the journal as it is about to be made.
     pub(crate) logged: bool,
@@ -183,7 +185,17 @@ impl Engine {
 
     /// Runs one call through all twelve phases. Always yields a result, never an error.
     pub async fn run_call(&self, scope: &Arc<RunScope>, request: CallRequest) -> ToolResult {
-        self.run_after(scope, request, &Seen::default()).await
+        self.run_after(scope, request, None, &Seen::default()).await
+    }
+
+    /// The same for a call that has its place in the order of a run.
+    pub(crate) async fn run_in_turn(
+        &self,
+        scope: &Arc<RunScope>,
+        request: CallRequest,
+        ticket: Ticket,
+    ) -> ToolResult {
+        self.run_after(scope, request, Some(ticket), &Seen::default()).await
     }
 
     /// The same for a call of which a part was found to have been done before an interruption.
@@ -191,10 +203,12 @@ impl Engine {
         &self,
         scope: &Arc<RunScope>,
         request: CallRequest,
+        ticket: Option<Ticket>,
         found: &Seen,
     ) -> ToolResult {
         let mut trace = Trace::new(&*self.parts.clock);
         let mut flight = self.board(scope, request);
+        flight.ticket = ticket;
         flight.cx.carry(found);
         // Phases fence what they call; whatever slips through still ends as a result of this call.
         let settled = {
@@ -315,6 +329,7 @@ impl Engine {
             created,
             longest_ms: self.policy().limits.call_timeout_ms.get(),
             dispatched: None,
+            ticket: None,
             slot: None,
             logged: false,
             found: false,

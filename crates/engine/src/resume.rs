@@ -93,7 +93,10 @@ impl Engine {
         owed.extend(rehearsal.timers.into_iter().map(|(id, after_ms)| Output::SetTimer { id, after_ms }));
         owed.extend(rehearsal.question.map(Output::AskConfirm));
         driver.absorb(owed);
-        for open in rehearsal.open.into_values() {
+        let mut open: Vec<OpenCall> = rehearsal.open.into_values().collect();
+        // In the order in which they were started.
+        open.sort_by_key(|open| open.derived.iteration.as_ref().map(|iteration| iteration.index));
+        for open in open {
             driver.carry_on(open);
         }
         Ok((driver, rehearsal.machine))
@@ -155,7 +158,7 @@ impl Engine {
             cancel,
         };
         match decided {
-            Found::Run(done) => self.run_after(scope, request, &done).await,
+            Found::Run(done) => self.run_after(scope, request, None, &done).await,
             Found::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
             Found::Left(why, found) => {
                 let fault = Fault::new(

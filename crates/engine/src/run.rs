@@ -213,12 +213,10 @@ impl Driver {
         let cancel = token_of(&open);
         self.open.insert(open.derived.call_id.clone(), cancel.clone());
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
-        self.tasks.spawn(async move {
-            Input::Done(match open.recorded {
-                Some(recorded) => engine.settle_uncertain(&scope, recorded, cancel).await,
-                None => engine.run_call(&scope, CallRequest { call: open.derived, cancel }).await,
-            })
-        });
+        let Some(recorded) = open.recorded else {
+            return self.make(CallRequest { call: open.derived, cancel });
+        };
+        self.tasks.spawn(async move { Input::Done(engine.settle_uncertain(&scope, recorded, cancel).await) });
     }
 
     /// Goes on until the machine says that the run has finished.
@@ -361,9 +359,14 @@ impl Driver {
     fn start(&mut self, call: ToolCall) {
         let cancel = CancelToken::new();
         self.open.insert(call.call_id.clone(), cancel.clone());
+        self.make(CallRequest { call, cancel });
+    }
+
+    fn make(&mut self, request: CallRequest) {
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
-        let request = CallRequest { call, cancel };
-        self.tasks.spawn(async move { Input::Done(engine.run_call(&scope, request).await) });
+        // Taken here, in the order of the machine: tasks may begin in any order.
+        let ticket = engine.parts.scheduler.ticket(&request.call.run_id);
+        self.tasks.spawn(async move { Input::Done(engine.run_in_turn(&scope, request, ticket).await) });
     }
 
     fn cancel_open(&self, only: Option<&[CallId]>, sibling: bool) {

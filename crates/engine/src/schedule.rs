@@ -1,6 +1,6 @@
 //! Who may run now: bounded concurrency, parallel reads, ordered writes on overlapping paths.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use envelope::{Concurrency, Failure, Fault, RunId};
@@ -54,9 +54,27 @@ pub(crate) struct Scheduler {
     sibling: SiblingPolicy,
 }
 
+/// A place in the order of a run, taken before anyone knows what the call will touch. Calls that meet on a path
+/// run in the order of their tickets, however long the phases before took them.
+pub(crate) struct Ticket {
+    scheduler: Scheduler,
+    id: u64,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut state = self.scheduler.lock();
+        if state.undeclared.remove(&self.id).is_some() {
+            state.wake(self.scheduler.limit);
+        }
+    }
+}
+
 #[derive(Default)]
 struct State {
     next: u64,
+    /// Tickets of calls that have not said yet what they want.
+    undeclared: BTreeMap<u64, RunId>,
     running: Vec<(u64, Arc<Claim>)>,
     waiting: VecDeque<Waiter>,
 }
@@ -77,9 +95,23 @@ impl Scheduler {
         Scheduler { state: Arc::default(), limit: limit.max(1), sibling }
     }
 
-    /// Waits for a slot, or for the reason why there will be none.
-    pub(crate) async fn acquire(&self, claim: Claim, cancel: &CancelToken) -> Result<Slot, Fault> {
-        let (id, claim, turn) = match self.enter(claim) {
+    /// The next place in the order of a run.
+    pub(crate) fn ticket(&self, run: &RunId) -> Ticket {
+        let mut state = self.lock();
+        let id = state.next;
+        state.next += 1;
+        state.undeclared.insert(id, run.clone());
+        Ticket { scheduler: self.clone(), id }
+    }
+
+    /// Waits for a slot, or for the reason why there will be none. A call without a ticket comes last.
+    pub(crate) async fn acquire(
+        &self,
+        claim: Claim,
+        ticket: Option<Ticket>,
+        cancel: &CancelToken,
+    ) -> Result<Slot, Fault> {
+        let (id, claim, turn) = match self.enter(claim, ticket.as_ref()) {
             Entered::Running(slot) => return refuse_if_cancelled(slot, cancel),
             Entered::Waiting { id, claim, turn } => (id, claim, turn),
         };
@@ -98,18 +130,31 @@ impl Scheduler {
         }
     }
 
-    fn enter(&self, claim: Claim) -> Entered {
+    fn enter(&self, claim: Claim, ticket: Option<&Ticket>) -> Entered {
         let claim = Arc::new(claim);
         let mut state = self.lock();
-        let id = state.next;
-        state.next += 1;
-        if state.may_run(self.limit, &claim, state.waiting.len()) {
+        let id = match ticket {
+            Some(ticket) => ticket.id,
+            None => {
+                state.next += 1;
+                state.next - 1
+            }
+        };
+        let declared = state.undeclared.remove(&id).is_some();
+        let position = state.waiting.partition_point(|waiter| waiter.id < id);
+        let entered = if state.may_run(self.limit, &claim, id, position) {
             state.running.push((id, claim.clone()));
-            return Entered::Running(Slot { scheduler: self.clone(), id, claim });
+            Entered::Running(Slot { scheduler: self.clone(), id, claim })
+        } else {
+            let (wake, turn) = oneshot::channel();
+            state.waiting.insert(position, Waiter { id, claim: claim.clone(), wake });
+            Entered::Waiting { id, claim, turn }
+        };
+        if declared {
+            // Others may have waited to hear what this one wants.
+            state.wake(self.limit);
         }
-        let (wake, turn) = oneshot::channel();
-        state.waiting.push_back(Waiter { id, claim: claim.clone(), wake });
-        Entered::Waiting { id, claim, turn }
+        entered
     }
 
     fn release(&self, id: u64) {
@@ -137,9 +182,11 @@ enum Entered {
 }
 
 impl State {
-    /// A call runs when a slot is free and nothing that runs, or waits before it, conflicts with it.
-    fn may_run(&self, limit: usize, claim: &Claim, position: usize) -> bool {
+    /// A call runs when a slot is free, every call before it has said what it wants, and nothing that runs, or
+    /// waits before it, conflicts with it.
+    fn may_run(&self, limit: usize, claim: &Claim, id: u64, position: usize) -> bool {
         self.running.len() < limit
+            && self.undeclared.range(..id).all(|(_, run)| *run != claim.run)
             && self.running.iter().all(|(_, running)| !running.conflicts(claim))
             && self.waiting.iter().take(position).all(|waiter| !waiter.claim.conflicts(claim))
     }
@@ -147,8 +194,10 @@ impl State {
     fn wake(&mut self, limit: usize) {
         let mut position = 0;
         while position < self.waiting.len() && self.running.len() < limit {
-            let runs =
-                self.waiting.get(position).is_some_and(|waiter| self.may_run(limit, &waiter.claim, position));
+            let runs = self
+                .waiting
+                .get(position)
+                .is_some_and(|waiter| self.may_run(limit, &waiter.claim, waiter.id, position));
             if !runs {
                 position += 1;
                 continue;
@@ -273,12 +322,12 @@ mod tests {
         let scheduler = Scheduler::new(8, SiblingPolicy::Ignore);
         let cancel = CancelToken::new();
         let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let first = scheduler.acquire(write("a"), &cancel).await.unwrap();
+        let first = scheduler.acquire(write("a"), None, &cancel).await.unwrap();
         let mut tasks = Vec::new();
         for n in 0..5 {
             let (scheduler, cancel, order) = (scheduler.clone(), cancel.clone(), order.clone());
             tasks.push(tokio::spawn(async move {
-                let _slot = scheduler.acquire(write("a"), &cancel).await.unwrap();
+                let _slot = scheduler.acquire(write("a"), None, &cancel).await.unwrap();
                 order.lock().unwrap().push(n);
             }));
             yield_now().await;
@@ -292,20 +341,49 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn calls_that_meet_run_in_the_order_of_their_tickets_whoever_is_ready_first() {
+        let scheduler = Scheduler::new(8, SiblingPolicy::Ignore);
+        let run = RunId::parse("r").unwrap();
+        let cancel = CancelToken::new();
+        let (first, second, stranger) =
+            (scheduler.ticket(&run), scheduler.ticket(&run), scheduler.ticket(&RunId::parse("s").unwrap()));
+        let spawn = |claim: Claim, ticket| {
+            let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
+            tokio::spawn(async move { scheduler.acquire(claim, Some(ticket), &cancel).await })
+        };
+        let late = spawn(write("a"), second);
+        yield_now().await;
+        assert!(!late.is_finished(), "nobody knows yet what the first one wants");
+        let other_run = Claim::new(&RunId::parse("s").unwrap(), Concurrency::Parallel, &PathKeys::default());
+        assert!(spawn(other_run, stranger).await.unwrap().is_ok());
+        let slot = scheduler.acquire(write("a"), Some(first), &cancel).await.unwrap();
+        yield_now().await;
+        assert!(!late.is_finished());
+        drop(slot);
+        assert!(late.await.unwrap().is_ok());
+        // A call that never gets as far gives its place up.
+        let (gone, next) = (scheduler.ticket(&run), scheduler.ticket(&run));
+        let waiting = spawn(write("a"), next);
+        yield_now().await;
+        drop(gone);
+        assert!(waiting.await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
     async fn a_reader_does_not_overtake_a_waiting_writer_and_a_stranger_does() {
         let scheduler = Scheduler::new(8, SiblingPolicy::Ignore);
         let cancel = CancelToken::new();
-        let reading = scheduler.acquire(read("a"), &cancel).await.unwrap();
+        let reading = scheduler.acquire(read("a"), None, &cancel).await.unwrap();
         let spawn = |claim: Claim| {
             let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
-            tokio::spawn(async move { scheduler.acquire(claim, &cancel).await.is_ok() })
+            tokio::spawn(async move { scheduler.acquire(claim, None, &cancel).await.is_ok() })
         };
         let writer = spawn(write("a"));
         yield_now().await;
         let second_reader = spawn(read("a"));
         yield_now().await;
         assert!(!second_reader.is_finished());
-        assert!(scheduler.acquire(write("b"), &cancel).await.is_ok());
+        assert!(scheduler.acquire(write("b"), None, &cancel).await.is_ok());
         drop(reading);
         assert!(writer.await.unwrap());
         assert!(second_reader.await.unwrap());
@@ -314,12 +392,12 @@ mod tests {
     #[tokio::test]
     async fn the_limit_holds_and_a_cancelled_wait_leaves_the_queue() {
         let scheduler = Scheduler::new(1, SiblingPolicy::Ignore);
-        let held = scheduler.acquire(read("a"), &CancelToken::new()).await.unwrap();
+        let held = scheduler.acquire(read("a"), None, &CancelToken::new()).await.unwrap();
         let cancel = CancelToken::new();
         let waiting = {
             let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
             tokio::spawn(async move {
-                scheduler.acquire(read("b"), &cancel).await.err().map(|fault| fault.failure)
+                scheduler.acquire(read("b"), None, &cancel).await.err().map(|fault| fault.failure)
             })
         };
         yield_now().await;
@@ -327,7 +405,7 @@ mod tests {
         cancel.cancel(CancelCause::Run);
         assert_eq!(waiting.await.unwrap(), Some(Failure::Canceled));
         drop(held);
-        assert!(scheduler.acquire(read("c"), &CancelToken::new()).await.is_ok());
+        assert!(scheduler.acquire(read("c"), None, &CancelToken::new()).await.is_ok());
     }
 
     #[tokio::test]
@@ -337,11 +415,11 @@ mod tests {
         {
             let scheduler = Scheduler::new(8, policy);
             let cancel = CancelToken::new();
-            let slot = scheduler.acquire(write("a"), &cancel).await.unwrap();
+            let slot = scheduler.acquire(write("a"), None, &cancel).await.unwrap();
             let behind = {
                 let (scheduler, cancel) = (scheduler.clone(), cancel.clone());
                 tokio::spawn(async move {
-                    scheduler.acquire(write("a"), &cancel).await.err().map(|fault| fault.failure)
+                    scheduler.acquire(write("a"), None, &cancel).await.err().map(|fault| fault.failure)
                 })
             };
             yield_now().await;

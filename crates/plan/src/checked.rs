@@ -34,6 +34,9 @@ pub struct CheckedStep {
     pub foreach: Option<CheckedForeach>,
     /// Indices of the steps that must be settled before: `dependsOn` and references, ascending, each once.
     pub after: Vec<usize>,
+    /// Indices of the steps that must be over before, however they ended: what they change is what this one
+    /// sees. Ascending, none of them in `after`.
+    pub follows: Vec<usize>,
     /// Whether anything refers to the output, so that it must be kept.
     pub keep_output: bool,
     pub capture_as: Option<VarName>,

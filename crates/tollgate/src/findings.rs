@@ -64,7 +64,7 @@ pub(crate) fn order(plan: &CheckedPlan) -> Vec<&str> {
         let before = waiting.len();
         waiting.retain(|&index| {
             let step = &plan.steps[index];
-            let ready = step.after.iter().all(|&earlier| placed[earlier]);
+            let ready = step.after.iter().chain(&step.follows).all(|&earlier| placed[earlier]);
             if ready {
                 placed[index] = true;
                 order.push(step.id.as_str());

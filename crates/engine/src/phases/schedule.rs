@@ -25,7 +25,7 @@ pub(crate) async fn schedule(
     trace: &mut Trace<'_>,
 ) -> Result<PermittedArgs, Fault> {
     let claim = Claim::new(&flight.call.run_id, entry.decl.concurrency, &permitted.paths);
-    flight.slot = Some(engine.parts.scheduler.acquire(claim, &flight.cancel).await?);
+    flight.slot = Some(engine.parts.scheduler.acquire(claim, flight.ticket.take(), &flight.cancel).await?);
     // Now that it is this call's turn, it sees what every call before it left.
     flight.cx.enter(scope.context.current());
     let effects = entry.decl.risk_level.has_effects();

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::CheckLimits;
-use super::order::Waits;
+use super::order::{Touch, Waits};
 use super::templates::Compiled;
 use super::world::World;
 use crate::{CheckedForeach, CheckedPlan, CheckedStep, Finding, FindingCode, Template};
@@ -34,14 +34,21 @@ pub(super) fn build(
     let plan = ActionPlan::deserialize(root).map_err(|error| Box::new(unreadable(&error.to_string())))?;
     let mut tools: HashMap<&str, Arc<ToolDecl>> = HashMap::new();
     let mut steps = Vec::with_capacity(plan.steps.len());
-    let compiled = parts.steps.into_iter().zip(parts.waits.0);
-    for (index, (step, (compiled, after))) in plan.steps.iter().zip(compiled).enumerate() {
+    let turns = parts.waits.turns(|index| world.tool(index).map_or(Touch::Nothing, Touch::of));
+    let compiled = parts.steps.into_iter().zip(parts.waits.0.into_iter().zip(turns));
+    for (index, (step, (compiled, (after, follows)))) in plan.steps.iter().zip(compiled).enumerate() {
         let Some(tool) = world.tool(index) else {
             return Err(Box::new(unreadable(&format!("the tool of the step `{}` is unknown", step.id))));
         };
         let decl = Arc::clone(tools.entry(tool.name.as_str()).or_insert_with(|| Arc::new(tool.clone())));
         let keep_output = parts.read.contains(&index);
-        steps.push(checked_step(step, compiled, &plan, limits, Resolved { decl, after, keep_output }));
+        steps.push(checked_step(
+            step,
+            compiled,
+            &plan,
+            limits,
+            Resolved { decl, after, follows, keep_output },
+        ));
     }
     Ok(CheckedPlan {
         hash: canonical_hash(root),
@@ -55,6 +62,7 @@ pub(super) fn build(
 struct Resolved {
     decl: Arc<ToolDecl>,
     after: Vec<usize>,
+    follows: Vec<usize>,
     keep_output: bool,
 }
 
@@ -83,6 +91,7 @@ fn checked_step(
         preview: compiled.preview,
         foreach,
         after: resolved.after,
+        follows: resolved.follows,
         keep_output: resolved.keep_output,
         capture_as: step.capture_as.clone(),
         on_error: step.on_error.or_else(|| defaults?.on_error).unwrap_or(OnError::Stop),

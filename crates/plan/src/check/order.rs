@@ -3,8 +3,29 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use envelope::ToolDecl;
+
 use super::draft::DraftStep;
 use crate::{Finding, FindingCode};
+
+/// What a step does with what all steps share: the vault, the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    Nothing,
+    Looks,
+    Changes,
+}
+
+impl Touch {
+    pub(super) fn of(decl: &ToolDecl) -> Touch {
+        match (decl.availability.is_empty(), decl.risk_level.has_effects()) {
+            // It needs nothing that others could touch.
+            (true, _) => Touch::Nothing,
+            (false, true) => Touch::Changes,
+            (false, false) => Touch::Looks,
+        }
+    }
+}
 
 /// For each step, the steps it waits for: ascending, each once, never itself.
 pub(super) struct Waits(pub(super) Vec<Vec<usize>>);
@@ -27,6 +48,44 @@ impl Waits {
     /// Makes the steps that share something none of them names, such as the note that is active, wait for each
     /// other: in the order of the plan, as far as nothing else says otherwise. Never makes a circle.
     pub(super) fn line_up(&mut self, shares: impl Fn(usize) -> bool) {
+        let mut last = None;
+        for step in self.in_order() {
+            if shares(step)
+                && let Some(last) = last.replace(step)
+                && let Err(place) = self.0[step].binary_search(&last)
+            {
+                self.0[step].insert(place, last);
+            }
+        }
+    }
+
+    /// For each step, the steps whose turn comes before its own although it does not wait for their outcome. What
+    /// a plan does must not depend on who is quicker: a step that changes something comes after all that looked
+    /// or changed before it, and one that looks after all that changed. Steps that only look run side by side.
+    pub(super) fn turns(&self, touch: impl Fn(usize) -> Touch) -> Vec<Vec<usize>> {
+        let mut turns = vec![Vec::new(); self.0.len()];
+        let (mut changed, mut looked) = (None, Vec::new());
+        for step in self.in_order() {
+            let before: Vec<usize> = match touch(step) {
+                Touch::Nothing => continue,
+                Touch::Looks => {
+                    looked.push(step);
+                    changed.into_iter().collect()
+                }
+                Touch::Changes => {
+                    let before = changed.replace(step).into_iter().chain(looked.drain(..));
+                    before.collect()
+                }
+            };
+            turns[step] = before.into_iter().filter(|other| !self.of(step).contains(other)).collect();
+            turns[step].sort_unstable();
+        }
+        turns
+    }
+
+    /// The steps in an order in which each comes after all that it waits for; the order of the plan where that
+    /// is free. Steps in a circle are left out.
+    fn in_order(&self) -> Vec<usize> {
         let mut waiting: Vec<usize> = self.0.iter().map(Vec::len).collect();
         let mut followers = vec![Vec::new(); self.0.len()];
         for (step, before) in self.0.iter().enumerate() {
@@ -36,14 +95,9 @@ impl Waits {
         }
         let free = waiting.iter().enumerate().filter(|(_, count)| **count == 0);
         let mut free: BinaryHeap<Reverse<usize>> = free.map(|(step, _)| Reverse(step)).collect();
-        let mut last = None;
+        let mut order = Vec::with_capacity(self.0.len());
         while let Some(Reverse(step)) = free.pop() {
-            if shares(step)
-                && let Some(last) = last.replace(step)
-                && let Err(place) = self.0[step].binary_search(&last)
-            {
-                self.0[step].insert(place, last);
-            }
+            order.push(step);
             for &follower in &followers[step] {
                 waiting[follower] -= 1;
                 if waiting[follower] == 0 {
@@ -51,6 +105,7 @@ impl Waits {
                 }
             }
         }
+        order
     }
 
     /// Every group of steps that wait for each other, reported once with one way around.
@@ -168,6 +223,22 @@ mod tests {
         assert_eq!(lined_up(&[none; 2], &[1]), "[[], []]");
         // What a step waits for anyway is not said twice.
         assert_eq!(lined_up(&[none, &[0]], &[0, 1]), "[[], [0]]");
+    }
+
+    #[test]
+    fn what_changes_takes_its_turn_and_what_looks_goes_side_by_side() {
+        use super::Touch::{Changes, Looks, Nothing};
+        let turns = |edges: &[&[usize]], touch: &[super::Touch]| {
+            let waits = Waits::new(edges.iter().map(|before| before.to_vec()).collect());
+            format!("{:?}", waits.turns(|step| touch[step]))
+        };
+        let none: &[usize] = &[];
+        assert_eq!(turns(&[none; 4], &[Looks, Looks, Changes, Looks]), "[[], [], [0, 1], [2]]");
+        assert_eq!(turns(&[none; 3], &[Changes, Nothing, Changes]), "[[], [], [0]]");
+        // What a step waits for anyway is not said twice, and an order that the plan gives is kept.
+        assert_eq!(turns(&[none, &[0]], &[Changes, Changes]), "[[], []]");
+        assert_eq!(turns(&[&[1], &[]], &[Changes, Changes]), "[[], []]");
+        assert_eq!(turns(&[&[2], &[], &[]], &[Changes, Changes, Changes]), "[[], [], [1]]");
     }
 
     #[test]

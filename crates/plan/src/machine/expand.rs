@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use envelope::{Failure, Fault};
+use envelope::{Concurrency, Failure, Fault};
 use serde_json::Value;
 
 use super::call::{Unstarted, unresolved};
@@ -79,7 +79,11 @@ impl Machine {
         let step = &plan.steps[at];
         let Expansion { items, total } = expansion;
         let limit = step.foreach.as_ref().and_then(|foreach| foreach.concurrency);
-        let limit = limit.unwrap_or(self.spec.limits.max_parallel).into();
+        let limit = match step.decl.concurrency {
+            // The next one is looked at when the one before it is done, not before.
+            Concurrency::Serial => 1,
+            Concurrency::Parallel => limit.unwrap_or(self.spec.limits.max_parallel).into(),
+        };
         self.tell(events::scheduled(step, total));
         self.steps[at].stage = Stage::Working(Work::of(items, total, limit, step.keep_output));
         if total == 0 {

@@ -31,6 +31,7 @@ fn spec(keep_output: bool) -> RunSpec {
             concurrency: None,
         }),
         after: vec![],
+        follows: vec![],
         keep_output,
         capture_as: None,
         on_error: OnError::Skip,

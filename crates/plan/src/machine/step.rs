@@ -42,7 +42,7 @@ impl StepState {
     pub(super) fn all(plan: &CheckedPlan) -> Vec<StepState> {
         let mut states: Vec<StepState> = plan.steps.iter().map(|_| StepState::new()).collect();
         for (at, step) in plan.steps.iter().enumerate() {
-            for before in &step.after {
+            for before in step.after.iter().chain(&step.follows) {
                 if let Some(state) = states.get_mut(*before) {
                     state.dependents.push(at);
                     states[at].blocked_by += 1;

@@ -98,6 +98,7 @@ fn compiled(step: &Step) -> CheckedStep {
         preview: step.preview.as_ref().map(|preview| compile(&preview.as_str().into())),
         foreach,
         after: Vec::new(),
+        follows: Vec::new(),
         keep_output: false,
         capture_as: step.capture_as.clone(),
         on_error: step.on_error.unwrap_or(OnError::Stop),
