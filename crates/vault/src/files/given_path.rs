@@ -29,9 +29,17 @@ impl GivenPath {
         let path = self.0.as_ref().map_err(|bad| {
             Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule)
         })?;
-        match path.protected_by() {
+        if let Some(by) = path.protected_by() {
+            return Err(protected(path.as_str(), by));
+        }
+        match path.segments().find(|name| name.starts_with('.')) {
             None => Ok(path),
-            Some(by) => Err(protected(path.as_str(), by)),
+            Some(name) => Err(Fault::new(
+                Failure::SandboxViolation,
+                format!("`{path}` is hidden: `{name}` begins with a dot, so it is no part of the notes"),
+            )
+            .detail("hidden", name)
+            .hint("use names that do not begin with a dot")),
         }
     }
 

@@ -158,6 +158,8 @@ pub(super) fn changed(path: &VaultPath, expected: &FileState, now: &FileState) -
         .detail("expectedEtag", expected.etag())
         .detail("currentEtag", now.etag())
         .hint("read the file again, then decide on what it says now")
+        // Nothing was done; another attempt begins with what is there by then, and with what it expects.
+        .retryable(true)
 }
 
 /// The file was there when the change was prepared.
