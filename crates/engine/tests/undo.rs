@@ -27,7 +27,7 @@ fn created(path: &str) -> Change {
 }
 
 fn folder(path: &str) -> Change {
-    Change::FolderCreated { path: path.to_owned() }
+    Change::folder_created(path)
 }
 
 /// A call of one step, about to make these changes.

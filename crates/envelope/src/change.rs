@@ -50,11 +50,19 @@ pub enum Change {
     FolderCreated {
         /// The folder that is there now.
         path: String,
+        /// What the folder may be used for, where that is not left to the system.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u32")]
+        mode: Option<u32>,
     },
     /// It was empty.
     FolderRemoved {
         /// The folder that was there.
         path: String,
+        /// What the folder could be used for, where somebody has looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u32")]
+        mode: Option<u32>,
     },
     FileCreated {
         /// The file that is there now.
@@ -96,11 +104,16 @@ pub enum Change {
 }
 
 impl Change {
+    /// A new folder that may be used for what the system says.
+    pub fn folder_created(path: impl Into<String>) -> Change {
+        Change::FolderCreated { path: path.into(), mode: None }
+    }
+
     /// The change that takes this one back.
     pub fn inverse(&self) -> Change {
         match self.clone() {
-            Change::FolderCreated { path } => Change::FolderRemoved { path },
-            Change::FolderRemoved { path } => Change::FolderCreated { path },
+            Change::FolderCreated { path, mode } => Change::FolderRemoved { path, mode },
+            Change::FolderRemoved { path, mode } => Change::FolderCreated { path, mode },
             Change::FileCreated { path, after } => Change::FileRemoved { path, before: after },
             Change::FileRemoved { path, before } => Change::FileCreated { path, after: before },
             Change::FileReplaced { path, before, after } => {
@@ -129,8 +142,8 @@ impl Change {
     /// Every path it names.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
-            Change::FolderCreated { path }
-            | Change::FolderRemoved { path }
+            Change::FolderCreated { path, .. }
+            | Change::FolderRemoved { path, .. }
             | Change::FileCreated { path, .. }
             | Change::FileRemoved { path, .. }
             | Change::FileReplaced { path, .. } => (path, None),
@@ -154,8 +167,8 @@ mod tests {
     fn every() -> Vec<Change> {
         let path = "a.md".to_owned();
         vec![
-            Change::FolderCreated { path: path.clone() },
-            Change::FolderRemoved { path: path.clone() },
+            Change::folder_created(path.clone()),
+            Change::FolderRemoved { path: path.clone(), mode: Some(0o700) },
             Change::FileCreated { path: path.clone(), after: state("new") },
             Change::FileRemoved { path: path.clone(), before: state("old") },
             Change::FileReplaced { path: path.clone(), before: state("old"), after: state("new") },
@@ -203,6 +216,17 @@ mod tests {
         let read: Change = serde_json::from_str(old).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), old);
         assert_eq!(read.lost().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_of_before_modes_were_recorded_reads_back() {
+        for old in [r#"{"change":"folder-created","path":"F"}"#, r#"{"change":"folder-removed","path":"F"}"#]
+        {
+            let read: Change = serde_json::from_str(old).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), old);
+        }
+        let private = serde_json::to_string(&every()[1]).unwrap();
+        assert_eq!(private, r#"{"change":"folder-removed","path":"a.md","mode":448}"#);
     }
 
     #[test]

@@ -112,6 +112,27 @@ fn undo_gives_back_the_exact_vault_and_redo_the_exact_end_however_often() {
 }
 
 #[test]
+fn a_private_folder_that_was_deleted_for_good_comes_back_private() {
+    let sandbox = Sandbox::new();
+    sandbox.write("vault/Diary/In/day.md", "secret\n");
+    let mode = |path: &str| sandbox.vault().join(path).metadata().unwrap().permissions().mode() & 0o7777;
+    for path in ["Diary", "Diary/In"] {
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(sandbox.vault().join(path), private).unwrap();
+    }
+    let plan = json!({
+        "version": "1.0", "goal": "Forget", "riskLevel": "writes",
+        "steps": [{ "id": "delete", "tool": "vault.delete", "args": { "path": "Diary", "trash": false } }]
+    });
+    let plan = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+    assert!(!sandbox.vault().join("Diary").exists());
+    sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
+    assert_eq!([mode("Diary"), mode("Diary/In")], [0o700, 0o700]);
+    assert_eq!(read(&sandbox, "Diary/In/day.md"), "secret\n");
+}
+
+#[test]
 fn what_would_be_restored_is_shown_first_and_nothing_is_written() {
     let (sandbox, plan) = varied();
     sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);

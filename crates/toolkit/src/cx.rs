@@ -116,8 +116,8 @@ impl ToolCx {
     /// Reports a change to the vault the moment it is seen, in the effects and with what undoes it.
     pub fn changed(&self, change: Change) {
         match &change {
-            Change::FolderCreated { path } => self.created(path, EntryKind::Folder),
-            Change::FolderRemoved { path } => self.deleted(path, EntryKind::Folder, false),
+            Change::FolderCreated { path, .. } => self.created(path, EntryKind::Folder),
+            Change::FolderRemoved { path, .. } => self.deleted(path, EntryKind::Folder, false),
             Change::FileCreated { path, .. } => self.created(path, EntryKind::File),
             Change::FileRemoved { path, .. } => self.deleted(path, EntryKind::File, false),
             Change::FileReplaced { path, before, after } => {

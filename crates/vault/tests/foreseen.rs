@@ -146,7 +146,7 @@ fn steps(vault: &Vault, wish: &Wish, start: &Tree, serial: usize) -> Vec<Step> {
         Ok(Seen::Nothing | Seen::Folder | Seen::Other) | Err(_) => nothing,
     };
     vec![match wish {
-        Wish::MakeFolder(path) => Step::MakeFolder { path: at(path) },
+        Wish::MakeFolder(path) => Step::making_folder(at(path)),
         Wish::Create(path, byte) => {
             Step::CreateFile { path: at(path), content: Content::of([*byte]), mode: None }
         }
@@ -156,10 +156,10 @@ fn steps(vault: &Vault, wish: &Wish, start: &Tree, serial: usize) -> Vec<Step> {
             Step::ReplaceFile { path: at(path), before: state(path), content, mode: None }
         }
         Wish::Remove(path) => Step::RemoveFile { path: at(path), before: state(path) },
-        Wish::RemoveFolder(path) => Step::RemoveFolder { path: at(path) },
+        Wish::RemoveFolder(path) => Step::RemoveFolder { path: at(path), mode: None },
         Wish::Move(from, to, kind) => Step::moving(at(from), at(to), *kind),
         Wish::Trash(path, kind) => {
-            let trash = Step::MakeFolder { path: at(".trash") };
+            let trash = Step::making_folder(at(".trash"));
             let to = at(&format!(".trash/{serial}"));
             return vec![trash, Step::moving(at(path), to, *kind)];
         }
@@ -277,7 +277,7 @@ fn what_is_in_a_moved_folder_moves_with_it_and_is_told_only_if_it_changes_too() 
     imagine(&vault, moved("a", "z", EntryKind::Folder));
     replace(&vault, "z/a", "changed");
     imagine(&vault, moved("z/b/c", "z/out", EntryKind::File));
-    imagine(&vault, Step::MakeFolder { path: at(".trash") });
+    imagine(&vault, Step::making_folder(at(".trash")));
     imagine(&vault, moved("b/c", ".trash/c", EntryKind::Folder));
     imagine(&vault, moved("c", ".trash/c 1", EntryKind::File));
     expect![[r"
@@ -299,7 +299,7 @@ fn a_folder_that_is_removed_with_all_that_is_in_it_is_told_name_by_name() {
         imagine(&vault, Step::RemoveFile { path: at(path), before });
     }
     for path in ["a/b", "a"] {
-        imagine(&vault, Step::RemoveFolder { path: at(path) });
+        imagine(&vault, Step::RemoveFolder { path: at(path), mode: None });
     }
     let removed = told(&vault);
     expect![[r"
@@ -310,7 +310,7 @@ fn a_folder_that_is_removed_with_all_that_is_in_it_is_told_name_by_name() {
         Removed File a/É 6>-
     "]]
     .assert_eq(&removed);
-    imagine(&vault, Step::MakeFolder { path: at("a") });
+    imagine(&vault, Step::making_folder(at("a")));
     assert_eq!(told(&vault), removed.replace("Removed Folder a ->-\n", ""), "the folder is there again");
 }
 

@@ -48,7 +48,7 @@ fn steps(vault: &Vault) -> Vec<Step> {
     };
     vec![
         create("Before.md", "needle before all\n"),
-        Step::MakeFolder { path: at("New") },
+        Step::making_folder(at("New")),
         create("New/Note.md", "two needles: needle\n"),
         Step::ReplaceFile {
             path: at("Projects/Plan.md"),
@@ -57,7 +57,7 @@ fn steps(vault: &Vault) -> Vec<Step> {
             mode: None,
         },
         Step::RemoveFile { path: at("Old/Gone.md"), before: state(vault, "Old/Gone.md") },
-        Step::RemoveFolder { path: at("Old") },
+        Step::RemoveFolder { path: at("Old"), mode: None },
         moved("Projects", "Work", EntryKind::Folder),
         create("Work/Garden/Added.md", "a needle more\n"),
         moved("Work/Garden/Beds.md", "Beds.md", EntryKind::File),

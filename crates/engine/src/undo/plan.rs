@@ -39,7 +39,7 @@ mod tests {
     use super::{CHANGES_A_CALL, restore_plan};
 
     fn folders(number: usize) -> Vec<Change> {
-        (0..number).map(|n| Change::FolderCreated { path: format!("{{item}} {n}") }).collect()
+        (0..number).map(|n| Change::folder_created(format!("{{item}} {n}"))).collect()
     }
 
     #[test]

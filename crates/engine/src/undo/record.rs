@@ -131,7 +131,7 @@ fn folders_first(changes: Vec<Change>) -> Vec<Change> {
     let mut elsewhere: HashSet<String> = HashSet::new();
     for change in changes {
         let goes_first = match &change {
-            Change::FolderCreated { path } => {
+            Change::FolderCreated { path, .. } => {
                 let above = path.match_indices('/').map(|(slash, _)| &path[..slash]);
                 above.chain([path.as_str()]).all(|path| !elsewhere.contains(path))
             }
@@ -162,7 +162,7 @@ mod tests {
     use super::{folders_first, taking_back};
 
     fn folder(path: &str) -> Change {
-        Change::FolderCreated { path: path.to_owned() }
+        Change::folder_created(path)
     }
 
     fn file(path: &str) -> Change {
@@ -178,8 +178,8 @@ mod tests {
     /// One word a change.
     fn shown(changes: &[Change]) -> String {
         let word = |change: &Change| match change {
-            Change::FolderCreated { path } => format!("+{path}/"),
-            Change::FolderRemoved { path } => format!("-{path}/"),
+            Change::FolderCreated { path, .. } => format!("+{path}/"),
+            Change::FolderRemoved { path, .. } => format!("-{path}/"),
             Change::FileCreated { path, .. } => format!("+{path}"),
             Change::FileRemoved { path, .. } => format!("-{path}"),
             Change::FileReplaced { path, .. } => format!("~{path}"),

@@ -127,7 +127,7 @@ impl HeadlessHost {
         let path = self.vault.would_create(path, witness)?;
         let missing = self.vault.survey(&path, witness)?.missing;
         let mut files = FileWork::default();
-        files.prepared.steps.extend(missing.into_iter().map(|path| Step::MakeFolder { path }));
+        files.prepared.steps.extend(missing.into_iter().map(Step::making_folder));
         files.prepared.steps.push(Step::CreateFile {
             path,
             content: Content::of(text.as_bytes()),

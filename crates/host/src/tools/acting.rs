@@ -236,7 +236,7 @@ impl<A: Act> Tool for Acting<A> {
 /// What the work changes.
 fn changed(files: &FileWork) -> Vec<Reach> {
     let reach = |step: &Step| match step {
-        Step::MakeFolder { path } | Step::RemoveFolder { path } => vec![Reach::Path(path.clone())],
+        Step::MakeFolder { path, .. } | Step::RemoveFolder { path, .. } => vec![Reach::Path(path.clone())],
         Step::CreateFile { path, .. } | Step::ReplaceFile { path, .. } | Step::RemoveFile { path, .. } => {
             vec![Reach::File(path.clone())]
         }

@@ -62,8 +62,8 @@ pub(crate) fn change_words(change: &Change) -> String {
         EntryKind::Folder => "/",
     };
     match change {
-        Change::FolderCreated { path } => format!("made the folder {}/", one_line(path)),
-        Change::FolderRemoved { path } => format!("removed the empty folder {}/", one_line(path)),
+        Change::FolderCreated { path, .. } => format!("made the folder {}/", one_line(path)),
+        Change::FolderRemoved { path, .. } => format!("removed the empty folder {}/", one_line(path)),
         Change::FileCreated { path, after } => {
             format!("created {} ({})", one_line(path), count(after.bytes, "byte"))
         }

@@ -127,7 +127,7 @@ impl Writer for CreateFile {
             CollisionStrategy::Overwrite => (asked.clone(), None),
         };
         let survey = vault.survey(&path, witness)?;
-        let mut steps: Vec<Step> = survey.missing.into_iter().map(|path| Step::MakeFolder { path }).collect();
+        let mut steps: Vec<Step> = survey.missing.into_iter().map(Step::making_folder).collect();
         let (step, created) = match survey.seen {
             Seen::File { state: before, .. } => {
                 (Step::ReplaceFile { path: survey.path.clone(), before, content, mode: None }, false)

@@ -129,7 +129,7 @@ impl Writer for Delete {
             let (make_trash, to) = vault.place_in_trash(&path)?;
             let mut steps = Vec::new();
             if let (true, Some(path)) = (make_trash, to.parent()) {
-                steps.push(Step::MakeFolder { path });
+                steps.push(Step::making_folder(path));
             }
             steps.push(Step::Move { from: path.clone(), to: to.clone(), kind: doomed.kind, baggage });
             return Ok((Prepared { steps }, Draft { path, there: true, trash_path: Some(to), files }));
@@ -155,7 +155,10 @@ impl Writer for Delete {
         }
         let files = files.len() as u64;
         // The deepest first, so that each is empty when its turn comes.
-        steps.extend(folders.into_iter().rev().map(|path| Step::RemoveFolder { path }));
+        for path in folders.into_iter().rev() {
+            let mode = vault.folder_mode(&path)?;
+            steps.push(Step::RemoveFolder { path, mode });
+        }
         Ok((Prepared { steps }, Draft { path, there: true, trash_path: None, files }))
     }
 

@@ -69,7 +69,7 @@ impl Writer for EnsureFolder {
         witness: &dyn Witness,
     ) -> Result<(Prepared, MadeFolder), Fault> {
         let made = vault.would_make_folder(folder(args)?, witness)?;
-        let steps = made.created.iter().cloned().map(|path| Step::MakeFolder { path }).collect();
+        let steps = made.created.iter().cloned().map(Step::making_folder).collect();
         Ok((Prepared { steps }, made))
     }
 

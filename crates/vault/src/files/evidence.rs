@@ -139,12 +139,12 @@ fn look_at(vault: &Vault, change: &Change, witness: &dyn Witness) -> Result<Look
         Err(_) => Ok(Seen::Other),
     };
     Ok(match change {
-        Change::FolderCreated { path } => match at(path)? {
+        Change::FolderCreated { path, .. } => match at(path)? {
             Seen::Folder => Look::Done,
             Seen::Nothing => Look::NotDone,
             Seen::File { .. } | Seen::Other => Look::Unclear,
         },
-        Change::FolderRemoved { path } => match at(path)? {
+        Change::FolderRemoved { path, .. } => match at(path)? {
             Seen::Nothing => Look::Done,
             Seen::Folder => Look::NotDone,
             Seen::File { .. } | Seen::Other => Look::Unclear,

@@ -286,7 +286,7 @@ fn target(
         },
     };
     let survey = vault.survey(&path, witness)?;
-    let mut folders: Vec<Step> = survey.missing.into_iter().map(|path| Step::MakeFolder { path }).collect();
+    let mut folders: Vec<Step> = survey.missing.into_iter().map(Step::making_folder).collect();
     folders.append(&mut steps);
     Ok(Target { path, steps: folders, free })
 }

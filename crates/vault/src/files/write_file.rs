@@ -106,8 +106,7 @@ impl Writer for WriteFile {
         witness: &dyn Witness,
     ) -> Result<(Prepared, Draft), Fault> {
         let survey = vault.survey(args.path.get()?, witness)?;
-        let mut steps: Vec<Step> =
-            survey.missing.iter().cloned().map(|path| Step::MakeFolder { path }).collect();
+        let mut steps: Vec<Step> = survey.missing.iter().cloned().map(Step::making_folder).collect();
         let (step, etag, created) = match &survey.seen {
             Seen::File { state, .. } => {
                 if let Some(expected) = &args.expected_etag {

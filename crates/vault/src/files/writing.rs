@@ -280,7 +280,7 @@ fn touched(prepared: &Prepared) -> HashSet<String> {
 /// What a step writes, as the rules see it. What becomes of a file in the trash is no business of theirs.
 fn reach_of(step: &Step) -> Vec<Reach> {
     let reach = match step {
-        Step::MakeFolder { path } | Step::RemoveFolder { path } => vec![Reach::Path(path.clone())],
+        Step::MakeFolder { path, .. } | Step::RemoveFolder { path, .. } => vec![Reach::Path(path.clone())],
         Step::CreateFile { path, .. } | Step::ReplaceFile { path, .. } | Step::RemoveFile { path, .. } => {
             vec![Reach::File(path.clone())]
         }

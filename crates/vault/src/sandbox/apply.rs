@@ -7,6 +7,7 @@ use envelope::{Fault, FileState, VaultPath};
 
 use super::change::Witness;
 use super::fault;
+use super::make_folder::in_the_way;
 use super::open_notes::OpenNotes;
 use super::relocate::{TRASH, in_trash};
 use super::replace::changed;
@@ -92,8 +93,12 @@ impl Vault {
 
     fn make_step(&self, step: &Step, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
         match step {
-            Step::MakeFolder { path } if path.as_str() == TRASH => self.make_trash(witness).map(|()| None),
-            Step::MakeFolder { path } => self.ensure_folder(path, witness).map(|_| None),
+            Step::MakeFolder { path, .. } if path.as_str() == TRASH => {
+                self.make_trash(witness).map(|()| None)
+            }
+            Step::MakeFolder { path, mode } => {
+                self.open_or_make(path, *mode, witness, in_the_way).map(|_| None)
+            }
             Step::CreateFile { path, content, mode } => {
                 self.create_with(path, content, *mode, witness).map(Some)
             }
@@ -101,7 +106,7 @@ impl Vault {
                 self.replace_through_host(path, before, (content, *mode), witness).map(Some)
             }
             Step::RemoveFile { path, before } => self.remove_exactly(path, before, witness).map(|()| None),
-            Step::RemoveFolder { path } => self.remove_folder(path, witness).map(|()| None),
+            Step::RemoveFolder { path, mode } => self.remove_folder(path, *mode, witness).map(|()| None),
             Step::Move { from, to, kind, baggage } => {
                 self.relocate((from, to), *kind, baggage, witness).map(|()| None)
             }

@@ -7,6 +7,7 @@ use super::fault;
 use super::folder::{self, Kind};
 use super::layer::Lead;
 use super::locate::{Found, LastLink, child};
+use super::relocate::TRASH;
 use super::vault::Vault;
 
 /// Deeper than any vault, and far from the end of the stack.
@@ -59,6 +60,18 @@ impl Vault {
         };
         let path = if at == path { place.path } else { path };
         Ok(Some(Named { path, kind }))
+    }
+
+    /// What a folder on disk may be used for; `None` where there is none, and for one that is only imagined.
+    pub(crate) fn folder_mode(&self, path: &VaultPath) -> Result<Option<u32>, Fault> {
+        if self.layer.is_some() {
+            return Ok(None);
+        }
+        let place = match path.as_str() {
+            TRASH => return Ok(folder::stat(&self.root, TRASH).ok().map(|stat| folder::permissions(&stat))),
+            _ => self.entry_at(path)?,
+        };
+        Ok(place.filter(|place| place.kind() == Kind::Folder).map(|place| folder::permissions(&place.stat)))
     }
 
     /// That nothing is there, with the name that was most likely meant.

@@ -9,6 +9,9 @@ use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+/// The part of a mode that says who may do what.
+const PERMISSIONS: u32 = 0o7777;
+
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -85,8 +88,19 @@ pub(super) fn open_file(dir: &Dir, name: &str) -> Result<File, Errno> {
     rustix::fs::openat(dir, single(name)?, flags, Mode::empty()).map(File::from)
 }
 
-pub(super) fn make_folder(dir: &Dir, name: &str) -> Result<(), Errno> {
-    rustix::fs::mkdirat(dir, single(name)?, Mode::from_raw_mode(0o777))
+/// Makes a folder. A mode that is given is the one it gets, whatever the system takes off at first, and a private
+/// folder is never open to others, not even for a moment.
+pub(super) fn make_folder(dir: &Dir, name: &str, mode: Option<u32>) -> Result<(), Errno> {
+    let Some(mode) = mode else {
+        return rustix::fs::mkdirat(dir, single(name)?, Mode::from_raw_mode(0o777));
+    };
+    rustix::fs::mkdirat(dir, single(name)?, Mode::from_raw_mode((mode & 0o777) | 0o700))?;
+    rustix::fs::fchmod(open_folder(dir, name)?, Mode::from_raw_mode(mode & PERMISSIONS))
+}
+
+/// What a file or a folder may be used for.
+pub(super) fn permissions(stat: &Stat) -> u32 {
+    stat.st_mode & PERMISSIONS
 }
 
 /// The text of a link. A target that is not UTF-8 cannot be a place in the vault that anyone can name.

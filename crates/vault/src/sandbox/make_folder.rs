@@ -28,10 +28,10 @@ impl Vault {
     pub fn ensure_folder(&self, path: &VaultPath, witness: &dyn Witness) -> Result<MadeFolder, Fault> {
         if let Some(layer) = &self.layer {
             let made = self.would_make_folder(path, witness)?;
-            layer.apply(self, &Step::MakeFolder { path: path.clone() }, witness)?;
+            layer.apply(self, &Step::making_folder(path.clone()), witness)?;
             return Ok(made);
         }
-        let (_, made) = self.open_or_make(path, witness, in_the_way)?;
+        let (_, made) = self.open_or_make(path, None, witness, in_the_way)?;
         Ok(made)
     }
 
@@ -60,10 +60,12 @@ impl Vault {
         }
     }
 
-    /// The folder, held open; made first if it is missing. A file in its place is what `occupied` says.
+    /// The folder, held open; made first if it is missing, with this mode. A file in its place is what `occupied`
+    /// says.
     pub(super) fn open_or_make(
         &self,
         path: &VaultPath,
+        mode: Option<u32>,
         witness: &dyn Witness,
         occupied: fn(&str) -> Fault,
     ) -> Result<(OpenFolder, MadeFolder), Fault> {
@@ -75,7 +77,7 @@ impl Vault {
                 let made = MadeFolder { path: place.path.clone(), created: Vec::new() };
                 Ok((OpenFolder { dir: Arc::new(dir), path: Some(place.path) }, made))
             }
-            Found::Nothing(gap) => self.fill(&gap, path, witness),
+            Found::Nothing(gap) => self.fill(&gap, path, mode, witness),
         }
     }
 
@@ -83,16 +85,20 @@ impl Vault {
         &self,
         gap: &Gap,
         path: &VaultPath,
+        mode: Option<u32>,
         witness: &dyn Witness,
     ) -> Result<(OpenFolder, MadeFolder), Fault> {
         let mut dir = gap.dir.clone();
         let mut made = MadeFolder { path: path.clone(), created: Vec::new() };
-        for (name, path) in gap.missing.iter().zip(paths_of(gap)?) {
+        let last = gap.missing.len().saturating_sub(1);
+        for (at, (name, path)) in gap.missing.iter().zip(paths_of(gap)?).enumerate() {
+            // Folders above it that are missing too are nobody's business but the system's.
+            let mode = mode.filter(|_| at == last);
             witness.may_go_on()?;
             let failed = |error| fault::from_errno("create the folder", path.as_str(), error);
-            match self.twins.claim(&dir, name, || folder::make_folder(&dir, name)).map_err(failed)? {
+            match self.twins.claim(&dir, name, || folder::make_folder(&dir, name, mode)).map_err(failed)? {
                 Claim::Made => {
-                    witness.saw(Change::FolderCreated { path: path.to_string() });
+                    witness.saw(Change::FolderCreated { path: path.to_string(), mode });
                     folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
                     made.created.push(path.clone());
                 }

@@ -188,9 +188,9 @@ impl Vault {
     }
 
     pub(super) fn make_trash(&self, witness: &dyn Witness) -> Result<(), Fault> {
-        match folder::make_folder(&self.root, TRASH) {
+        match folder::make_folder(&self.root, TRASH, None) {
             Ok(()) => {
-                witness.saw(Change::FolderCreated { path: TRASH.to_owned() });
+                witness.saw(Change::folder_created(TRASH));
                 folder::sync(&self.root).map_err(|error| fault::not_durable(TRASH, error))
             }
             Err(Errno::EXIST) => Ok(()),

@@ -60,8 +60,13 @@ impl Vault {
         Ok(())
     }
 
-    /// Removes an empty folder.
-    pub(super) fn remove_folder(&self, path: &VaultPath, witness: &dyn Witness) -> Result<(), Fault> {
+    /// Removes an empty folder, which has this mode as far as anyone has looked.
+    pub(super) fn remove_folder(
+        &self,
+        path: &VaultPath,
+        mode: Option<u32>,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
         let is_trash = in_trash(path);
         let (dir, name) = if is_trash && path.segments().count() == 1 {
             (self.root.clone(), path.name().to_owned())
@@ -79,7 +84,7 @@ impl Vault {
             Err(Errno::NOENT) => return Err(gone(path)),
             Err(error) => return Err(fault::from_errno("remove the folder", path.as_str(), error)),
         }
-        witness.saw(Change::FolderRemoved { path: path.to_string() });
+        witness.saw(Change::FolderRemoved { path: path.to_string(), mode });
         folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))
     }
 }

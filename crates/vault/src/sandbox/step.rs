@@ -47,16 +47,17 @@ impl Content {
 /// One step of a prepared change.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// The folder above it is there or made by an earlier step.
-    MakeFolder { path: VaultPath },
+    /// The folder above it is there or made by an earlier step. The system says what it may be used for unless a
+    /// mode is given.
+    MakeFolder { path: VaultPath, mode: Option<u32> },
     /// Nothing is there.
     CreateFile { path: VaultPath, content: Content, mode: Option<u32> },
     /// Exactly `before` is there. The mode stays unless one is given.
     ReplaceFile { path: VaultPath, before: FileState, content: Content, mode: Option<u32> },
     /// Exactly `before` is there.
     RemoveFile { path: VaultPath, before: FileState },
-    /// It is empty by then.
-    RemoveFolder { path: VaultPath },
+    /// It is empty by then. The mode is that which it has, for whoever makes it again.
+    RemoveFolder { path: VaultPath, mode: Option<u32> },
     /// Nothing is at `to`.
     Move { from: VaultPath, to: VaultPath, kind: EntryKind, baggage: Baggage },
 }
@@ -78,10 +79,15 @@ impl Step {
         Step::Move { from, to, kind, baggage: Baggage::default() }
     }
 
+    /// A new folder that may be used for what the system says.
+    pub fn making_folder(path: VaultPath) -> Step {
+        Step::MakeFolder { path, mode: None }
+    }
+
     /// The change that this step makes.
     pub fn change(&self) -> Change {
         match self {
-            Step::MakeFolder { path } => Change::FolderCreated { path: path.to_string() },
+            Step::MakeFolder { path, mode } => Change::FolderCreated { path: path.to_string(), mode: *mode },
             Step::CreateFile { path, content, mode } => Change::FileCreated {
                 path: path.to_string(),
                 after: content.state(mode.unwrap_or(DEFAULT_MODE)),
@@ -94,7 +100,9 @@ impl Step {
             Step::RemoveFile { path, before } => {
                 Change::FileRemoved { path: path.to_string(), before: *before }
             }
-            Step::RemoveFolder { path } => Change::FolderRemoved { path: path.to_string() },
+            Step::RemoveFolder { path, mode } => {
+                Change::FolderRemoved { path: path.to_string(), mode: *mode }
+            }
             Step::Move { from, to, kind, baggage } => Change::Moved {
                 from: from.to_string(),
                 to: to.to_string(),

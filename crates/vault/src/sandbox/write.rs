@@ -118,7 +118,7 @@ impl Vault {
         };
         match self.quick_folder(Some(&parent)) {
             Some(dir) => Ok(OpenFolder { dir, path: Some(parent) }),
-            None => self.open_or_make(&parent, witness, fault::below_a_file).map(|(folder, _)| folder),
+            None => self.open_or_make(&parent, None, witness, fault::below_a_file).map(|(folder, _)| folder),
         }
     }
 

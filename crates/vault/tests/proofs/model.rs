@@ -264,8 +264,8 @@ impl Model {
             assert_eq!((Hash::of(text.as_bytes()), mode), (state.hash, state.mode), "{change:?}");
         };
         match change {
-            Change::FolderCreated { path } => assert_eq!(self.0.insert(path.clone(), None), None),
-            Change::FolderRemoved { path } => assert_eq!(self.0.remove(path), Some(None)),
+            Change::FolderCreated { path, .. } => assert_eq!(self.0.insert(path.clone(), None), None),
+            Change::FolderRemoved { path, .. } => assert_eq!(self.0.remove(path), Some(None)),
             Change::FileCreated { path, after } => {
                 assert_eq!(self.0.insert(path.clone(), written(path, after).expect("as it says")), None);
             }
@@ -323,8 +323,8 @@ impl Witness for Undoing<'_> {
 fn step(change: &Change) -> Step {
     let kept = |state: &FileState| Content::Kept(DataRef { hash: state.hash, bytes: state.bytes });
     match change {
-        Change::FolderCreated { path } => Step::MakeFolder { path: at(path) },
-        Change::FolderRemoved { path } => Step::RemoveFolder { path: at(path) },
+        Change::FolderCreated { path, mode } => Step::MakeFolder { path: at(path), mode: *mode },
+        Change::FolderRemoved { path, mode } => Step::RemoveFolder { path: at(path), mode: *mode },
         Change::FileCreated { path, after } => {
             Step::CreateFile { path: at(path), content: kept(after), mode: Some(after.mode) }
         }

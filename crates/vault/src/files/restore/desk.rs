@@ -167,7 +167,7 @@ impl Desk {
         let before = (kind == EntryKind::File).then(|| self.state(path));
         let kept = self.vault.keepable(&at(path), kind, before, &self.keeper).unwrap();
         let baggage = Baggage { before, exactly: false, kept };
-        let trash = missing.then(|| Step::MakeFolder { path: at(".trash") });
+        let trash = missing.then(|| Step::making_folder(at(".trash")));
         trash.into_iter().chain([Step::Move { from: at(path), to, kind, baggage }]).collect()
     }
 

@@ -63,11 +63,11 @@ fn step(desk: &Desk, tree: &Tree, one: &Try, note: &str) -> Option<Vec<Step>> {
             (free(to) && !inside).then(|| vec![desk.rename(&from, to)])
         }
         Try::Trash(n) => pick(&all, *n).map(|path| desk.trash(&path)),
-        Try::MakeFolder(path) => free(path).then(|| vec![Step::MakeFolder { path: at(path) }]),
+        Try::MakeFolder(path) => free(path).then(|| vec![Step::making_folder(at(path))]),
         Try::RemoveFolder(n) => {
             let path = pick(&folders, *n)?;
             let empty = !tree.keys().any(|inner| inner.starts_with(&format!("{path}/")));
-            empty.then(|| vec![Step::RemoveFolder { path: at(&path) }])
+            empty.then(|| vec![Step::RemoveFolder { path: at(&path), mode: None }])
         }
     }
 }
@@ -179,9 +179,9 @@ proptest! {
 fn a_note_that_is_born_in_a_new_folder_is_not_the_one_in_the_old() {
     let desk = Desk::with(&[("c/a", "2")]);
     let before = desk.tree();
-    let trash = vec![Step::MakeFolder { path: at(".trash") }, desk.rename("c", ".trash/c")];
+    let trash = vec![Step::making_folder(at(".trash")), desk.rename("c", ".trash/c")];
     let mut made = desk.make(trash);
-    made.extend(desk.make(vec![Step::MakeFolder { path: at("c") }]));
+    made.extend(desk.make(vec![Step::making_folder(at("c"))]));
     made.extend(desk.make(vec![desk.create("c/a", "2")]));
     let after = desk.tree();
     let undone = desk.restore(&inverse(&made));

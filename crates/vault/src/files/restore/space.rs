@@ -74,6 +74,14 @@ impl<'a> Space<'a> {
         })
     }
 
+    /// What a folder may be used for, if it is one that the disk has.
+    pub(super) fn folder_mode(&self, path: &str) -> Result<Option<u32>, Fault> {
+        match self.what(path)? {
+            Some(What::Disk(at)) => self.disk.vault.folder_mode(&parsed(&at)?),
+            Some(What::Folder | What::File) | None => Ok(None),
+        }
+    }
+
     /// Where on disk the file is that stands at a path.
     pub(super) fn disk_file(&self, path: &str) -> Result<Option<String>, Fault> {
         Ok(match self.what(path)? {

@@ -1,6 +1,7 @@
 //! Each kind of change put back, and everything that can stand in the way.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use envelope::{CallId, Change, DataRef, EntryKind, Fault, Hash};
@@ -32,8 +33,8 @@ fn told(desk: &Desk, changes: &[Change], keep: &[&str], overwrite: &[&str]) -> S
 
 fn word(change: &Change) -> String {
     match change {
-        Change::FolderCreated { path } => format!("make {path}/"),
-        Change::FolderRemoved { path } => format!("remove {path}/"),
+        Change::FolderCreated { path, .. } => format!("make {path}/"),
+        Change::FolderRemoved { path, .. } => format!("remove {path}/"),
         Change::FileCreated { path, after } => format!("create {path} ({} bytes)", after.bytes),
         Change::FileRemoved { path, before } => format!("remove {path} ({} bytes)", before.bytes),
         Change::FileReplaced { path, before, after } => {
@@ -61,8 +62,8 @@ fn each_kind_of_change_is_put_back_and_made_again() {
             &|desk| desk.remove("gone.md"),
             &|desk| desk.create("new.md", "new"),
             &|desk| desk.rename("from", "to"),
-            &|_| Step::RemoveFolder { path: at("empty") },
-            &|_| Step::MakeFolder { path: at("made") },
+            &|_| Step::RemoveFolder { path: at("empty"), mode: None },
+            &|_| Step::making_folder(at("made")),
         ],
     );
     let after = desk.shown();
@@ -93,22 +94,44 @@ fn each_kind_of_change_is_put_back_and_made_again() {
 }
 
 #[test]
+fn a_private_folder_comes_back_private_and_goes_again() {
+    let desk = Desk::with(&[("F/in/", ""), ("F/a.md", "a")]);
+    for (path, mode) in [("F", 0o700), ("F/in", 0o750)] {
+        desk.chmod(path, mode);
+    }
+    let gone =
+        |path: &str| Step::RemoveFolder { path: at(path), mode: desk.vault.folder_mode(&at(path)).unwrap() };
+    let changes = desk.make(vec![desk.remove("F/a.md"), gone("F/in"), gone("F")]);
+    let undone = desk.restore(&inverse(&changes));
+    let mode = |path: &str| desk.inside(path).metadata().unwrap().permissions().mode() & 0o7777;
+    assert_eq!([mode("F"), mode("F/in")], [0o700, 0o750]);
+    let redone = desk.restore(&inverse(&undone));
+    assert_eq!(desk.shown(), "");
+    desk.restore(&inverse(&redone));
+    assert_eq!([mode("F"), mode("F/in")], [0o700, 0o750]);
+    // Made by a run and used by a person since: what it was then is what a redo makes.
+    let made = desk.make(vec![Step::making_folder(at("G"))]);
+    desk.chmod("G", 0o700);
+    let undone = desk.restore(&inverse(&made));
+    desk.restore(&inverse(&undone));
+    assert_eq!(mode("G"), 0o700);
+}
+
+#[test]
 fn a_note_that_was_created_edited_moved_and_deleted_leaves_nothing() {
     let desk = Desk::with(&[("keep.md", "k")]);
     let before = desk.shown();
     let mut changes = made(
         &desk,
         &[
-            &|_| Step::MakeFolder { path: at("N") },
+            &|_| Step::making_folder(at("N")),
             &|desk| desk.create("N/a.md", "1"),
             &|desk| desk.replace("N/a.md", "22"),
             &|desk| desk.rename("N/a.md", "N/b.md"),
             &|desk| desk.replace("N/b.md", "333"),
         ],
     );
-    changes.extend(
-        desk.make(vec![Step::MakeFolder { path: at(".trash") }, desk.rename("N/b.md", ".trash/b.md")]),
-    );
+    changes.extend(desk.make(vec![Step::making_folder(at(".trash")), desk.rename("N/b.md", ".trash/b.md")]));
     let after = desk.shown();
     check(
         &desk,
@@ -272,7 +295,7 @@ fn a_folder_with_something_new_in_it_stays() {
     let desk = Desk::with(&[]);
     let changes = made(
         &desk,
-        &[&|_| Step::MakeFolder { path: at("N") }, &|_| Step::MakeFolder { path: at("N/D") }, &|desk| {
+        &[&|_| Step::making_folder(at("N")), &|_| Step::making_folder(at("N/D")), &|desk| {
             desk.create("N/D/a.md", "1")
         }],
     );
@@ -300,7 +323,7 @@ fn a_change_that_is_told_twice_is_made_once() {
     let once = made(
         &desk,
         &[
-            &|_| Step::MakeFolder { path: at("N") },
+            &|_| Step::making_folder(at("N")),
             &|desk| desk.create("N/a.md", "1"),
             &|desk| desk.replace("old.md", "22"),
             &|desk| desk.rename("old.md", "N/old.md"),
@@ -317,8 +340,7 @@ fn a_change_that_is_told_twice_is_made_once() {
 #[test]
 fn a_folder_above_that_somebody_removed_is_made_again() {
     let desk = Desk::with(&[("F/D/a.md", "1")]);
-    let changes =
-        desk.make(vec![Step::MakeFolder { path: at(".trash") }, desk.rename("F/D/a.md", ".trash/a.md")]);
+    let changes = desk.make(vec![Step::making_folder(at(".trash")), desk.rename("F/D/a.md", ".trash/a.md")]);
     std::fs::remove_dir_all(desk.inside("F")).unwrap();
     check(
         &desk,
@@ -438,7 +460,7 @@ fn a_note_that_took_the_place_of_a_deleted_one_is_not_taken_for_it() {
 #[test]
 fn a_deleted_note_of_which_nothing_was_stored_is_gone_with_the_trash() {
     let desk = Desk::with(&[("a.md", "mine"), ("F/x.md", "x")]);
-    let trash = Step::MakeFolder { path: at(".trash") };
+    let trash = Step::making_folder(at(".trash"));
     let mut changes =
         desk.make(vec![trash, desk.rename("F", ".trash/F"), desk.rename("a.md", ".trash/a.md")]);
     for change in &mut changes {
@@ -519,7 +541,7 @@ fn a_link_in_the_place_of_a_note_is_not_followed() {
 
 #[test]
 fn protected_places_are_refused_and_the_trash_only_for_moves() {
-    let folder = |path: &str| Change::FolderRemoved { path: path.to_owned() };
+    let folder = |path: &str| Change::FolderRemoved { path: path.to_owned(), mode: None };
     let moved = |from: &str, to: &str| Change::Moved {
         from: from.to_owned(),
         to: to.to_owned(),

@@ -97,10 +97,11 @@ impl Threads {
     /// Takes one change; `None` when it is already so.
     fn take(&mut self, change: &Change) -> Option<()> {
         match change {
-            Change::FolderCreated { path } => match self.now.get(path) {
+            Change::FolderCreated { path, mode } => match self.now.get(path) {
                 Known::Here(_) => return None,
                 Known::Gone | Known::Below(..) | Known::Nothing => {
-                    self.bear(path, EntryKind::Folder);
+                    let thread = self.bear(path, EntryKind::Folder);
+                    self.all[thread].mode = *mode;
                 }
             },
             Change::FileCreated { path, after } => {
@@ -125,7 +126,7 @@ impl Threads {
                 self.all[thread].contents.push(before.hash);
                 self.end(thread, path);
             }
-            Change::FolderRemoved { path } => {
+            Change::FolderRemoved { path, .. } => {
                 let thread = self.find(path, EntryKind::Folder)?;
                 self.end(thread, path);
             }

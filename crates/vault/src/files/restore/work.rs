@@ -196,7 +196,8 @@ impl Work<'_> {
         let made = self.courses[id] == Course::MakeAtEnd && self.space.is_folder(path)?;
         if !made && self.is_free(id, path, None)? {
             self.make_folders(path)?;
-            self.names.push(Step::MakeFolder { path: parsed(path)? });
+            let mode = self.threads[id].mode;
+            self.names.push(Step::MakeFolder { path: parsed(path)?, mode });
             self.space.put(path, What::Folder);
         }
         Ok(())
@@ -272,7 +273,8 @@ impl Work<'_> {
         if !self.space.is_folder(path)? {
             self.done.already_so += 1;
         } else if self.space.is_empty(path)? {
-            self.names.push(Step::RemoveFolder { path: parsed(path)? });
+            let mode = self.space.folder_mode(path)?;
+            self.names.push(Step::RemoveFolder { path: parsed(path)?, mode });
             self.space.remove(path);
         } else {
             self.done.left.push(path.to_owned());
@@ -318,7 +320,7 @@ impl Work<'_> {
         let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
         for folder in slashes.into_iter().map(|at| &path[..at]) {
             if self.space.what(folder)?.is_none() {
-                self.names.push(Step::MakeFolder { path: parsed(folder)? });
+                self.names.push(Step::making_folder(parsed(folder)?));
                 self.space.put(folder, What::Folder);
             }
         }

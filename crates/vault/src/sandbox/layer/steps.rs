@@ -27,7 +27,7 @@ impl Layer {
     ) -> Result<Option<Written>, Fault> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         match step {
-            Step::MakeFolder { path } => self.make_folder(vault, path, witness).map(|()| None),
+            Step::MakeFolder { path, mode } => self.make_folder(vault, path, *mode, witness).map(|()| None),
             Step::CreateFile { path, content, mode } => {
                 self.create(vault, path, (content, *mode), witness).map(Some)
             }
@@ -35,14 +35,22 @@ impl Layer {
                 self.replace(vault, path, before, (content, *mode), witness).map(Some)
             }
             Step::RemoveFile { path, before } => self.remove(vault, path, before, witness).map(|()| None),
-            Step::RemoveFolder { path } => self.remove_folder(vault, path, witness).map(|()| None),
+            Step::RemoveFolder { path, mode } => {
+                self.remove_folder(vault, path, *mode, witness).map(|()| None)
+            }
             Step::Move { from, to, kind, baggage } => {
                 self.relocate(vault, (from, to), *kind, baggage, witness).map(|()| None)
             }
         }
     }
 
-    fn make_folder(&self, vault: &Vault, path: &VaultPath, witness: &dyn Witness) -> Result<(), Fault> {
+    fn make_folder(
+        &self,
+        vault: &Vault,
+        path: &VaultPath,
+        mode: Option<u32>,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
         let path = match in_trash(path) {
             true => path.clone(),
             false => self.resolve(vault, path)?.0,
@@ -50,25 +58,31 @@ impl Layer {
         match self.kind_at(vault, &path)? {
             Some(EntryKind::Folder) => Ok(()),
             Some(EntryKind::File) => Err(in_the_way(path.as_str())),
-            None => self.make_missing(vault, &path, witness),
+            None => self.make_missing(vault, &path, mode, witness),
         }
     }
 
     /// Makes a folder that is not there, and those above it.
-    fn make_missing(&self, vault: &Vault, path: &VaultPath, witness: &dyn Witness) -> Result<(), Fault> {
+    fn make_missing(
+        &self,
+        vault: &Vault,
+        path: &VaultPath,
+        mode: Option<u32>,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
         let parent = path.parent();
         if let Some(parent) = &parent {
             match self.kind_at(vault, parent)? {
                 Some(EntryKind::Folder) => {}
                 Some(EntryKind::File) => return Err(fault::below_a_file(parent.as_str())),
-                None => self.make_missing(vault, parent, witness)?,
+                None => self.make_missing(vault, parent, None, witness)?,
             }
         }
         if let Some(existing) = self.twin(vault, path)? {
             return Err(fault::twin(path.as_str(), &existing));
         }
         self.root().enter(parent.as_ref()).ok_or_else(|| gone(path))?.make(path.name());
-        witness.saw(Change::FolderCreated { path: path.to_string() });
+        witness.saw(Change::FolderCreated { path: path.to_string(), mode });
         Ok(())
     }
 
@@ -85,7 +99,7 @@ impl Layer {
             return Err(taken(&path));
         }
         if let Some(parent) = path.parent() {
-            self.make_folder(vault, &parent, witness).map_err(|fault| {
+            self.make_folder(vault, &parent, None, witness).map_err(|fault| {
                 let blocked = matches!(self.kind_at(vault, &parent), Ok(Some(EntryKind::File)));
                 if blocked { fault::below_a_file(parent.as_str()) } else { fault }
             })?;
@@ -138,7 +152,13 @@ impl Layer {
         Ok(())
     }
 
-    fn remove_folder(&self, vault: &Vault, path: &VaultPath, witness: &dyn Witness) -> Result<(), Fault> {
+    fn remove_folder(
+        &self,
+        vault: &Vault,
+        path: &VaultPath,
+        mode: Option<u32>,
+        witness: &dyn Witness,
+    ) -> Result<(), Fault> {
         let path = self.resolve_entry(vault, path)?;
         if self.kind_at(vault, &path)? != Some(EntryKind::Folder) {
             return Err(gone(&path));
@@ -157,7 +177,7 @@ impl Layer {
         {
             parent.put(path.name(), Entry::Gone { emptied: Some(Box::new(folder)) });
         }
-        witness.saw(Change::FolderRemoved { path: path.to_string() });
+        witness.saw(Change::FolderRemoved { path: path.to_string(), mode });
         Ok(())
     }
 
