@@ -19,6 +19,7 @@ mod patch_section;
 mod read_file;
 mod relink;
 mod rename;
+mod rename_made;
 mod replace_text;
 mod restore;
 mod search_text;

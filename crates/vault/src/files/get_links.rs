@@ -212,8 +212,8 @@ fn get_links(vault: &Vault, args: &Args, witness: &dyn Witness) -> Result<Output
             }
         }
     }
-    let look = |path: &VaultPath, text: &str| -> Option<Vec<LinkEntry>> {
-        let found: Vec<LinkEntry> = scan(FileKind::of(path), text)
+    let look = |path: &VaultPath, text: Option<&str>| -> Option<Vec<LinkEntry>> {
+        let found: Vec<LinkEntry> = scan(FileKind::of(path), text?)
             .iter()
             .filter(|link| !link.target.is_empty())
             .filter_map(|link| match (&own, index.resolve(path, link)) {

@@ -1,4 +1,8 @@
 //! `vault.rename`: another name or place for a file or a folder, with every link to it kept.
+//!
+//! It can be stopped as long as it only looks. Once the move is made, its links are finished.
+
+use std::sync::Arc;
 
 use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Fault, SideEffect, VaultPath};
 use schemars::JsonSchema;
@@ -11,8 +15,9 @@ use super::expected_etag::ExpectedEtag;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
 use super::relink::{Relinked, relink};
+use super::rename_made::make;
 use super::writing::Writer;
-use crate::links::Moves;
+use crate::links::{LeftBehind, Moves};
 use crate::sandbox::{FreeName, Named, Prepared, Seen, Step, Vault, Witness, Written};
 
 /// Links that could not be kept are named up to this many.
@@ -71,6 +76,13 @@ pub(crate) struct Output {
     /// Files that mention the old name in a way that is not rewritten, such as the formulas of a base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mentioned_in: Vec<String>,
+    /// Files whose links still have the old name, because they could not be written; at most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_written: Vec<NotWritten>,
+    /// Notes and canvases that may link to it, but have more than 16 MiB or are no UTF-8 text; at most 100 of
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<String>,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
@@ -88,12 +100,22 @@ pub(crate) struct NotUpdated {
     target: String,
 }
 
+/// A file that keeps its old links.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct NotWritten {
+    /// Where it is.
+    path: String,
+    /// Why it could not be written.
+    reason: String,
+}
+
 /// What is about to move, and which links with it.
 pub(crate) struct Draft {
     from: VaultPath,
     to: VaultPath,
     etag: Option<String>,
-    links: Relinked,
+    links: Arc<Relinked>,
     /// Keeps a free name from being chosen by another call.
     _free: Option<FreeName>,
 }
@@ -112,6 +134,7 @@ impl Writer for Rename {
     const CONCURRENCY: Concurrency = Concurrency::Serial;
     const TIMEOUT_MS: u64 = 300_000;
     const LOOKS_FIRST: bool = true;
+    const CANCELLABLE: bool = false;
 
     type Args = Args;
     type Output = Output;
@@ -154,7 +177,7 @@ impl Writer for Rename {
                 "Rename {from} to {}, with {} in {}",
                 draft.to,
                 counted(draft.links.links, "link"),
-                counted(draft.links.steps.len() as u64, "file")
+                counted(draft.links.files.len() as u64, "file")
             ),
             Some(draft) => format!("Rename {from} to {}", draft.to),
             None => format!("Rename {from} to {to}"),
@@ -167,41 +190,52 @@ impl Writer for Rename {
         args: &Args,
         witness: &dyn Witness,
     ) -> Result<(Prepared, Draft), Fault> {
-        let asked = args.from_path.get()?;
-        let source = vault.entry(asked)?.ok_or_else(|| vault.not_found(asked))?;
-        let baggage = ExpectedEtag::baggage(args.expected_etag.as_ref(), vault, &source, witness)?;
-        let etag = baggage.before.map(|state| state.etag());
-        let target = target(vault, call, args, &source, witness)?;
-        let moves = moves(vault, &source, &target.path, witness)?;
-        let links = match args.update_links {
-            true => relink(vault, &Moves::new(moves), &source.path, witness)?,
-            false => Relinked::default(),
-        };
-        let mut steps = target.steps;
-        let (from, to) = (source.path.clone(), target.path.clone());
-        steps.push(Step::Move { from, to, kind: source.kind, baggage });
-        steps.extend(links.steps.iter().cloned());
-        let etag = links.etag_of(&target.path).or(etag);
-        let draft = Draft { from: source.path, to: target.path, etag, links, _free: target.free };
-        Ok((Prepared { steps }, draft))
+        prepare(vault, call, args, None, witness)
+    }
+
+    fn prepare_again(
+        vault: &Vault,
+        call: &CallId,
+        args: &Args,
+        first: &Draft,
+        witness: &dyn Witness,
+    ) -> Result<(Prepared, Draft), Fault> {
+        prepare(vault, call, args, Some(&first.links), witness)
+    }
+
+    fn apply(
+        vault: &Vault,
+        args: &Args,
+        prepared: &Prepared,
+        draft: &Draft,
+        witness: &dyn Witness,
+    ) -> Result<Output, Fault> {
+        let made = make(vault, prepared, &draft.to, &draft.links, witness)?;
+        let not_written = made.not_written.into_iter().take(MAX_NAMED);
+        Ok(Output {
+            etag: made.state.map(|state| state.etag()),
+            links_updated: Some(made.links),
+            files_updated: made.files,
+            not_updated: not_updated(&made.left),
+            not_written: not_written
+                .map(|(path, reason)| NotWritten { path: path.to_string(), reason })
+                .collect(),
+            ..Self::output(args, draft, None)
+        })
     }
 
     fn output(args: &Args, draft: &Draft, _written: Option<&Written>) -> Output {
-        let left = draft.links.left.iter().take(MAX_NAMED);
+        let not_looked_into = draft.links.not_looked_into.iter().take(MAX_NAMED);
         Output {
             from_path: draft.from.to_string(),
             to_path: draft.to.to_string(),
             etag: draft.etag.clone(),
             links_updated: Some(draft.links.links),
-            files_updated: draft.links.steps.len() as u64,
-            not_updated: left
-                .map(|(path, left)| NotUpdated {
-                    path: path.to_string(),
-                    line: left.line,
-                    target: left.target.clone(),
-                })
-                .collect(),
+            files_updated: draft.links.files.len() as u64,
+            not_updated: not_updated(&draft.links.left),
             mentioned_in: draft.links.mentioned_in.iter().map(VaultPath::to_string).collect(),
+            not_written: Vec::new(),
+            not_looked_into: not_looked_into.map(VaultPath::to_string).collect(),
             dry_run: args.dry_run,
         }
     }
@@ -217,6 +251,8 @@ impl Writer for Rename {
             files_updated: rewritten.count() as u64,
             not_updated: Vec::new(),
             mentioned_in: Vec::new(),
+            not_written: Vec::new(),
+            not_looked_into: Vec::new(),
             dry_run: false,
         }
     }
@@ -245,8 +281,50 @@ impl Writer for Rename {
         if !output.mentioned_in.is_empty() {
             text.push_str(&format!("\nMentioned, not rewritten: {}", output.mentioned_in.join(", ")));
         }
+        for file in &output.not_written {
+            text.push_str(&format!("\nNot written: {}: {}", file.path, file.reason));
+        }
+        if !output.not_looked_into.is_empty() {
+            text.push_str(&format!("\nNot looked into: {}", output.not_looked_into.join(", ")));
+        }
         text
     }
+}
+
+/// The steps of a rename; `first` is what was found out about the links before.
+fn prepare(
+    vault: &Vault,
+    call: &CallId,
+    args: &Args,
+    first: Option<&Arc<Relinked>>,
+    witness: &dyn Witness,
+) -> Result<(Prepared, Draft), Fault> {
+    let asked = args.from_path.get()?;
+    let source = vault.entry(asked)?.ok_or_else(|| vault.not_found(asked))?;
+    let baggage = ExpectedEtag::baggage(args.expected_etag.as_ref(), vault, &source, witness)?;
+    let etag = baggage.before.map(|state| state.etag());
+    let target = target(vault, call, args, &source, witness)?;
+    let moves = moves(vault, &source, &target.path, witness)?;
+    let links = match args.update_links {
+        true => relink(vault, Moves::new(moves), &source.path, first, witness)?,
+        false => Arc::default(),
+    };
+    let mut steps = target.steps;
+    let (from, to) = (source.path.clone(), target.path.clone());
+    steps.push(Step::Move { from, to, kind: source.kind, baggage });
+    steps.extend(links.files.iter().map(|file| file.step.clone()));
+    let etag = links.etag_of(&target.path).map(str::to_owned).or(etag);
+    let draft = Draft { from: source.path, to: target.path, etag, links, _free: target.free };
+    Ok((Prepared { steps }, draft))
+}
+
+fn not_updated(left: &[(VaultPath, LeftBehind)]) -> Vec<NotUpdated> {
+    let named = left.iter().take(MAX_NAMED).map(|(path, left)| NotUpdated {
+        path: path.to_string(),
+        line: left.line,
+        target: left.target.clone(),
+    });
+    named.collect()
 }
 
 /// Where something goes, and what has to be done there first.

@@ -32,6 +32,9 @@ pub(crate) trait Writer: Send + Sync + 'static {
     /// True when the arguments alone do not say which paths are written: the steps are then prepared once
     /// before anyone is asked, and only what was found then may be written later.
     const LOOKS_FIRST: bool = false;
+    /// False when the steps are worse half done than done: the call may be stopped before the first of them,
+    /// and then has its whole time to come to its end.
+    const CANCELLABLE: bool = true;
 
     type Args: DeserializeOwned + JsonSchema + Send + Sync + 'static;
     type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
@@ -56,6 +59,29 @@ pub(crate) trait Writer: Send + Sync + 'static {
         args: &Self::Args,
         witness: &dyn Witness,
     ) -> Result<(Prepared, Self::Draft), Fault>;
+
+    /// [`Writer::prepare`] when the call has its turn, with what was found before anyone was asked.
+    fn prepare_again(
+        vault: &Vault,
+        call: &CallId,
+        args: &Self::Args,
+        _first: &Self::Draft,
+        witness: &dyn Witness,
+    ) -> Result<(Prepared, Self::Draft), Fault> {
+        Self::prepare(vault, call, args, witness)
+    }
+
+    /// Makes the steps, and says what to answer.
+    fn apply(
+        vault: &Vault,
+        args: &Self::Args,
+        prepared: &Prepared,
+        draft: &Self::Draft,
+        witness: &dyn Witness,
+    ) -> Result<Self::Output, Fault> {
+        let written = vault.apply(prepared, witness)?;
+        Ok(Self::output(args, draft, written.as_ref()))
+    }
 
     /// What to answer; `written` is the last file that was written, absent on a dry run.
     fn output(args: &Self::Args, draft: &Self::Draft, written: Option<&Written>) -> Self::Output;
@@ -136,8 +162,12 @@ impl<W: Writer> Writing<W> {
     /// Prepares the steps off the async threads.
     async fn prepare(&self, cx: &ToolCx, held: &Held<W>, keep: bool) -> Result<Steps<W>, Fault> {
         let (vault, call, args) = (self.vault.get()?, cx.call_id().clone(), held.args.clone());
+        let first = held.first();
         blocking(cx, move |witness| {
-            let (prepared, draft) = W::prepare(&vault, &call, &args, witness)?;
+            let (prepared, draft) = match &first {
+                Some(first) => W::prepare_again(&vault, &call, &args, &first.steps.1, witness)?,
+                None => W::prepare(&vault, &call, &args, witness)?,
+            };
             if keep {
                 vault.keep_overwritten(&prepared, witness)?;
             }
@@ -183,6 +213,7 @@ impl<W: Writer> Tool for Writing<W> {
     const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
     const CONCURRENCY: Concurrency = W::CONCURRENCY;
     const TIMEOUT_MS: u64 = W::TIMEOUT_MS;
+    const CANCELLABLE: bool = W::CANCELLABLE;
 
     type Args = Held<W>;
     type Output = W::Output;
@@ -230,11 +261,7 @@ impl<W: Writer> Tool for Writing<W> {
             return Ok(W::output(&held.args, &steps.1, None));
         }
         let vault = self.vault.get()?;
-        blocking(cx, move |witness| {
-            let written = vault.apply(&steps.0, witness)?;
-            Ok(W::output(&held.args, &steps.1, written.as_ref()))
-        })
-        .await
+        blocking(cx, move |witness| W::apply(&vault, &held.args, &steps.0, &steps.1, witness)).await
     }
 
     async fn reconcile(&self, cx: &ToolCx, held: &Held<W>, intent: &[Change]) -> Reconciled<W::Output> {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use envelope::VaultPath;
 
 /// File moves that happen together. The move of a folder is given as the moves of its files.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moves {
     to: HashMap<VaultPath, VaultPath>,
     taken: HashSet<VaultPath>,

@@ -80,7 +80,8 @@ impl Vault {
         Ok(last)
     }
 
-    fn apply_step(&self, step: &Step, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
+    /// Makes one step.
+    pub(crate) fn apply_step(&self, step: &Step, witness: &dyn Witness) -> Result<Option<Written>, Fault> {
         if let Some(layer) = &self.layer {
             let written = layer.apply(self, step, witness)?;
             tell(self.imagined_host.get(), step);

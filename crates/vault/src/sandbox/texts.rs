@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use envelope::{Fault, VaultPath};
+use envelope::{Fault, Hash, VaultPath};
 
 use super::change::Witness;
 use super::folder;
@@ -14,7 +14,7 @@ use super::vault::Vault;
 
 /// Files that one thread takes at a time.
 const BATCH: usize = 32;
-/// A text larger than this is no note, and is passed over.
+/// A text larger than this is no note, and is not looked into.
 const LARGEST: u64 = 16 << 20;
 
 impl Vault {
@@ -30,12 +30,54 @@ impl Vault {
         Ok(paths)
     }
 
+    /// [`Vault::file_paths`], with a hash that stands for the size, the times and the place on disk of each of
+    /// these files, and for the text of those that are imagined or not saved yet. As long as it is the same,
+    /// nobody has changed, added or taken away a file.
+    pub(crate) fn files_and_print(&self, witness: &dyn Witness) -> Result<(Vec<VaultPath>, Hash), Fault> {
+        let wish = Wish { recursive: true, extensions: &[], only_files: true };
+        let mut walk = Walk::begin(self, wish, self.walked_folder(None)?, Vec::new())?;
+        let (mut paths, mut print) = (Vec::new(), blake3::Hasher::new());
+        while let Some(batch) = walk.next(1_024)? {
+            witness.may_go_on()?;
+            for leaf in &batch.leaves {
+                let Some(path) = batch.folder.child(&leaf.name) else { continue };
+                print.update(path.as_str().as_bytes()).update(&[0]);
+                self.print_leaf(&mut print, &batch.folder, leaf, &path);
+                paths.push(path);
+            }
+        }
+        Ok((paths, Hash::from_bytes(*print.finalize().as_bytes())))
+    }
+
+    fn print_leaf(&self, print: &mut blake3::Hasher, folder: &Arc<Folder>, leaf: &Leaf, path: &VaultPath) {
+        let unsaved = self.host.get().and_then(|host| host.unsaved(path));
+        if let Some(text) = unsaved {
+            print.update(blake3::hash(text.as_bytes()).as_bytes());
+        }
+        let stat = match (&leaf.what, &folder.dir) {
+            (What::Bytes(bytes), _) => {
+                print.update(blake3::hash(bytes).as_bytes());
+                return;
+            }
+            (What::File, Some(dir)) => folder::stat(dir, &leaf.name).ok(),
+            (What::Elsewhere(place), _) => Some(place.stat),
+            (What::File, None) | (What::Folder | What::Link(..), _) => None,
+        };
+        let Some(stat) = stat else { return };
+        for part in [stat.st_size, stat.st_mtime, stat.st_ctime] {
+            print.update(&part.to_le_bytes());
+        }
+        for part in [stat.st_dev, stat.st_ino, stat.st_mtime_nsec, stat.st_ctime_nsec] {
+            print.update(&part.to_le_bytes());
+        }
+    }
+
     /// Has `work` look at every text with one of the extensions; the answers come in order of the paths.
-    /// What is no UTF-8, is too large for a note or cannot be read is passed over.
+    /// It gets no text for what is no UTF-8, is too large for a note or cannot be read.
     pub(crate) fn through_texts<T: Send>(
         &self,
         extensions: &[String],
-        work: &(dyn Fn(&VaultPath, &str) -> Option<T> + Sync),
+        work: &(dyn Fn(&VaultPath, Option<&str>) -> Option<T> + Sync),
         witness: &dyn Witness,
     ) -> Result<Vec<T>, Fault> {
         let wish = Wish { recursive: true, extensions, only_files: true };
@@ -52,11 +94,11 @@ impl Vault {
                         halt.may_go_on()?;
                         let Some(path) = batch.folder.child(&leaf.name) else { continue };
                         buffer.clear();
-                        if self.read_leaf(&mut buffer, &batch.folder, leaf, &path)
-                            && let Ok(text) = std::str::from_utf8(&buffer)
-                        {
-                            found.extend(work(&path, text));
-                        }
+                        let text = match self.read_leaf(&mut buffer, &batch.folder, leaf, &path) {
+                            true => std::str::from_utf8(&buffer).ok(),
+                            false => None,
+                        };
+                        found.extend(work(&path, text));
                     }
                     Ok(found)
                 }

@@ -213,7 +213,7 @@ impl Layer {
             )
             .hint("choose a place that is not below it"));
         }
-        self.refuse_taken(vault, &source, &target, kind)?;
+        self.refuse_taken(vault, &source, &target)?;
         let state = match (baggage, kind) {
             (Baggage { before: Some(before), exactly: true, .. }, _) => {
                 Some(expected(from, before, &self.survey_entry(vault, &source, witness)?)?)
@@ -232,17 +232,10 @@ impl Layer {
     }
 
     /// That nothing is at the target of a move, under no spelling but the one that is moved.
-    fn refuse_taken(
-        &self,
-        vault: &Vault,
-        source: &VaultPath,
-        target: &VaultPath,
-        kind: EntryKind,
-    ) -> Result<(), Fault> {
+    fn refuse_taken(&self, vault: &Vault, source: &VaultPath, target: &VaultPath) -> Result<(), Fault> {
         let respelled = source.parent() == target.parent()
             && VaultPath::fold_name(source.name()) == VaultPath::fold_name(target.name());
         let existing = match respelled {
-            true if source == target && kind == EntryKind::File => None,
             true => self.kind_at(vault, target)?.map(|_| target.to_string()),
             false => self.twin(vault, target)?,
         };
