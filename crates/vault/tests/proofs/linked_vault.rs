@@ -14,7 +14,7 @@ use crate::resolver::{Files, destination, target_of};
 use crate::support::put;
 use crate::tree::tree;
 
-const WORDS: [&str; 40] = [
+const WORDS: [&str; 42] = [
     "Plan",
     "plan",
     "Idea",
@@ -44,6 +44,8 @@ const WORDS: [&str; 40] = [
     "Straße",
     "ﬁnal",
     "a\u{a0}b",
+    "Why? So",
+    "a*b",
     "To do!",
     "~tilde",
     "@home",
