@@ -281,9 +281,9 @@ fn what_is_in_a_moved_folder_moves_with_it_and_is_told_only_if_it_changes_too() 
     imagine(&vault, moved("b/c", ".trash/c", EntryKind::Folder));
     imagine(&vault, moved("c", ".trash/c 1", EntryKind::File));
     expect![[r"
-        Trashed Folder b/c ->-
+        Trashed Folder b/c 4>-
         Trashed File c 1>-
-        Moved Folder z from a ->-
+        Moved Folder z from a 11>-
         Changed File z/a from a/a 2>7
         Moved File z/out from a/b/c 3>3
     "]]

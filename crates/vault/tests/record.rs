@@ -70,7 +70,11 @@ impl Permitted<'_> {
         match self.entry.tool.run(&self.cx, self.args).await {
             Ok(raw) => {
                 let data = raw.map().unwrap().data;
-                assert_eq!(data["path"], intended.last().unwrap().paths().next().unwrap(), "what was intended was written");
+                assert_eq!(
+                    data["path"],
+                    intended.last().unwrap().paths().next().unwrap(),
+                    "what was intended was written"
+                );
                 data["path"].as_str().unwrap().to_owned()
             }
             Err(fault) => format!("{} (retryable: {}): {fault}", fault.failure, fault.is_retryable()),
@@ -112,6 +116,7 @@ async fn a_reconciled_call_reports_what_the_call_itself_reported() {
         let decode = || entry.tool.decode(&args).unwrap();
         let (run, before) = {
             let (cx, args) = (cx("call"), decode());
+            entry.tool.validate(&cx, &args).await.unwrap();
             let before = entry.tool.intend(&cx, &args).await;
             assert!(effects(&cx).is_empty(), "to look is no effect");
             let data = entry.tool.run(&cx, args).await.unwrap().map().unwrap().data;

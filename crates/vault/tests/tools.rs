@@ -281,7 +281,7 @@ async fn a_listing_is_ordered_paged_and_without_hidden_names() {
         (".obsidian/app.json", b"{}"),
         (".hidden.md", b""),
         ("GIT~1/config", b""),
-        ("what?.md", b""),
+        ("aux.md", b""),
     ]);
     bench.check("vault.listFiles", json!({}), expect![[r#"
         {"items":[{"path":"a","kind":"folder"},{"path":"a b","kind":"folder"},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1}
@@ -480,6 +480,7 @@ async fn after_a_crash_the_file_itself_tells_whether_it_was_written() {
     let cx = Bench::cx();
     let args = json!({"path": "Note.md", "content": "new", "collisionStrategy": "create-unique"});
     let decoded = entry.tool.decode(&args).unwrap();
+    entry.tool.validate(&cx, &decoded).await.unwrap();
     let intent = entry.tool.intend(&cx, &decoded).await;
     let after = FileState { hash: Hash::of(b"new"), bytes: 3, mode: 0o644 };
     assert_eq!(intent, [Change::FileCreated { path: "Note 1.md".to_owned(), after }]);
