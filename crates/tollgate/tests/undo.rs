@@ -161,7 +161,7 @@ fn what_would_be_restored_is_shown_first_and_nothing_is_written() {
     "#]].assert_eq(&sandbox.scrub(&shown));
     let answer = sandbox.tollgate(&["undo", "last", "--dry-run", "--json"]).expect_code(0).json();
     let keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
-    expect!["run undoes goal changes alreadySo kept left conflicts notUndone files"]
+    expect!["run undoes goal changes alreadySo kept missing left conflicts notUndone files"]
         .assert_eq(&keys.join(" "));
     assert_eq!(tree(&sandbox), after);
     assert_eq!(runs(&sandbox).len(), 1, "a dry run is no run");
@@ -233,7 +233,7 @@ fn without_a_terminal_an_edited_note_stops_all_of_it() {
         expect![[r#"
             error: nothing was changed: 1 entry is not as it was left
               `Note.md` was edited since
-            hint: --keep-changed leaves them as they are, --restore-changed restores them and keeps what is there now
+            hint: --keep-changed leaves them as they are, --restore-changed restores those that can be and keeps what is there now
         "#]].assert_eq(&ended.err);
         assert_eq!(tree(&sandbox), before);
     }
@@ -261,6 +261,70 @@ fn an_edited_note_is_kept_or_restored_as_the_flags_say_and_redo_returns_the_edit
     assert_eq!(read(&sandbox, "Note.md"), "before\n");
     sandbox.tollgate(&["redo", "last", "--yes"]).expect_code(0);
     assert_eq!(tree(&sandbox), edited, "the edit is back, not what the run wrote");
+}
+
+/// A run that renamed `a.md` to `F/z.md` and changed `Note.md`.
+fn renamed() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("vault/Note.md", "See [[a]].\n");
+    sandbox.write("vault/a.md", "Back to [the note](Note.md).\n");
+    let plan = json!({
+        "version": "1.0", "goal": "Rename it", "riskLevel": "writes",
+        "steps": [{ "id": "rename", "tool": "vault.rename", "args": { "fromPath": "a.md", "toPath": "F/z.md" } }]
+    });
+    let plan = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+    assert_eq!(read(&sandbox, "Note.md"), "See [[z]].\n");
+    sandbox
+}
+
+#[test]
+fn a_renamed_note_that_was_edited_since_gets_its_name_back_as_its_links_do() {
+    let sandbox = renamed();
+    sandbox.write("vault/F/z.md", "mine\n");
+    sandbox.tollgate(&["undo", "last", "--keep-changed", "--yes"]).expect_code(0);
+    assert_eq!(read(&sandbox, "Note.md"), "See [[a]].\n");
+    assert_eq!(read(&sandbox, "a.md"), "mine\n");
+    assert!(!sandbox.vault().join("F").exists());
+}
+
+#[test]
+fn what_can_only_be_kept_is_kept_and_told_whatever_the_flag() {
+    for flag in ["--keep-changed", "--restore-changed"] {
+        let sandbox = replaced();
+        let plan = json!({
+            "version": "1.0", "goal": "Move it", "riskLevel": "writes",
+            "steps": [
+                { "id": "rename", "tool": "vault.rename", "args": { "fromPath": "Inbox.md", "toPath": "Box.md" } },
+                { "id": "write", "tool": "vault.writeFile", "args": { "path": "Note.md", "content": "third\n" } }
+            ]
+        });
+        let plan = sandbox.plan_file("plan.json", &plan);
+        sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+        std::fs::remove_file(sandbox.vault().join("Box.md")).unwrap();
+        sandbox.write("vault/Note.md", "mine\n");
+        let told = sandbox.tollgate(&["undo", "last", flag, "--yes"]).expect_code(0).out;
+        assert!(told.contains("Inbox.md is not there any more and stays away"), "{told}");
+        assert!(!told.contains("already as it was before"), "{told}");
+        let now = if flag == "--keep-changed" { "mine\n" } else { "after\n" };
+        assert_eq!(read(&sandbox, "Note.md"), now);
+    }
+}
+
+#[test]
+fn a_note_in_the_way_under_another_spelling_is_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.write("vault/note.md", "old\n");
+    let plan = json!({
+        "version": "1.0", "goal": "Trash it", "riskLevel": "writes",
+        "steps": [{ "id": "trash", "tool": "vault.delete", "args": { "path": "note.md" } }]
+    });
+    let plan = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+    sandbox.write("vault/Note.md", "mine\n");
+    let told = sandbox.tollgate(&["undo", "last", "--keep-changed", "--yes"]).expect_code(0).out;
+    assert!(told.contains(".trash/note.md kept as it is"), "{told}");
+    assert_eq!(read(&sandbox, "Note.md"), "mine\n");
 }
 
 #[test]

@@ -60,16 +60,15 @@ pub(super) fn decided(
         }
         for conflict in &found.conflicts {
             match (edited, conflict.can_overwrite) {
-                (Edited::Keep, _) => decided.keep.push(conflict.path.clone()),
+                // What cannot be restored is kept, also for those who want all of it: nobody could go on otherwise.
+                (Edited::Keep, _) | (Edited::Restore, false) => decided.keep.push(conflict.path.clone()),
                 (Edited::Restore, true) => decided.overwrite.push(conflict.path.clone()),
                 (Edited::Ask, _) => match ask(conflict, vault, folder)? {
                     Some(Choice::Keep) => decided.keep.push(conflict.path.clone()),
                     Some(Choice::Restore) => decided.overwrite.push(conflict.path.clone()),
                     None => return Err(refused(&found.conflicts)),
                 },
-                (Edited::Restore, false) | (Edited::Refuse | Edited::Tell, _) => {
-                    return Err(refused(&found.conflicts));
-                }
+                (Edited::Refuse | Edited::Tell, _) => return Err(refused(&found.conflicts)),
             }
         }
     }
@@ -145,7 +144,8 @@ fn refused(conflicts: &[RestoreConflict]) -> Stop {
         format!("nothing was changed: {number} not as it was left{}", lines.concat()),
     )
     .hint(
-        "--keep-changed leaves them as they are, --restore-changed restores them and keeps what is there now",
+        "--keep-changed leaves them as they are, --restore-changed restores those that can be and keeps what is \
+         there now",
     )
     .details(serde_json::json!({ "conflicts": conflicts }))
 }

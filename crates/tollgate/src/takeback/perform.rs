@@ -54,7 +54,9 @@ pub(crate) fn perform(place: &Place, target: Target, options: Options) -> Outcom
     let Target { folder, irreversible, .. } = &target;
     let found = decided((&vault, folder), &taking_back(&target.made), options.edited)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {
-        return Ok(nothing(&target, Some(&found), options, "is already as it was before"));
+        let is_all_so = found.kept.is_empty() && found.missing.is_empty() && found.left.is_empty();
+        let why = if is_all_so { "is already as it was before" } else { "has nothing else to take back" };
+        return Ok(nothing(&target, Some(&found), options, why));
     }
     let folder = Arc::new(journal::RunFolder::open(target.folder.path())?);
     let limits = if options.full { Limits::full() } else { Limits::screen() };
@@ -144,6 +146,7 @@ fn answer(target: &Target, found: &Restoration, lookback: &Lookback) -> Result<V
         "changes": lookback.wanted(),
         "alreadySo": found.already_so,
         "kept": found.kept,
+        "missing": found.missing,
         "left": found.left,
         "conflicts": found.conflicts,
         "notUndone": target.irreversible,
@@ -160,6 +163,7 @@ fn nothing(target: &Target, found: Option<&Restoration>, options: Options, why: 
             "changes": [],
             "alreadySo": found.map_or(0, |found| found.already_so),
             "kept": found.map_or(&[][..], |found| &found.kept),
+            "missing": found.map_or(&[][..], |found| &found.missing),
             "left": found.map_or(&[][..], |found| &found.left),
             "conflicts": [],
             "notUndone": target.irreversible,

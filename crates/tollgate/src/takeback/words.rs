@@ -85,6 +85,7 @@ pub(crate) fn change_words(change: &Change) -> String {
 pub(super) fn remarks(found: &Restoration, irreversible: &[Irreversible]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(listed("kept as it is", &found.kept, ""));
+    lines.extend(listed("is not there any more and stays away", &found.missing, ""));
     lines.extend(listed("stays, since something else is in it", &found.left, "/"));
     if found.already_so > 0 {
         lines.push(format!("{} already as before", counted(found.already_so as u64, "entry")));

@@ -37,7 +37,8 @@ pub(crate) struct Restore;
 pub(crate) struct Args {
     /// The changes to make, in order. One that is already so is skipped.
     changes: Vec<Change>,
-    /// Paths that stay as they are, with everything below them, even where the list would change them.
+    /// Paths that stay as they are, with everything below them, even where the list would change them. A file
+    /// that was edited and moved keeps what it holds; its name is put back.
     #[serde(default)]
     keep: Vec<String>,
     /// Paths that are restored although they were edited since. What is there now is kept for the way back.
@@ -59,7 +60,7 @@ pub(crate) struct Output {
     restored: u64,
     /// How many files and folders were already as they should be.
     already_so: u64,
-    /// Files that were left as they are because `keep` names them.
+    /// Files that were left as they are, or stay away, because `keep` names them.
     kept: Vec<String>,
     /// Folders that stay because something is in them that was not there before.
     left: Vec<String>,
@@ -143,7 +144,7 @@ impl Writer for Restore {
         let output = Output {
             restored: found.steps.len() as u64,
             already_so: found.already_so as u64,
-            kept: found.kept,
+            kept: found.kept.into_iter().chain(found.missing).collect(),
             left: found.left,
             conflicts: found.conflicts,
             dry_run: args.dry_run,

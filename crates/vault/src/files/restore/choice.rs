@@ -1,6 +1,6 @@
 //! What people decided about things that were changed since, and what they have yet to decide.
 
-use envelope::{Fault, FileState};
+use envelope::{EntryKind, Fault, FileState, VaultPath};
 
 use super::conflict::{RestoreCause as Why, RestoreConflict};
 use super::locate::Standing;
@@ -23,11 +23,24 @@ impl Work<'_> {
     }
 
     pub(super) fn is_kept(&self, thread: &Thread) -> bool {
-        let kept = |name: &str| {
-            let folders = name.match_indices('/').map(|(slash, _)| &name[..slash]);
-            folders.chain([name]).any(|path| self.keep.contains(path))
-        };
-        !self.keep.is_empty() && thread.names.iter().any(|name| kept(name))
+        let kept = |name: &String| self.is_named(name) || self.is_below_kept(name);
+        !self.keep.is_empty() && thread.names.iter().any(kept)
+    }
+
+    /// Whether a file that was edited is kept for its own sake: then that is about what it holds. One in a folder
+    /// that is kept stays in it.
+    pub(super) fn keeps_only_content(&self, thread: &Thread) -> bool {
+        let for_itself = !thread.dies && thread.kind == EntryKind::File && self.is_kept(thread);
+        for_itself && !thread.names.iter().any(|name| self.is_below_kept(name))
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        self.keep.contains(&VaultPath::fold_name(name))
+    }
+
+    fn is_below_kept(&self, name: &str) -> bool {
+        let name = VaultPath::fold_name(name);
+        name.match_indices('/').any(|(slash, _)| self.keep.contains(&name[..slash]))
     }
 
     pub(super) fn unless_kept(&mut self, id: ThreadId, course: Course) -> Course {
@@ -65,10 +78,14 @@ impl Work<'_> {
     ) -> bool {
         let thread = &self.threads[id];
         if self.is_kept(thread) {
-            self.done.kept.push(path.to_owned());
+            match why {
+                Why::Gone => self.done.missing.push(path.to_owned()),
+                Why::Edited | Why::Taken => self.done.kept.push(path.to_owned()),
+            }
             return false;
         }
-        let wanted = thread.names.iter().any(|name| self.overwrite.contains(name.as_str()));
+        let wanted = |name: &String| self.overwrite.contains(&VaultPath::fold_name(name));
+        let wanted = !self.overwrite.is_empty() && thread.names.iter().any(wanted);
         if !(can && wanted) {
             self.done.conflicts.push(RestoreConflict::new(thread, path, why, now, can));
         }

@@ -11,7 +11,8 @@ use crate::sandbox::{Step, Vault, Witness};
 /// What to do about files that were edited since, by any of their names.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RestoreChoices<'a> {
-    /// Left as they are, and everything below them.
+    /// Left as they are, and everything below them. A file that was edited and moved keeps what it holds; its
+    /// name is put back.
     pub keep: &'a [String],
     /// Restored all the same; what is there now is kept first.
     pub overwrite: &'a [String],
@@ -41,6 +42,8 @@ pub struct Restoration {
     pub already_so: usize,
     /// Paths that were to be kept and would have been restored.
     pub kept: Vec<String>,
+    /// Paths of what somebody removed since, and nobody makes anew.
+    pub missing: Vec<String>,
     /// Folders that stay because something is in them.
     pub left: Vec<String>,
     /// What stands in the way. Nothing may be done unless this is empty.

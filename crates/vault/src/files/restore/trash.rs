@@ -48,6 +48,7 @@ impl Work<'_> {
                 }
                 Some(_) | None => now,
             }),
+            Course::Carry(standing) => standing.state,
             Course::Make => thread.target,
             Course::Rest | Course::MakeAtEnd => None,
         };

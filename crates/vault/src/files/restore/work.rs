@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use envelope::{EntryKind, Fault, FileState};
+use envelope::{EntryKind, Fault, FileState, VaultPath};
 
 use super::conflict::RestoreCause as Why;
 use super::foresee::{Restoration, RestoreChoices, Restored};
@@ -26,8 +26,8 @@ pub(super) fn work_out(
     let mut work = Work {
         threads: &threads.all,
         disk,
-        keep: choices.keep.iter().map(String::as_str).collect(),
-        overwrite: choices.overwrite.iter().map(String::as_str).collect(),
+        keep: choices.keep.iter().map(|path| VaultPath::fold_name(path)).collect(),
+        overwrite: choices.overwrite.iter().map(|path| VaultPath::fold_name(path)).collect(),
         standings,
         courses: Vec::new(),
         space: Space::new(disk),
@@ -47,6 +47,8 @@ pub(super) fn work_out(
         work.finish(thread)?;
     }
     work.done.steps.append(&mut work.names);
+    let mut said = HashSet::new();
+    work.done.kept.retain(|path| said.insert(path.clone()));
     Ok(work.done)
 }
 
@@ -57,6 +59,9 @@ pub(super) enum Course {
     Rest,
     /// It is there, and goes on from there.
     Walk(Standing),
+    /// It goes on from there with what it holds now: somebody keeps that, and the name is still put back, since
+    /// the links of other notes are.
+    Carry(Standing),
     /// It is to be made when its turn comes.
     Make,
     /// It is gone although it should be there: made anew under its last name, when all names are in place.
@@ -66,8 +71,9 @@ pub(super) enum Course {
 pub(super) struct Work<'a> {
     pub(super) threads: &'a [Thread],
     pub(super) disk: &'a Disk<'a>,
-    pub(super) keep: HashSet<&'a str>,
-    pub(super) overwrite: HashSet<&'a str>,
+    /// Folded: what stands in the way may be spelled otherwise than what it keeps from coming back.
+    pub(super) keep: HashSet<String>,
+    pub(super) overwrite: HashSet<String>,
     standings: Standings,
     pub(super) courses: Vec<Course>,
     pub(super) space: Space<'a>,
@@ -142,6 +148,10 @@ impl Work<'_> {
         let names = if thread.dies { 1 } else { thread.names.len() };
         for name in std::iter::once(0).chain((1..names).rev()) {
             if let Some(state) = self.standings.stranger(&thread.names[name], self.disk)? {
+                if self.keeps_only_content(thread) {
+                    self.done.kept.push(thread.names[name].clone());
+                    return Ok(Err(Course::Carry(Standing { name, state: Some(state) })));
+                }
                 let can = thread.dies || thread.target.is_some();
                 return Ok(match self.conflict(id, &thread.names[name], Why::Edited, Some(&state), can) {
                     true => Ok(Standing { name, state: Some(state) }),
@@ -167,14 +177,15 @@ impl Work<'_> {
         match event {
             Event::Birth { thread, path } => self.bear(*thread, path),
             Event::Move { thread, from, to, name } => match self.courses[*thread] {
-                Course::Walk(standing) if standing.name >= *name => Ok(()),
-                Course::Walk(_) | Course::Make => self.rename(*thread, from, to),
+                Course::Walk(standing) | Course::Carry(standing) if standing.name >= *name => Ok(()),
+                Course::Walk(_) | Course::Carry(_) | Course::Make => self.rename(*thread, from, to),
                 Course::Rest | Course::MakeAtEnd => Ok(()),
             },
             Event::Death { thread, path } => match (self.courses[*thread], self.threads[*thread].kind) {
                 (Course::Walk(_) | Course::Make, EntryKind::Folder) => self.remove_folder(path),
                 (Course::Walk(standing), EntryKind::File) => self.change_late(*thread, standing, path),
-                (Course::Make, EntryKind::File) | (Course::Rest | Course::MakeAtEnd, _) => Ok(()),
+                (Course::Make, EntryKind::File)
+                | (Course::Rest | Course::Carry(_) | Course::MakeAtEnd, _) => Ok(()),
             },
         }
     }
@@ -183,7 +194,7 @@ impl Work<'_> {
         let thread = &self.threads[id];
         match self.courses[id] {
             Course::Make => {}
-            Course::Walk(_) | Course::Rest | Course::MakeAtEnd => return Ok(()),
+            Course::Walk(_) | Course::Carry(_) | Course::Rest | Course::MakeAtEnd => return Ok(()),
         }
         match thread.kind {
             EntryKind::Folder => self.make_folder(id, path),
@@ -256,8 +267,12 @@ impl Work<'_> {
         let baggage = self.baggage(id, from, to)?;
         self.names.push(Step::Move { from: parsed(from)?, to: parsed(to)?, kind: thread.kind, baggage });
         self.space.rename(from, to, what);
-        if let Course::Walk(standing) = self.courses[id] {
-            self.tell(id, restored(thread, Some(standing)));
+        match self.courses[id] {
+            Course::Walk(standing) => self.tell(id, restored(thread, Some(standing))),
+            Course::Carry(standing) => {
+                self.tell(id, Restored { after: standing.state, ..restored(thread, Some(standing)) });
+            }
+            Course::Rest | Course::Make | Course::MakeAtEnd => {}
         }
         Ok(())
     }
@@ -296,7 +311,7 @@ impl Work<'_> {
                 let thread = &self.threads[id];
                 self.change_late(id, standing, &thread.names[thread.names.len() - 1])
             }
-            Course::Rest | Course::Walk(_) | Course::Make => Ok(()),
+            Course::Rest | Course::Walk(_) | Course::Carry(_) | Course::Make => Ok(()),
         }
     }
 
