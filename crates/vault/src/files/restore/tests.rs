@@ -27,7 +27,6 @@ fn told(desk: &Desk, changes: &[Change], keep: &[&str], overwrite: &[&str]) -> S
     }));
     lines.extend(found.kept.iter().map(|path| format!("kept {path}")));
     lines.extend(found.missing.iter().map(|path| format!("missing {path}")));
-    lines.extend(found.missing.iter().map(|path| format!("missing {path}")));
     lines.extend(found.left.iter().map(|path| format!("left {path}/")));
     lines.extend((found.already_so > 0).then(|| format!("{} already so", found.already_so)));
     lines.iter().map(|line| format!("{line}\n")).collect()
@@ -199,78 +198,6 @@ fn a_note_that_was_moved_and_then_edited_moves_back_with_the_edit() {
         a.md 644 mine
     "#]]
     .assert_eq(&desk.shown());
-}
-
-#[test]
-fn a_note_that_the_run_changed_and_moved_takes_an_edit_that_is_kept_back_to_its_name() {
-    let desk = Desk::with(&[("a.md", "1"), ("links.md", "[[a]]")]);
-    let changes = made(
-        &desk,
-        &[
-            &|_| Step::making_folder(at("F")),
-            &|desk| desk.rename("a.md", "F/z.md"),
-            &|desk| desk.replace("F/z.md", "22"),
-            &|desk| desk.replace("links.md", "[[z]]"),
-        ],
-    );
-    desk.put("F/z.md", "mine");
-    let back = inverse(&changes);
-    let found = desk.foresee(&back, &["F/z.md"], &[]);
-    expect![[r#"
-        replace links.md (5 to 5 bytes)
-        move F/z.md to a.md
-        remove F/
-        kept F/z.md
-    "#]]
-    .assert_eq(&told(&desk, &back, &["F/z.md"], &[]));
-    assert_eq!(found.restored.iter().find(|file| file.path == "a.md").unwrap().after.unwrap().bytes, 4);
-    let undone = desk.make(found.steps);
-    expect![[r#"
-        a.md 644 mine
-        links.md 644 [[a]]
-    "#]]
-    .assert_eq(&desk.shown());
-    desk.restore(&inverse(&undone));
-    expect![[r#"
-        F/
-        F/z.md 644 mine
-        links.md 644 [[z]]
-    "#]]
-    .assert_eq(&desk.shown());
-    // A folder that is kept keeps what is in it, and a name that somebody took stays theirs.
-    expect![[r#"
-        replace links.md (5 to 5 bytes)
-        kept F
-        kept F/z.md
-    "#]]
-    .assert_eq(&told(&desk, &back, &["F"], &[]));
-    desk.put("a.md", "another");
-    expect![[r#"
-        replace links.md (5 to 5 bytes)
-        kept F/z.md
-        kept a.md
-        left F/
-    "#]]
-    .assert_eq(&told(&desk, &back, &["F/z.md", "a.md"], &[]));
-}
-
-#[test]
-fn what_is_kept_under_another_spelling_of_a_name_is_decided() {
-    let desk = Desk::with(&[("note.md", "1"), ("gone.md", "2")]);
-    let mut changes = desk.make(desk.trash("note.md"));
-    changes.extend(desk.make(vec![desk.remove("gone.md")]));
-    desk.put("Note.md", "mine");
-    desk.put("Gone.md", "mine");
-    let back = inverse(&changes);
-    let found = desk.foresee(&back, &[], &[]);
-    let keep: Vec<&str> = found.conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
-    assert_eq!(keep, ["Gone.md", "Note.md"]);
-    expect![[r#"
-        kept gone.md
-        kept .trash/note.md
-        left .trash/
-    "#]]
-    .assert_eq(&told(&desk, &back, &keep, &[]));
 }
 
 #[test]
