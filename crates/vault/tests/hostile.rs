@@ -142,7 +142,13 @@ fn links_into_protected_folders_are_refused_wherever_they_stand() {
     ] {
         refused(&world, direct);
     }
-    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), start: ListStart::Offset(0), limit: 100 };
+    let query = ListQuery {
+        folder: None,
+        recursive: true,
+        extensions: Vec::new(),
+        start: ListStart::Offset(0),
+        limit: 100,
+    };
     let page = world.vault.list(&query, &Listener::default()).unwrap();
     let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(listed, ["Notes", "Notes/real.md"]);
@@ -169,7 +175,13 @@ fn a_file_with_the_name_of_a_temporary_one_is_out_of_reach_and_never_removed() {
     for name in theirs {
         assert_eq!(std::fs::read_to_string(world.inside(name)).unwrap(), "theirs");
     }
-    let query = ListQuery { folder: None, recursive: true, extensions: Vec::new(), start: ListStart::Offset(0), limit: 100 };
+    let query = ListQuery {
+        folder: None,
+        recursive: true,
+        extensions: Vec::new(),
+        start: ListStart::Offset(0),
+        limit: 100,
+    };
     let page = world.vault.list(&query, &listener).unwrap();
     let listed: Vec<&str> = page.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(listed, ["Notes", "Notes/new.md", "Notes/real.md"]);

@@ -44,8 +44,14 @@ fn run(items: u64) -> f64 {
     let report = plan::check(&text, engine.surface(), &engine.policy().check_limits());
     let plan = report.plan.unwrap();
     let place = RunPlace::Disk(folder.path().join("runs"));
-    let request =
-        RunRequest { plan, place, kind: RunKind::Plan, planner_version: None, cancel: RunCancel::new(), foresight: None };
+    let request = RunRequest {
+        plan,
+        place,
+        kind: RunKind::Plan,
+        planner_version: None,
+        cancel: RunCancel::new(),
+        foresight: None,
+    };
     let report = runtime.block_on(engine.run_plan(request)).unwrap();
     let took = began.elapsed().as_nanos() as f64 / 1000.0;
     assert_eq!(report.status, plan::RunStatus::Ok);

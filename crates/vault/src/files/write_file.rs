@@ -10,6 +10,7 @@ use super::expected_etag::ExpectedEtag;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
 use super::writing::Writer;
+use crate::edit::lines::LineEnding;
 use crate::sandbox::{Content, Prepared, Seen, Step, Vault, Witness, Written, etag_of};
 
 pub(crate) struct WriteFile;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// File to write, relative to the vault, with `/` between parts and with its extension. It is created,
     /// with missing folders above it, if it is not there.
     path: GivenPath,
-    /// The text to write. Nothing is added to it, no newline either.
+    /// The text to write. Nothing is added to it, no newline either; appended lines end as those of the file do.
     content: String,
     /// `overwrite` puts the content in the place of the whole file, `append` adds it at the end. Left out:
     /// `overwrite`.
@@ -119,8 +120,10 @@ impl Writer for WriteFile {
                         if loaded.state.hash != state.hash {
                             return Err(changing(&survey.path));
                         }
+                        // Its own line endings go on; two encodings in one file would spoil both.
+                        let content = LineEnding::of(loaded.text()?).applied(&args.content).into_owned();
                         let mut bytes = loaded.bytes;
-                        bytes.extend_from_slice(args.content.as_bytes());
+                        bytes.extend_from_slice(content.as_bytes());
                         bytes
                     }
                 };

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
-use crate::diff::body::{Body, Hunk, Line, LineKind, Span, Tag};
 use crate::diff::Limits;
+use crate::diff::body::{Body, Hunk, Line, LineKind, Span, Tag};
 use crate::diff::compare::compare;
 use crate::screen::Paint;
 use crate::visible::acts_on_a_screen;
