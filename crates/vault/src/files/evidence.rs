@@ -66,9 +66,10 @@ pub fn examine(
     witness: &dyn Witness,
 ) -> Result<Reconciled<Evidence>, Fault> {
     let looks = looks(vault, intent, witness)?;
-    for (change, _) in intent.iter().zip(&looks).filter(|(_, look)| **look == Look::Done) {
-        clear_away(vault, change, witness)?;
-    }
+    let happened = intent.iter().zip(&looks).filter(|(_, look)| **look == Look::Done);
+    // What they may have left goes, now that nobody will finish it.
+    let taken: Vec<(VaultPath, FileState)> = happened.filter_map(|(change, _)| taken_away(change)).collect();
+    vault.clear_taken_away(&taken, witness)?;
     let done = looks.iter().filter(|look| **look == Look::Done).count();
     if done == intent.len() {
         intent.iter().for_each(|change| witness.saw(change.clone()));
@@ -99,19 +100,16 @@ pub fn examine(
     Ok(Reconciled::Unknown { why })
 }
 
-/// Removes what a change that happened may have left, now that nobody will finish it.
-fn clear_away(vault: &Vault, change: &Change, witness: &dyn Witness) -> Result<(), Fault> {
+/// What a change took away, and from where.
+fn taken_away(change: &Change) -> Option<(VaultPath, FileState)> {
     match change {
         Change::FileReplaced { path, before, .. } | Change::FileRemoved { path, before } => {
-            match VaultPath::parse(path) {
-                Ok(path) => vault.clear_taken_away(&path, before, witness),
-                Err(_) => Ok(()),
-            }
+            Some((VaultPath::parse(path).ok()?, *before))
         }
         Change::FolderCreated { .. }
         | Change::FolderRemoved { .. }
         | Change::FileCreated { .. }
-        | Change::Moved { .. } => Ok(()),
+        | Change::Moved { .. } => None,
     }
 }
 
