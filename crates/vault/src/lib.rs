@@ -44,7 +44,7 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(Writing::<Editing<PatchSection>>::new(&vault))?;
     registry.register(Writing::<Rename>::new(&vault))?;
     registry.register(Writing::<Delete>::new(&vault))?;
-    registry.register(GetLinks { vault: vault.clone() })?;
+    registry.register(GetLinks { vault })?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
 }

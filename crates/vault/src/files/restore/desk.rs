@@ -180,7 +180,7 @@ impl Desk {
     fn state(&self, path: &str) -> envelope::FileState {
         match self.vault.stands_at(&at(path), &self.keeper).unwrap() {
             Seen::File { state, .. } => state,
-            other => panic!("{path}: {other:?}"),
+            other @ (Seen::Nothing | Seen::Folder | Seen::Other) => panic!("{path}: {other:?}"),
         }
     }
 }

@@ -49,12 +49,11 @@ fn step(desk: &Desk, tree: &Tree, one: &Try, note: &str) -> Option<Vec<Step>> {
         Try::Create(path, byte) => free(path).then(|| vec![desk.create(path, &format!("{byte}{note}"))]),
         Try::Replace(n, byte, mode) => pick(&files, *n).map(|path| {
             let mode = mode.then_some(0o600);
-            vec![match desk.replace(&path, &format!("{byte}{note}")) {
-                Step::ReplaceFile { path, before, content, .. } => {
-                    Step::ReplaceFile { path, before, content, mode }
-                }
-                other => other,
-            }]
+            let mut step = desk.replace(&path, &format!("{byte}{note}"));
+            if let Step::ReplaceFile { mode: kept, .. } = &mut step {
+                *kept = mode;
+            }
+            vec![step]
         }),
         Try::Remove(n) => pick(&files, *n).map(|path| vec![desk.remove(&path)]),
         Try::Move(n, to) => {
@@ -193,9 +192,9 @@ fn a_note_that_is_born_in_a_new_folder_is_not_the_one_in_the_old() {
 #[test]
 fn a_file_and_a_folder_are_told_apart() {
     let desk = Desk::with(&[("a/x", "1")]);
-    let kind = |step: Step| match step {
-        Step::Move { kind, .. } => kind,
-        other => panic!("{other:?}"),
+    let kind = |step: Step| {
+        let Step::Move { kind, .. } = step else { panic!("{step:?}") };
+        kind
     };
     assert_eq!(kind(desk.rename("a", "b")), EntryKind::Folder);
     assert_eq!(kind(desk.rename("a/x", "b")), EntryKind::File);
