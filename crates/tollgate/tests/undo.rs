@@ -289,6 +289,18 @@ fn a_renamed_note_that_was_edited_since_gets_its_name_back_as_its_links_do() {
 }
 
 #[test]
+fn a_name_that_stays_is_told_since_the_links_to_it_are_put_back() {
+    let sandbox = renamed();
+    sandbox.write("vault/a.md", "another\n");
+    let told = sandbox.tollgate(&["undo", "last", "--keep-changed", "--yes"]).expect_code(0).out;
+    assert!(
+        told.contains("F/z.md keeps this name: links that are put back to a.md do not lead to it"),
+        "{told}"
+    );
+    assert_eq!(read(&sandbox, "a.md"), "another\n");
+}
+
+#[test]
 fn what_can_only_be_kept_is_kept_and_told_whatever_the_flag() {
     for flag in ["--keep-changed", "--restore-changed"] {
         let sandbox = replaced();

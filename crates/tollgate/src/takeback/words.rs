@@ -85,12 +85,37 @@ pub(crate) fn change_words(change: &Change) -> String {
 pub(super) fn remarks(found: &Restoration, irreversible: &[Irreversible]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(listed("kept as it is", &found.kept, ""));
+    lines.extend(dead_links(found));
     lines.extend(listed("is not there any more and stays away", &found.missing, ""));
     lines.extend(listed("stays, since something else is in it", &found.left, "/"));
     if found.already_so > 0 {
         lines.push(format!("{} already as before", counted(found.already_so as u64, "entry")));
     }
     lines.extend(not_undone(irreversible));
+    lines
+}
+
+/// Notes that are put back name others as they were called before; what keeps its new name is not found by that.
+fn dead_links(found: &Restoration) -> Vec<String> {
+    let puts_back =
+        |change: &Change| matches!(change, Change::FileReplaced { .. } | Change::FileCreated { .. });
+    if !found.changes().iter().any(puts_back) {
+        return Vec::new();
+    }
+    let kept: Vec<String> = found
+        .names_kept
+        .iter()
+        .map(|(now, before)| {
+            let before = one_line(before);
+            format!(
+                "{} keeps this name: links that are put back to {before} do not lead to it",
+                one_line(now)
+            )
+        })
+        .collect();
+    let more = kept.len().saturating_sub(NAMED);
+    let mut lines: Vec<String> = kept.into_iter().take(NAMED).collect();
+    lines.extend((more > 0).then(|| format!("{more} more keep a name that links do not lead to")));
     lines
 }
 

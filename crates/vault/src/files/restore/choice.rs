@@ -4,7 +4,7 @@ use envelope::{EntryKind, Fault, FileState, VaultPath};
 
 use super::conflict::{RestoreCause as Why, RestoreConflict};
 use super::locate::Standing;
-use super::thread::{Thread, ThreadId};
+use super::thread::{Thread, ThreadId, in_trash};
 use super::work::{Course, Work};
 
 impl Work<'_> {
@@ -59,11 +59,21 @@ impl Work<'_> {
             // Told by its folder.
             return Course::Rest;
         }
+        self.keep_name(id, standing);
         let differs = standing.state.zip(thread.target).is_some_and(|(now, then)| now.hash != then.hash);
         if thread.dies || differs || standing.name + 1 < thread.names.len() {
             self.done.kept.push(thread.names[standing.name].clone());
         }
         Course::Rest
+    }
+
+    /// Takes note of a name that stays: links that are put back do not lead to it.
+    pub(super) fn keep_name(&mut self, id: ThreadId, standing: Standing) {
+        let thread = &self.threads[id];
+        let (now, last) = (&thread.names[standing.name], &thread.names[thread.names.len() - 1]);
+        if !thread.dies && now != last && ![now, last].into_iter().any(|name| in_trash(name)) {
+            self.done.names_kept.push((now.clone(), last.clone()));
+        }
     }
 
     /// Something stands in the way. Whether to go on as if it were to be overwritten: so that one conflict is

@@ -42,6 +42,8 @@ pub struct Restoration {
     pub already_so: usize,
     /// Paths that were to be kept and would have been restored.
     pub kept: Vec<String>,
+    /// What keeps the name that it has now, and the name that it would have got back.
+    pub names_kept: Vec<(String, String)>,
     /// Paths of what somebody removed since, and nobody makes anew.
     pub missing: Vec<String>,
     /// Folders that stay because something is in them.

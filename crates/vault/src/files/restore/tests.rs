@@ -251,6 +251,8 @@ fn a_note_that_the_run_changed_and_moved_takes_an_edit_that_is_kept_back_to_its_
         left F/
     "#]]
     .assert_eq(&told(&desk, &back, &["F/z.md", "a.md"], &[]));
+    let found = desk.foresee(&back, &["F/z.md", "a.md"], &[]);
+    assert_eq!(found.names_kept, [("F/z.md".to_owned(), "a.md".to_owned())]);
 }
 
 #[test]

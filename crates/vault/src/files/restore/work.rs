@@ -260,7 +260,11 @@ impl Work<'_> {
             self.done.restored.push(gone);
             self.space.remove(to);
         }
-        if self.courses[id] == Course::Rest || !self.is_free(id, to, Some(from))? {
+        let course = self.courses[id];
+        if course == Course::Rest || !self.is_free(id, to, Some(from))? {
+            if let Course::Carry(standing) = course {
+                self.keep_name(id, standing);
+            }
             return Ok(());
         }
         self.make_folders(to)?;
