@@ -58,8 +58,8 @@ fn keep_by_hash(
 ) -> Result<Option<DataRef>, Fault> {
     let limit = engine.policy().limits.max_result_bytes;
     // A bound from above is enough for nearly every result, and costs no serialisation.
-    let bound = size_bound(data);
-    if bound <= INLINE_BYTES && bound as u64 <= limit {
+    let room = usize::try_from(limit).unwrap_or(usize::MAX).min(INLINE_BYTES);
+    if fits(data, room).is_some() {
         return Ok(None);
     }
     let bytes = serde_json::to_vec(data).unwrap_or_default();
@@ -79,17 +79,20 @@ fn keep_by_hash(
     Ok(Some(kept))
 }
 
-/// The value takes no more bytes than this as JSON text.
-fn size_bound(value: &Value) -> usize {
+/// What is left of `room` after the value as JSON text, by a bound from above; `None` when it may not fit. Looks
+/// no further than the room goes: a large value is not walked twice.
+fn fits(value: &Value, room: usize) -> Option<usize> {
     match value {
-        Value::Null | Value::Bool(_) => 5,
+        Value::Null | Value::Bool(_) => room.checked_sub(5),
         // The longest are floats such as `-2.2250738585072014e-308`.
-        Value::Number(_) => 25,
-        Value::String(text) => text_bound(text),
-        Value::Array(items) => items.iter().map(|item| size_bound(item) + 1).sum::<usize>() + 2,
-        Value::Object(map) => {
-            map.iter().map(|(key, value)| text_bound(key) + size_bound(value) + 2).sum::<usize>() + 2
+        Value::Number(_) => room.checked_sub(25),
+        Value::String(text) => room.checked_sub(text_bound(text)),
+        Value::Array(items) => {
+            items.iter().try_fold(room.checked_sub(2)?, |room, item| fits(item, room.checked_sub(1)?))
         }
+        Value::Object(map) => map.iter().try_fold(room.checked_sub(2)?, |room, (key, value)| {
+            fits(value, room.checked_sub(text_bound(key) + 2)?)
+        }),
     }
 }
 
@@ -112,7 +115,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
     use serde_json::Value;
 
-    use super::size_bound;
+    use super::fits;
 
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
@@ -136,7 +139,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_value_is_larger_than_its_bound(value in values()) {
-            prop_assert!(value.to_string().len() <= size_bound(&value), "{value}");
+            let bound = usize::MAX - fits(&value, usize::MAX).unwrap();
+            prop_assert!(value.to_string().len() <= bound, "{value}");
+            prop_assert!(fits(&value, bound).is_some() && fits(&value, bound - 1).is_none());
         }
     }
 }
