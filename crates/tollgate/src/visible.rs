@@ -65,10 +65,14 @@ fn spelled(text: &str, keep: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Control characters, and the ones that reorder or break a line without being seen.
+/// Control characters, and the ones that reorder or break a line or part two words without being seen.
 pub(crate) fn acts_on_a_screen(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{061c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{3164}' | '\u{feff}'
+        )
 }
 
 #[cfg(test)]
@@ -81,6 +85,8 @@ mod tests {
     fn a_note_cannot_clear_the_screen_or_forge_a_line() {
         assert_eq!(one_line("a\u{1b}[2J\nok  fake\u{202e}"), "a\\u{1b}[2J\\nok  fake\\u{202e}");
         assert_eq!(visible("two\nlines\r"), "two\nlines\\r");
+        assert_eq!(one_line("new\u{200b}2.md \u{feff}"), "new\\u{200b}2.md \\u{feff}");
+        assert_eq!(one_line("👨\u{200d}👩"), "👨\u{200d}👩", "an emoji needs its joiner");
         assert_eq!(short("Übersicht", 4), "Über…");
     }
 
