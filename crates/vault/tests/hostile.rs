@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod overwriting;
 mod support;
 
 use std::os::unix::fs::MetadataExt as _;
@@ -13,6 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use envelope::{Change, Fault, VaultPath};
 use expect_test::expect;
+use overwriting::overwrite;
 use support::{CANARY, Listener, World, at, create_unique, put};
 use vault::{ListQuery, ListStart, Seen};
 
@@ -62,7 +64,10 @@ fn every_way(world: &World, path: &VaultPath) -> Vec<(&'static str, String)> {
             "unique",
             said(create_unique(vault, path, b"new", &listener).map(|written| written.path.to_string())),
         ),
-        ("overwrite", said(vault.overwrite(path, b"new", &listener).map(|written| written.path.to_string()))),
+        (
+            "overwrite",
+            said(overwrite(vault, path, b"new", &listener).map(|written| written.path.to_string())),
+        ),
         ("folder", said(vault.ensure_folder(path, &listener).map(|made| made.path.to_string()))),
     ]
 }
@@ -167,7 +172,7 @@ fn a_file_with_the_name_of_a_temporary_one_is_out_of_reach_and_never_removed() {
     let listener = Listener::default();
     let hidden: Vec<_> =
         std::fs::read_dir(world.inside("Notes")).unwrap().map(|e| e.unwrap().path()).collect();
-    world.vault.overwrite(&at("Notes/real.md"), b"new", &listener).unwrap();
+    overwrite(&world.vault, &at("Notes/real.md"), b"new", &listener).unwrap();
     world.vault.create(&at("Notes/new.md"), b"new", &listener).unwrap();
     for path in hidden {
         assert!(path.symlink_metadata().is_ok(), "{} is gone", path.display());
@@ -199,7 +204,7 @@ fn what_a_killed_writer_left_is_gone_after_the_next_write_beside_it() {
         let left = world.inside(&format!("{folder}/.tollgate-tmp-{inode:x}-0"));
         std::fs::rename(first, &left).unwrap();
         if overwrites {
-            world.vault.overwrite(&at("Notes/real.md"), b"new", &listener).unwrap();
+            overwrite(&world.vault, &at("Notes/real.md"), b"new", &listener).unwrap();
         } else {
             world.vault.create(&at("Other/new.md"), b"new", &listener).unwrap();
         }
@@ -216,7 +221,7 @@ fn links_that_stay_inside_are_followed_and_the_real_path_is_reported() {
     assert_eq!(world.vault.read(&at("alias/same.md"), 0..9, &listener).unwrap().path, at("Notes/real.md"));
     let written = world.vault.create(&at("alias/new.md"), b"new", &listener).unwrap();
     assert_eq!(written.path, at("Notes/new.md"));
-    world.vault.overwrite(&at("Notes/same.md"), b"changed", &listener).unwrap();
+    overwrite(&world.vault, &at("Notes/same.md"), b"changed", &listener).unwrap();
     assert_eq!(std::fs::read(world.inside("Notes/real.md")).unwrap(), b"changed");
     assert!(world.inside("Notes/same.md").is_symlink(), "the link itself stays");
 }
@@ -311,7 +316,7 @@ fn a_hard_link_to_a_file_outside_is_replaced_and_the_file_outside_stays() {
     let mode = std::fs::Permissions::from_mode(0o640);
     std::fs::set_permissions(world.inside("hard.md"), mode).unwrap();
     let listener = Listener::default();
-    let written = world.vault.overwrite(&at("hard.md"), b"new", &listener).unwrap();
+    let written = overwrite(&world.vault, &at("hard.md"), b"new", &listener).unwrap();
     assert!(!written.created);
     let inside = std::fs::metadata(world.inside("hard.md")).unwrap();
     assert_eq!((inside.nlink(), inside.mode() & 0o7777), (1, 0o640));
@@ -340,7 +345,7 @@ fn twins_are_conflicts_that_name_the_existing_spelling() {
     // Nobody can see how an accent is encoded, so the file is found by either spelling.
     let content = world.vault.read(&at("Notes/Caf\u{e9}.md"), 0..9, &listener).unwrap();
     assert_eq!((content.bytes.as_slice(), content.path), (&b"nfd"[..], at("Notes/Cafe\u{301}.md")));
-    let written = world.vault.overwrite(&at("Notes/Caf\u{e9}.md"), b"new", &listener).unwrap();
+    let written = overwrite(&world.vault, &at("Notes/Caf\u{e9}.md"), b"new", &listener).unwrap();
     assert_eq!(written.path, at("Notes/Cafe\u{301}.md"));
     let fault = world.vault.read(&at("Notes/Real.md"), 0..9, &listener).unwrap_err();
     assert_eq!(fault.hint.as_deref(), Some("did you mean `Notes/real.md`?"));
@@ -357,7 +362,7 @@ fn the_longest_names_work_and_leave_no_temporary_file() {
     assert_eq!(written.path.name().len(), 255);
     let second = create_unique(&world.vault, &at(&long), b"2", &listener).unwrap();
     assert_eq!(second.path.name().len(), 255);
-    world.vault.overwrite(&at(&long), b"3", &listener).unwrap();
+    overwrite(&world.vault, &at(&long), b"3", &listener).unwrap();
     let names: Vec<_> =
         std::fs::read_dir(world.inside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), 5, "{names:?}");

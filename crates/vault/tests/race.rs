@@ -9,12 +9,14 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod overwriting;
 mod support;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use envelope::Failure;
+use overwriting::overwrite;
 use rustix::fs::{CWD, RenameFlags};
 use support::{Listener, World, at, create_unique, put};
 use vault::{ListQuery, ListStart, Needle, Reading, SearchQuery, Vault};
@@ -85,7 +87,7 @@ fn use_once(vault: &Vault, n: u32) -> u32 {
     }
     let written = match n % 4 {
         0 => vault.create(&at(&format!("flip/new {n}.md")), b"x", &listener).map(drop),
-        1 => vault.overwrite(&at("flip/secret.md"), b"harmless", &listener).map(drop),
+        1 => overwrite(vault, &at("flip/secret.md"), b"harmless", &listener).map(drop),
         2 => create_unique(vault, &at("flip/unique.md"), b"x", &listener).map(drop),
         _ => vault.ensure_folder(&at(&format!("flip/folder {n}")), &listener).map(drop),
     };
@@ -154,7 +156,7 @@ fn nothing_is_read_or_written_outside_while_a_file_flips() {
                 read += search_once(&world.vault, Some("note.md")) + search_once(&world.vault, None);
             }
             if n % 8 == 0
-                && let Err(fault) = world.vault.overwrite(&at("note.md"), b"harmless", &listener)
+                && let Err(fault) = overwrite(&world.vault, &at("note.md"), b"harmless", &listener)
             {
                 assert!(is_fair(fault.failure), "{fault}");
             }

@@ -9,14 +9,11 @@ use super::folder::{self, Kind};
 use super::layer::taken;
 use super::locate::{Found, Gap, LastLink, OpenFolder, child};
 use super::make_folder::{paths_of, refuse_twin};
-use super::step::{Content, Prepared, Step};
-use super::survey::{Seen, Survey};
+use super::step::{Content, Step};
+use super::survey::Seen;
 use super::temp::Temp;
 use super::twins::Claim;
 use super::vault::Vault;
-
-/// How often a file that appears and disappears while it is written is tried again.
-const MAX_TRIES: u32 = 16;
 
 /// A file as it was written, or as it would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,34 +51,6 @@ impl Vault {
             Some(written) => Ok(written),
             None => Err(self.occupied(path)),
         }
-    }
-
-    /// Creates a file or puts it in the place of the one that is there, whose mode it keeps.
-    ///
-    /// A link in the last place keeps pointing where it did; the file it points to is replaced.
-    pub fn overwrite(&self, path: &VaultPath, bytes: &[u8], witness: &dyn Witness) -> Result<Written, Fault> {
-        let content = Content::of(bytes);
-        for _ in 0..MAX_TRIES {
-            let step = match self.survey(path, witness)? {
-                Survey { path, seen: Seen::File { state, .. }, .. } => {
-                    Step::ReplaceFile { path, before: state, content: content.clone(), mode: None }
-                }
-                Survey { path, seen: Seen::Nothing, .. } => {
-                    Step::CreateFile { path, content: content.clone(), mode: None }
-                }
-                Survey { path, seen: Seen::Folder | Seen::Other, .. } => {
-                    return self.open_file(&path).and_then(|_| Err(fault::restless(path.as_str())));
-                }
-            };
-            match self.apply(&Prepared { steps: vec![step] }, witness) {
-                Ok(Some(written)) => return Ok(written),
-                Ok(None) => {}
-                // Changed, gone or there since we looked; a twin would still be one at the next look.
-                Err(fault) if fault.failure == Failure::Conflict && !is_twin(&fault, path) => {}
-                Err(fault) => return Err(fault),
-            }
-        }
-        Err(fault::restless(path.as_str()))
     }
 
     /// The path that [`Vault::create`] would use, or why it would refuse.
@@ -211,10 +180,4 @@ pub(super) fn spelled_in(folder: Option<&VaultPath>, name: &str) -> Result<Vault
 pub(super) fn no_free_name(path: &VaultPath) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` and every numbered name after it exist"))
         .hint("choose another name")
-}
-
-/// Whether something with another spelling is in the way.
-fn is_twin(fault: &Fault, path: &VaultPath) -> bool {
-    let existing = fault.details.as_ref().and_then(|details| details.get("existing"));
-    existing.is_some_and(|existing| existing != path.as_str())
 }
