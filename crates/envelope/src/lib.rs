@@ -4,6 +4,7 @@
 //! envelope is data, and the same data must mean the same thing in a live run, in a journal read years
 //! later, and in a replay.
 
+mod artifact;
 mod call;
 mod canonical;
 mod change;
@@ -24,6 +25,7 @@ mod risk;
 mod tool;
 mod vault_path;
 
+pub use artifact::Artifact;
 pub use call::{Iteration, ToolCall};
 pub use canonical::{canonical_bytes, canonical_hash};
 pub use change::{Change, FileState, KeptEntry};

@@ -27,6 +27,7 @@
 //! ```
 
 mod any_tool;
+mod artifact;
 mod cancel;
 mod conventions;
 mod cx;
@@ -38,6 +39,7 @@ mod surface;
 mod tool;
 
 pub use any_tool::{AnyTool, BoxFuture, DecodedArgs, Mapped, RawOutput};
+pub use artifact::{ArtifactSink, OpenArtifact};
 pub use cancel::{CancelCause, CancelToken};
 pub use conventions::check_conventions;
 pub use cx::{Progress, ProgressSink, Seen, ToolCx};

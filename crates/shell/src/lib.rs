@@ -1,0 +1,6 @@
+//! Commands: one that runs and ends, one that goes on as a background task, and the walls around both.
+//!
+//! Knows no engine: the gate decides whether a command may run, this crate decides what it can reach.
+
+pub mod process;
+pub mod sandbox;

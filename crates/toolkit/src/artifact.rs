@@ -1,0 +1,28 @@
+//! Where a call puts what is too large for its result, and where it is read from again.
+//!
+//! Whoever runs calls provides the place; tools write through it while the bytes are produced, so that memory
+//! stays flat whatever the size.
+
+use std::fs::File;
+
+use envelope::{Artifact, Fault, Hash};
+
+/// An artifact that is being written. Readable by others from the start, complete when it is sealed.
+#[derive(Debug)]
+pub struct OpenArtifact {
+    /// Relative to the folder of the run.
+    pub path: String,
+    pub file: File,
+}
+
+/// The artifacts of one call.
+pub trait ArtifactSink: Send + Sync {
+    /// Makes an empty artifact. The name is made of the call's step, `role` and `extension`, and is not taken.
+    fn create(&self, role: &str, extension: &str) -> Result<OpenArtifact, Fault>;
+
+    /// Makes the artifact durable. Called once, when everything is written.
+    fn seal(&self, artifact: OpenArtifact, bytes: u64, hash: Hash) -> Result<Artifact, Fault>;
+
+    /// Opens an artifact of this run for reading.
+    fn open(&self, path: &str) -> Result<File, Fault>;
+}
