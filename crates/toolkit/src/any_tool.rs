@@ -11,6 +11,7 @@ use std::sync::Arc;
 use envelope::{Change, Failure, Fault, ToolDecl, ToolName};
 use serde_json::Value;
 
+use crate::command_line::CommandLine;
 use crate::schema::with_integers;
 use crate::{PathKeys, Reconciled, Tool, ToolCx};
 
@@ -42,6 +43,7 @@ pub trait AnyTool: Send + Sync {
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault>;
     fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
     fn paths(&self, args: &DecodedArgs) -> PathKeys;
+    fn command(&self, args: &DecodedArgs) -> Option<CommandLine>;
     fn preview(&self, args: &DecodedArgs) -> String;
     fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Change>>;
     fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>>;
@@ -108,6 +110,10 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn paths(&self, args: &DecodedArgs) -> PathKeys {
         typed::<T>(args).map(|args| Tool::paths(&*self.tool, args)).unwrap_or_default()
+    }
+
+    fn command(&self, args: &DecodedArgs) -> Option<CommandLine> {
+        typed::<T>(args).ok().and_then(|args| Tool::command(&*self.tool, args))
     }
 
     fn preview(&self, args: &DecodedArgs) -> String {

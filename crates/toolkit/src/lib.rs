@@ -29,6 +29,7 @@
 mod any_tool;
 mod artifact;
 mod cancel;
+pub mod command_line;
 mod conventions;
 mod cx;
 mod paths;

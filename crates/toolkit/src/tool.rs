@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::command_line::CommandLine;
 use crate::{PathKeys, ToolCx};
 
 /// A tool: its declaration as constants, its types, its work and what to say about it.
@@ -42,6 +43,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What the call reads and writes: the gate orders calls and applies path rules by it.
     fn paths(&self, _args: &Self::Args) -> PathKeys {
         PathKeys::default()
+    }
+
+    /// What the call would have the system run, for rules about commands. None for a tool that runs nothing.
+    fn command(&self, _args: &Self::Args) -> Option<CommandLine> {
+        None
     }
 
     /// One line for the person: a verb, then the path or command.
