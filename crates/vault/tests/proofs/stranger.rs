@@ -1,8 +1,9 @@
 //! A program that knows nothing of us and writes to the same note.
 //!
-//! It adds one line after the other, at least as long as our writer is at work, and looks all the time whether the lines that it has seen in the note are
-//! still there. Our own text may be in the place for a moment before it is taken back, so a line that is
-//! missing is looked for until our writer is done; only then is it counted as gone.
+//! It adds one line after the other, at least as long as our writer is at work, and looks all the time whether
+//! the lines that it has seen in the note are still there. Our own text may be in the place for a moment before it
+//! is taken back, so a line that is missing is looked for until our writer is done; only then is it counted as
+//! gone.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, OpenOptions};
@@ -13,6 +14,7 @@ use envelope::Hash;
 use rustix::fs::{CWD, RenameFlags};
 
 use crate::dice::Dice;
+use crate::writers::{arrive, wait_for};
 
 /// How many lines it may be ahead of our writer.
 const AHEAD: u32 = 3;
@@ -99,6 +101,8 @@ pub(crate) fn add_lines(base: &Path, manner: Manner, lines: u32) {
     let mut dice = Dice(0x7374_7261);
     let mut missing: BTreeSet<String> = BTreeSet::new();
     let (mut added, mut pace) = (0, 0);
+    // Its first line comes after our writer has read the note, and before that one writes.
+    wait_for(base, 'o');
     while added < lines || !missing.is_empty() || !stranger.is_alone() {
         // Readers are never without the note, and never without what they have seen in it.
         let mut text = stranger.look();
@@ -118,6 +122,9 @@ pub(crate) fn add_lines(base: &Path, manner: Manner, lines: u32) {
             continue;
         }
         let took = stranger.add(&text, &missing);
+        if added == 1 {
+            arrive(base, 's');
+        }
         let is_there = |line: &str| known.contains(line) || missing.contains(line);
         let taken: Vec<String> = took.lines().filter(|line| !is_there(line)).map(str::to_owned).collect();
         if manner != Manner::Append {

@@ -13,10 +13,32 @@ use crate::scaled;
 use crate::stranger::{Log, Manner};
 use crate::support::{World, put};
 
+/// The writer on the other side.
+fn other(name: char) -> char {
+    match name {
+        'a' => 'b',
+        'b' => 'a',
+        'o' => 's',
+        name => panic!("{name} is no writer"),
+    }
+}
+
+/// Says that this writer has come as far as the other one must wait for.
+pub(crate) fn arrive(base: &Path, name: char) {
+    put(&base.join(format!("arrived-{name}")), "");
+}
+
+/// Waits until the other one has come as far.
+pub(crate) fn wait_for(base: &Path, name: char) {
+    while !base.join(format!("arrived-{name}")).exists() {
+        std::thread::yield_now();
+    }
+}
+
 /// The role of a writer of ours: adds lines through the tools, each on top of exactly what it has read.
 pub(crate) fn add_lines(base: &Path, name: char, lines: u32) {
     let gate = Gate::new(&base.join("vault"), &base.join("store"));
-    let mut conflicts = 0;
+    let (mut conflicts, mut has_met) = (0, false);
     for n in 0..lines {
         let line = format!("{name}{n}\n");
         loop {
@@ -26,6 +48,13 @@ pub(crate) fn add_lines(base: &Path, name: char, lines: u32) {
                 continue;
             };
             let (text, etag) = (read.data["content"].as_str().unwrap(), read.data["etag"].as_str().unwrap());
+            if !has_met {
+                // The other one has read the same by then, or written. So one of us comes too late once at
+                // least, however the system divides the time between us.
+                arrive(base, name);
+                wait_for(base, other(name));
+                has_met = true;
+            }
             let (mode, content) =
                 if n % 2 == 0 { ("append", line.clone()) } else { ("overwrite", format!("{text}{line}")) };
             let args = json!({"path": "note.md", "content": content, "mode": mode, "expectedEtag": etag});
