@@ -10,8 +10,11 @@ use envelope::{
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
-use toolkit::{CancelToken, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Seen, Surface, ToolCx};
+use toolkit::{
+    ArtifactSink, CancelToken, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Seen, Surface, ToolCx,
+};
 
+use crate::artifacts::JournalArtifacts;
 use crate::catch::{catch_call, catch_panic};
 use crate::context::RunContext;
 use crate::hooks::{Hook, Hooks};
@@ -115,6 +118,14 @@ impl RunScope {
 pub struct CallRequest {
     pub call: ToolCall,
     pub cancel: CancelToken,
+    /// Tokens that the receipt may have; the family's own budget unless the caller says so.
+    pub budget: Option<u32>,
+}
+
+impl CallRequest {
+    pub fn new(call: ToolCall, cancel: CancelToken) -> CallRequest {
+        CallRequest { call, cancel, budget: None }
+    }
 }
 
 /// A call on its way: what the phases add to it as they go.
@@ -124,6 +135,8 @@ pub(crate) struct Flight {
     pub(crate) model: Value,
     pub(crate) cancel: CancelToken,
     pub(crate) cx: ToolCx,
+    /// Tokens that the caller wants of the receipt.
+    pub(crate) budget: Option<u32>,
     pub(crate) created: Timestamp,
     /// The longest time that the policy gives any call.
     pub(crate) longest_ms: u64,
@@ -300,7 +313,7 @@ impl Engine {
         trace: &mut Trace<'_>,
     ) -> Result<Kept, Fault> {
         trace.enter(Phase::MapResult);
-        let mapped = phases::map_result(entry, raw)?;
+        let mapped = phases::map_result(self, entry, flight, raw)?;
 
         trace.enter(Phase::PostHooks);
         let settled = phases::post_hooks(self, entry, flight, mapped, trace).await?;
@@ -310,7 +323,7 @@ impl Engine {
     }
 
     pub(crate) fn board(&self, scope: &Arc<RunScope>, request: CallRequest) -> Flight {
-        let CallRequest { mut call, cancel } = request;
+        let CallRequest { mut call, cancel, budget } = request;
         let created = self.parts.clock.now();
         // Whatever speaks of authority is ours to say, not the caller's.
         call.confirmation_id = call.confirmation_id.filter(|claimed| scope.was_given(claimed));
@@ -320,12 +333,15 @@ impl Engine {
         let model = Value::Object(std::mem::take(&mut call.args));
         let progress = self.progress_sink(scope, &call);
         let store: Arc<dyn ObjectStore> = Arc::new(JournalStore(scope.journal.clone()));
-        let cx = ToolCx::with_store(call.call_id.clone(), cancel.clone(), Some(progress), Some(store));
+        let artifacts: Arc<dyn ArtifactSink> = Arc::new(JournalArtifacts::of(&scope.journal, &call));
+        let id = call.call_id.clone();
+        let cx = ToolCx::with_places(id, cancel.clone(), Some(progress), Some(store), Some(artifacts));
         Flight {
             call,
             model,
             cancel,
             cx,
+            budget,
             created,
             longest_ms: self.policy().limits.call_timeout_ms.get(),
             dispatched: None,

@@ -5,6 +5,7 @@
 //! as [`Clock`] and [`Ids`].
 
 mod approval;
+mod artifacts;
 mod call;
 mod catch;
 mod clock;
@@ -20,6 +21,7 @@ mod order;
 mod phases;
 mod policy;
 mod question;
+mod receipts;
 mod report;
 mod resume;
 mod rules;
@@ -41,6 +43,7 @@ pub use hooks::{
 pub use ids::{Ids, SeededIds, SystemIds};
 pub use observer::Observer;
 pub use policy::{Limits, Mode, Policy};
+pub use receipts::Receipts;
 pub use report::RunReport;
 pub use resume::{ResumeError, ResumeRequest};
 pub use rules::{BadRule, Rule, RuleEffect};

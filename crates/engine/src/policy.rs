@@ -8,6 +8,7 @@ use plan::{CheckLimits, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use toolkit::PathKeys;
 
+use crate::receipts::Receipts;
 use crate::rules::{BadRule, CompiledRule, Rule, RuleEffect};
 
 /// What happens to a call that no rule speaks about.
@@ -49,6 +50,8 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
     pub limits: Limits,
+    #[serde(default)]
+    pub receipts: Receipts,
     pub sibling_failure: SiblingPolicy,
 }
 
@@ -68,6 +71,7 @@ impl Policy {
                 max_result_bytes: 16 * 1024 * 1024,
                 cancel_grace_ms: 1000,
             },
+            receipts: Receipts::default(),
             sibling_failure: SiblingPolicy::Ignore,
         }
     }

@@ -153,10 +153,8 @@ impl Engine {
             }
             Ok(_) | Err(_) => Found::Run(Seen::default()),
         };
-        let request = CallRequest {
-            call: ToolCall { called_with: None, intent: Vec::new(), ..recorded.clone() },
-            cancel,
-        };
+        let request =
+            CallRequest::new(ToolCall { called_with: None, intent: Vec::new(), ..recorded.clone() }, cancel);
         match decided {
             Found::Run(done) => self.run_after(scope, request, None, &done).await,
             Found::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
@@ -187,7 +185,7 @@ impl Engine {
         let Ok(decoded) = phases::parse_schema(entry, &args) else {
             return Found::Run(Seen::default());
         };
-        let flight = self.board(scope, CallRequest { call: recorded.clone(), cancel: cancel.clone() });
+        let flight = self.board(scope, CallRequest::new(recorded.clone(), cancel.clone()));
         let asked = catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.intent)).await;
         let why = match asked {
             Ok(Reconciled::Happened(raw)) => return Found::Happened(entry, raw, Box::new(flight)),

@@ -214,7 +214,7 @@ impl Driver {
         self.open.insert(open.derived.call_id.clone(), cancel.clone());
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
         let Some(recorded) = open.recorded else {
-            return self.make(CallRequest { call: open.derived, cancel });
+            return self.make(CallRequest::new(open.derived, cancel));
         };
         self.tasks.spawn(async move { Input::Done(engine.settle_uncertain(&scope, recorded, cancel).await) });
     }
@@ -359,7 +359,7 @@ impl Driver {
     fn start(&mut self, call: ToolCall) {
         let cancel = CancelToken::new();
         self.open.insert(call.call_id.clone(), cancel.clone());
-        self.make(CallRequest { call, cancel });
+        self.make(CallRequest::new(call, cancel));
     }
 
     fn make(&mut self, request: CallRequest) {

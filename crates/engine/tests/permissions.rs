@@ -305,7 +305,7 @@ async fn what_a_tool_is_comes_from_its_declaration_and_not_from_the_caller() {
     let mut call = tool_call("test_command", json!({"text": "x"}));
     (call.category, call.cancellable, call.args_hash) = (Some("harmless".into()), false, None);
     let scope = gate.scope();
-    gate.engine.run_call(&scope, CallRequest { call, cancel: CancelToken::new() }).await;
+    gate.engine.run_call(&scope, CallRequest::new(call, CancelToken::new())).await;
     let logged: ToolCall = serde_json::from_str(&scope.journal().lines(Kind::Call)[0]).unwrap();
     assert_eq!(
         (logged.tool.as_str(), logged.risk_level, logged.category.as_deref(), logged.cancellable),

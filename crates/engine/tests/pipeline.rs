@@ -411,7 +411,7 @@ async fn authority_is_never_taken_from_the_caller() {
     call.category = Some("harmless".into());
     call.risk_level = envelope::Risk::ReadOnly;
     let scope = gate.scope();
-    let result = gate.engine.run_call(&scope, engine::CallRequest { call, cancel: CancelToken::new() }).await;
+    let result = gate.engine.run_call(&scope, engine::CallRequest::new(call, CancelToken::new())).await;
     assert_eq!(result.error.unwrap().kind, Some(Failure::ApprovalRejected));
     let logged = logged_call(&scope);
     assert_eq!(logged.confirmation_id, None);

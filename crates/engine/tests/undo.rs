@@ -60,6 +60,7 @@ fn ended(call: &ToolCall, changes: &[Change]) -> ToolResult {
         duration_ms: 0,
         effects: None,
         changes: changes.to_vec(),
+        artifacts: Vec::new(),
         user_message: None,
         debug_message: None,
         canonical: None,

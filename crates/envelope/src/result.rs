@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CallId, CanonicalResult, Change, Effects, Failure, Hash, Mutation, PhaseFact, RunId, StepId, Timestamp,
-    ToolName,
+    Artifact, CallId, CanonicalResult, Change, Effects, Failure, Hash, Mutation, PhaseFact, RunId, StepId,
+    Timestamp, ToolName,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,6 +65,9 @@ pub struct ToolResult {
     /// The changes to the vault, in the order in which they were made, each with what undoes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// The files that the call left beside its record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

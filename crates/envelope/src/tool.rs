@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Risk, SideEffect, ToolName};
+use crate::{Family, Risk, SideEffect, ToolName};
 
 /// Something that must be there for a tool to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,9 @@ pub struct ToolDecl {
     /// One sentence that starts with a verb.
     pub summary: String,
     pub category: String,
+    /// How its results are bounded and worded.
+    #[serde(default)]
+    pub family: Family,
     pub risk_level: Risk,
     pub side_effects: Vec<SideEffect>,
     /// What must be there; empty means always available.

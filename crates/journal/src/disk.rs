@@ -135,6 +135,11 @@ impl Dir {
         Ok(Dir { fd: self.fd.try_clone()?, path: self.path.clone() })
     }
 
+    /// Makes a file that must not exist yet, for whoever writes it by themselves.
+    pub(crate) fn create_file(&self, name: &str) -> io::Result<File> {
+        self.open_for_writing(name, OFlags::CREATE | OFlags::EXCL)
+    }
+
     fn open_for_writing(&self, name: &str, how: OFlags) -> io::Result<File> {
         let fd = rustix::fs::openat(&self.fd, name, OFlags::RDWR | PLAIN | how, OWNER_FILE)?;
         Ok(File::from(fd))

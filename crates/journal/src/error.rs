@@ -36,6 +36,10 @@ pub enum JournalError {
     ObjectMissing { hash: Hash },
     #[error("the stored data {hash} is not what was stored")]
     ObjectChanged { hash: Hash },
+    #[error("there is no artifact `{path}` in this run")]
+    ArtifactMissing { path: String },
+    #[error("the artifact `{path}` is not what was written")]
+    ArtifactChanged { path: String },
     #[error("the recorded plan no longer passes its check: {why}")]
     PlanRejected { why: String },
 }

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use envelope::{
-    CallId, Change, DataRef, EventType, Hash, RunId, Status, StepId, Timestamp, ToolError, ToolName,
-    ToolResult,
+    Artifact, CallId, Change, DataRef, EventType, Hash, RunId, Status, StepId, Timestamp, ToolError,
+    ToolName, ToolResult,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -44,6 +44,8 @@ pub(crate) struct ResultFacts<'a> {
     effects: Option<IgnoredAny>,
     #[serde(default)]
     pub changes: Vec<Change>,
+    #[serde(default)]
+    pub artifacts: Vec<Artifact>,
     #[serde(default)]
     phases: Vec<IgnoredAny>,
 }
@@ -91,6 +93,7 @@ impl Rules {
                 duration_ms: 0,
                 effects: None,
                 changes: Vec::new(),
+                artifacts: Vec::new(),
                 user_message: None,
                 debug_message: None,
                 canonical: None,

@@ -19,6 +19,7 @@ mod source;
 mod scan;
 mod recover;
 mod objects;
+mod artifacts;
 mod folder;
 mod find;
 mod facts;

@@ -50,6 +50,8 @@ pub enum ProblemKind {
     CallWithoutResult,
     ObjectMissing,
     ObjectChanged,
+    ArtifactMissing,
+    ArtifactChanged,
     /// The chain does not end in the head that was kept elsewhere.
     HeadDiffers,
 }
@@ -71,6 +73,8 @@ impl ProblemKind {
             | ProblemKind::CallWithoutResult
             | ProblemKind::ObjectMissing
             | ProblemKind::ObjectChanged
+            | ProblemKind::ArtifactMissing
+            | ProblemKind::ArtifactChanged
             | ProblemKind::HeadDiffers => false,
         }
     }
@@ -90,6 +94,8 @@ impl ProblemKind {
             ProblemKind::CallWithoutResult => "call without result",
             ProblemKind::ObjectMissing => "object missing",
             ProblemKind::ObjectChanged => "object changed",
+            ProblemKind::ArtifactMissing => "artifact missing",
+            ProblemKind::ArtifactChanged => "artifact changed",
             ProblemKind::HeadDiffers => "head differs",
         }
     }

@@ -20,6 +20,7 @@ fn tool(name: &str, risk: Risk, input: Value, output: Value) -> ToolDecl {
         version: "1.0.0".to_owned(),
         summary: "Does it.".to_owned(),
         category: "vault".to_owned(),
+        family: envelope::Family::External,
         risk_level: risk,
         side_effects: Vec::new(),
         availability: Vec::new(),

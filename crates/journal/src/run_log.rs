@@ -319,6 +319,14 @@ impl Journal {
         }
     }
 
+    /// The handle on the run folder; none for a journal in memory.
+    pub(crate) fn folder(&self) -> Option<&Dir> {
+        match &*self.place {
+            Place::Disk(on_disk) => Some(&on_disk.folder),
+            Place::Memory(_) => None,
+        }
+    }
+
     /// The run folder; none for a journal in memory.
     pub fn run_dir(&self) -> Option<&Path> {
         match &*self.place {

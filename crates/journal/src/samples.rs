@@ -123,6 +123,7 @@ pub(crate) fn result(index: u64) -> ToolResult {
         duration_ms: 1000,
         effects: None,
         changes: Vec::new(),
+        artifacts: Vec::new(),
         user_message: Some(format!("Created Notes/{index}.md")),
         debug_message: None,
         canonical: None,

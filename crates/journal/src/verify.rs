@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use envelope::{Confirmation, DataRef, EventType, Hash, canonical_hash};
+use envelope::{Artifact, Confirmation, DataRef, EventType, Hash, canonical_hash};
 use serde::{Deserialize, Serialize};
 
+use crate::artifacts;
+use crate::disk::Dir;
 use crate::error::JournalError;
 use crate::facts::{CallFacts, EventFacts, ResultFacts, Rules, short};
 use crate::folder::RunFolder;
@@ -67,7 +69,7 @@ fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, Jo
     let has_wal = || folder.dir().read(WAL_FILE).map(|wal| wal.is_some()).map_err(failed);
     let open_before = has_wal()?;
     let mut scan = Scan::open(folder.dir(), folder.run().start()).map_err(failed)?;
-    let mut check = Check::new(folder.run(), Objects::beside(run_dir), expected_head);
+    let mut check = Check::new(&folder, Objects::beside(run_dir), expected_head);
     while check.problems.len() < MAX_PROBLEMS {
         match scan.next().map_err(failed)? {
             Some(Found::Record) => check.record(&scan.current, scan.head())?,
@@ -126,6 +128,7 @@ struct OpenCall {
 /// The rules that hold between records.
 struct Check<'a> {
     run: &'a RunFile,
+    folder: &'a Dir,
     objects: Objects,
     expected_head: Option<&'a Hash>,
     /// Which record bears the expected head, if one does.
@@ -143,9 +146,10 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn new(run: &'a RunFile, objects: Objects, expected_head: Option<&'a Hash>) -> Check<'a> {
+    fn new(folder: &'a RunFolder, objects: Objects, expected_head: Option<&'a Hash>) -> Check<'a> {
         Check {
-            run,
+            run: folder.run(),
+            folder: folder.dir(),
             objects,
             expected_head,
             expected_at: None,
@@ -232,6 +236,23 @@ impl<'a> Check<'a> {
                 self.object(current, &kept, &format!("`{path}` before the change, named by"))?;
             }
         }
+        for artifact in &facts.artifacts {
+            self.artifact(current, artifact)?;
+        }
+        Ok(())
+    }
+
+    /// That an artifact which a result lists is there and is what was written.
+    fn artifact(&mut self, current: &Current, artifact: &Artifact) -> Result<(), JournalError> {
+        let what = match artifacts::check(self.folder, artifact) {
+            Ok(()) => return Ok(()),
+            Err(JournalError::ArtifactMissing { .. }) => ProblemKind::ArtifactMissing,
+            Err(JournalError::ArtifactChanged { .. }) => ProblemKind::ArtifactChanged,
+            Err(other) => return Err(other),
+        };
+        let message = format!("named by the result in {} line {}", current.kind.file(), current.line);
+        let (file, seq) = (artifact.path.clone(), Some(current.seq));
+        self.problems.push(Problem { file, line: None, offset: None, seq, what, message });
         Ok(())
     }
 

@@ -83,6 +83,8 @@ impl From<journal::JournalError> for Stop {
             | E::BadHeader { .. }
             | E::ObjectMissing { .. }
             | E::ObjectChanged { .. }
+            | E::ArtifactMissing { .. }
+            | E::ArtifactChanged { .. }
             | E::PlanRejected { .. } => (Exit::Damaged, "journal_damaged"),
             E::NotARun { .. } => (Exit::BadInput, "no_such_run"),
             E::Io { .. }

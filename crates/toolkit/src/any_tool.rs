@@ -8,10 +8,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use envelope::{Change, Failure, Fault, ToolDecl, ToolName};
+use envelope::{Artifact, CanonicalResult, CanonicalStatus, Change, Failure, Fault, ToolDecl, ToolName};
 use serde_json::Value;
 
 use crate::command_line::CommandLine;
+use crate::families::{self, Projected, Projection};
 use crate::schema::with_integers;
 use crate::{PathKeys, Reconciled, Tool, ToolCx};
 
@@ -21,20 +22,22 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct DecodedArgs(Box<dyn Any + Send + Sync>);
 
 /// What a tool returned, before it was mapped. Mapping consumes it, so it happens once.
-pub struct RawOutput(Box<dyn FnOnce() -> Result<Mapped, Fault> + Send>);
+pub struct RawOutput(Box<dyn FnOnce(Projection<'_>) -> Result<Mapped, Fault> + Send>);
 
 impl RawOutput {
-    pub fn map(self) -> Result<Mapped, Fault> {
-        (self.0)()
+    pub fn map(self, with: Projection<'_>) -> Result<Mapped, Fault> {
+        (self.0)(with)
     }
 }
 
-/// A result in its model-facing forms.
+/// A result in all its forms: complete, canonical, and as the model reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mapped {
     pub data: Value,
-    pub summary: String,
+    pub canonical: CanonicalResult,
     pub receipt: String,
+    /// What the projection kept beside the result.
+    pub artifacts: Vec<Artifact>,
 }
 
 /// A tool of any types.
@@ -54,7 +57,9 @@ pub trait AnyTool: Send + Sync {
         intent: &'a [Change],
     ) -> BoxFuture<'a, Reconciled<RawOutput>>;
     /// Maps data that a hook changed, as if the tool had returned it.
-    fn remap(&self, data: &Value) -> Result<Mapped, Fault>;
+    fn remap(&self, data: &Value, with: Projection<'_>) -> Result<Mapped, Fault>;
+    /// Tokens that the caller wants of the receipt.
+    fn budget(&self, args: &DecodedArgs) -> Option<u32>;
 }
 
 /// A tool with its types erased.
@@ -77,6 +82,7 @@ impl<T: Tool> AnyTool for Erased<T> {
             version: T::VERSION.to_owned(),
             summary: T::SUMMARY.to_owned(),
             category: T::CATEGORY.to_owned(),
+            family: T::FAMILY,
             risk_level: T::RISK,
             side_effects: T::SIDE_EFFECTS.to_vec(),
             availability: T::REQUIRES.to_vec(),
@@ -155,20 +161,40 @@ impl<T: Tool> AnyTool for Erased<T> {
         })
     }
 
-    fn remap(&self, data: &Value) -> Result<Mapped, Fault> {
+    fn budget(&self, args: &DecodedArgs) -> Option<u32> {
+        typed::<T>(args).ok().and_then(|args| Tool::budget(&*self.tool, args))
+    }
+
+    fn remap(&self, data: &Value, with: Projection<'_>) -> Result<Mapped, Fault> {
         let output =
             <T::Output as serde::Deserialize>::deserialize(data).map_err(|error| unmappable::<T>(&error))?;
-        map(&*self.tool, &output)
+        map(&*self.tool, &output, with)
     }
 }
 
 fn raw<T: Tool>(tool: Arc<T>, output: T::Output) -> RawOutput {
-    RawOutput(Box::new(move || map(&*tool, &output)))
+    RawOutput(Box::new(move |with| map(&*tool, &output, with)))
 }
 
-fn map<T: Tool>(tool: &T, output: &T::Output) -> Result<Mapped, Fault> {
+fn map<T: Tool>(tool: &T, output: &T::Output, mut with: Projection<'_>) -> Result<Mapped, Fault> {
     let data = serde_json::to_value(output).map_err(|error| unmappable::<T>(&error))?;
-    Ok(Mapped { data, summary: tool.summary(output), receipt: tool.receipt(output) })
+    let Projected { family, result } = tool.project(output, &mut with)?;
+    if family != T::FAMILY {
+        let message = format!("{} declares the family {} and answers as {family}", T::NAME, T::FAMILY);
+        return Err(Fault::new(Failure::ResultMappingFailed, message));
+    }
+    let canonical = CanonicalResult {
+        tool_name: T::NAME.to_owned(),
+        status: CanonicalStatus::Success,
+        summary_text: tool.summary(output),
+        result: Some(result),
+        error: None,
+    };
+    let receipt = match family {
+        envelope::Family::External => tool.receipt(output),
+        _ => families::render(family, &canonical, with.budget()),
+    };
+    Ok(Mapped { data, canonical, receipt, artifacts: with.into_artifacts() })
 }
 
 fn unmappable<T: Tool>(error: &serde_json::Error) -> Fault {

@@ -17,11 +17,15 @@ pub struct OpenArtifact {
 
 /// The artifacts of one call.
 pub trait ArtifactSink: Send + Sync {
-    /// Makes an empty artifact. The name is made of the call's step, `role` and `extension`, and is not taken.
-    fn create(&self, role: &str, extension: &str) -> Result<OpenArtifact, Fault>;
+    /// Makes an empty artifact. Its name is made of the call's step, `role` and `extension`, and is given once.
+    /// None where the run keeps no artifacts.
+    fn create(&self, role: &str, extension: &str) -> Result<Option<OpenArtifact>, Fault>;
 
     /// Makes the artifact durable. Called once, when everything is written.
     fn seal(&self, artifact: OpenArtifact, bytes: u64, hash: Hash) -> Result<Artifact, Fault>;
+
+    /// Takes back a sealed artifact that no recorded result will name.
+    fn discard(&self, artifact: &Artifact);
 
     /// Opens an artifact of this run for reading.
     fn open(&self, path: &str) -> Result<File, Fault>;

@@ -4,12 +4,12 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use envelope::{
-    CallId, Change, Created, DataRef, Deleted, Effects, EntryKind, Failure, Fault, Modified, Renamed,
-    SideEffect,
+    Artifact, CallId, Change, Created, DataRef, Deleted, Effects, EntryKind, Failure, Fault, Modified,
+    Renamed, SideEffect,
 };
 use serde_json::{Map, Value};
 
-use crate::{CancelToken, ObjectStore};
+use crate::{ArtifactSink, CancelToken, ObjectStore};
 
 /// How far a long call has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,7 @@ struct Inner {
     cancel: CancelToken,
     progress: Option<ProgressSink>,
     store: Option<Arc<dyn ObjectStore>>,
+    artifacts: Option<Arc<dyn ArtifactSink>>,
     /// Given when it is the call's turn.
     context: OnceLock<Arc<Map<String, Value>>>,
     seen: Mutex<Seen>,
@@ -42,6 +43,8 @@ pub struct Seen {
     pub effects: Effects,
     /// The changes to the vault among the effects, in order, each with what undoes it.
     pub changes: Vec<Change>,
+    /// The files that the call left beside its record.
+    pub artifacts: Vec<Artifact>,
     /// Changes asked for in what later calls see.
     pub context: Vec<(String, Value)>,
 }
@@ -58,14 +61,36 @@ impl ToolCx {
         progress: Option<ProgressSink>,
         store: Option<Arc<dyn ObjectStore>>,
     ) -> ToolCx {
+        ToolCx::with_places(call_id, cancel, progress, store, None)
+    }
+
+    /// For a call whose run keeps what it overwrites and has a place for what it leaves.
+    pub fn with_places(
+        call_id: CallId,
+        cancel: CancelToken,
+        progress: Option<ProgressSink>,
+        store: Option<Arc<dyn ObjectStore>>,
+        artifacts: Option<Arc<dyn ArtifactSink>>,
+    ) -> ToolCx {
         ToolCx(Arc::new(Inner {
             call_id,
             cancel,
             progress,
             store,
+            artifacts,
             context: OnceLock::new(),
             seen: Mutex::default(),
         }))
+    }
+
+    /// Where to put what is too large for a result; none where the run keeps no artifacts.
+    pub fn artifacts(&self) -> Option<&Arc<dyn ArtifactSink>> {
+        self.0.artifacts.as_ref()
+    }
+
+    /// Reports an artifact that is complete.
+    pub fn left(&self, artifact: Artifact) {
+        self.seen().artifacts.push(artifact);
     }
 
     /// Hands over what earlier calls of the run left, when it is this call's turn. The first time counts.
@@ -181,6 +206,7 @@ impl ToolCx {
         let mut seen = self.seen();
         seen.effects.absorb(&found.effects);
         seen.changes.extend_from_slice(&found.changes);
+        seen.artifacts.extend_from_slice(&found.artifacts);
     }
 
     /// Looks at what was reported so far.

@@ -30,6 +30,7 @@ mod any_tool;
 mod artifact;
 mod cancel;
 pub mod command_line;
+pub mod families;
 mod conventions;
 mod cx;
 mod paths;

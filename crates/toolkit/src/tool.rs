@@ -5,12 +5,13 @@
 
 use std::future::{Future, ready};
 
-use envelope::{Change, Concurrency, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Change, Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::command_line::CommandLine;
+use crate::families::{self, Projected, Projection};
 use crate::{PathKeys, ToolCx};
 
 /// A tool: its declaration as constants, its types, its work and what to say about it.
@@ -21,6 +22,8 @@ pub trait Tool: Send + Sync + 'static {
     /// One sentence that starts with a verb: what a model and a person read first.
     const SUMMARY: &'static str;
     const CATEGORY: &'static str;
+    /// Who bounds its results and who words them.
+    const FAMILY: Family = Family::External;
     /// No default: whoever writes a tool says how far it can reach.
     const RISK: Risk;
     const SIDE_EFFECTS: &'static [SideEffect];
@@ -72,12 +75,22 @@ pub trait Tool: Send + Sync + 'static {
         ready(Reconciled::Unknown { why: "the tool cannot tell afterwards".to_owned() })
     }
 
+    /// Tokens that the caller wants of the receipt, for a tool whose arguments say so.
+    fn budget(&self, _args: &Self::Args) -> Option<u32> {
+        None
+    }
+
     /// One line, the outcome first.
     fn summary(&self, output: &Self::Output) -> String;
 
-    /// What the model reads. The summary, unless the model needs more to go on.
+    /// What the model reads, for a tool that has no family yet.
     fn receipt(&self, output: &Self::Output) -> String {
         self.summary(output)
+    }
+
+    /// Hands the complete output to the projector of the tool's family, which bounds it.
+    fn project(&self, output: &Self::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        families::external::project(output, with)
     }
 }
 

@@ -159,7 +159,7 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
 }
 
 pub(crate) fn request(tool: &str, n: u64) -> CallRequest {
-    CallRequest { call: call(tool, n), cancel: CancelToken::new() }
+    CallRequest::new(call(tool, n), CancelToken::new())
 }
 
 fn header() -> RunHeader {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use envelope::{
-    CanonicalResult, CanonicalStatus, Effects, EventType, ExecutionEvent, Fault, Level, Phase, Status,
-    Timestamp, ToolCall, ToolResult,
+    Effects, EventType, ExecutionEvent, Family, Fault, Level, Phase, Status, Timestamp, ToolCall, ToolResult,
 };
 use toolkit::Seen;
+use toolkit::families::{self, failed};
 
 use crate::Engine;
 use crate::call::{Flight, RunScope, journal_fault};
@@ -47,11 +47,12 @@ pub(crate) async fn emit_terminal(
 }
 
 fn build(engine: &Engine, scope: &RunScope, flight: &mut Flight, outcome: Result<Kept, Fault>) -> ToolResult {
-    let Seen { effects, changes, context } = flight.cx.take_seen();
+    let Seen { effects, changes, artifacts, context } = flight.cx.take_seen();
     let ended = engine.parts.clock.now();
     let mut result = blank_result(&flight.call, flight.dispatched.unwrap_or(flight.created), ended);
     result.effects = (!effects.is_empty()).then_some(effects);
     result.changes = changes;
+    result.artifacts = artifacts;
     result.cancellation = flight.cancellation.take();
     result.reconciled = flight.found;
     match outcome {
@@ -86,6 +87,7 @@ fn blank_result(call: &ToolCall, started: Timestamp, ended: Timestamp) -> ToolRe
         duration_ms: u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0),
         effects: None,
         changes: Vec::new(),
+        artifacts: Vec::new(),
         user_message: None,
         debug_message: None,
         canonical: None,
@@ -104,9 +106,10 @@ fn fill_ok(result: &mut ToolResult, kept: Kept) {
     result.data_hash = kept.data_ref.as_ref().map(|kept| kept.hash);
     result.data_ref = kept.data_ref;
     result.data = Some(kept.data);
-    result.user_message = Some(kept.summary);
+    result.user_message = Some(kept.canonical.summary_text.clone());
     result.receipt = Some(kept.receipt);
     result.canonical = Some(kept.canonical);
+    result.artifacts.extend(kept.artifacts);
 }
 
 fn fill_failed(result: &mut ToolResult, fault: &Fault) {
@@ -117,35 +120,21 @@ fn fill_failed(result: &mut ToolResult, fault: &Fault) {
     result.data_ref = None;
     result.error = Some(fault.to_tool_error());
     result.user_message = Some(fault.message.clone());
-    result.receipt = Some(failure_receipt(result, fault));
-    result.canonical = Some(CanonicalResult {
-        tool_name: result.tool.to_string(),
-        status: CanonicalStatus::Error,
-        summary_text: fault.message.clone(),
-        result: None,
-        error: Some(fault.to_canonical_error()),
-    });
+    let done = result.effects.as_ref().map(done_already).unwrap_or_default();
+    let canonical = failed::canonical(result.tool.as_str(), fault, done);
+    // The words of a failure do not depend on the family, and are never cut.
+    result.receipt = Some(families::render(Family::External, &canonical, usize::MAX));
+    result.canonical = Some(canonical);
 }
 
-/// What the model reads of a failure: what happened, what it means, what to do.
-fn failure_receipt(result: &ToolResult, fault: &Fault) -> String {
-    let mut text = format!("{} failed ({}): {}", result.tool, fault.failure, fault.message);
-    if let Some(effects) = &result.effects {
-        text.push_str("\nAlready done and not undone: ");
-        text.push_str(&done_already(effects));
-    }
-    text.push_str("\nNext: ");
-    text.push_str(fault.recovery_hint());
-    text
-}
-
-fn done_already(effects: &Effects) -> String {
+/// What the call did before it failed, a few words each.
+fn done_already(effects: &Effects) -> Vec<String> {
     let created = effects.created.iter().map(|entry| format!("created {}", entry.path));
     let modified = effects.modified.iter().map(|entry| format!("changed {}", entry.path));
     let deleted = effects.deleted.iter().map(|entry| format!("deleted {}", entry.path));
     let renamed = effects.renamed.iter().map(|entry| format!("renamed {} to {}", entry.from, entry.to));
     let said: Vec<String> = created.chain(modified).chain(deleted).chain(renamed).collect();
-    if said.is_empty() { "effects without a path".to_owned() } else { said.join(", ") }
+    if said.is_empty() { vec!["effects without a path".to_owned()] } else { said }
 }
 
 /// The result line, and the call line before it if the call never got as far as `schedule`.

@@ -24,6 +24,7 @@ pub(crate) async fn execute(
     if engine.parts.purpose == Purpose::Foresee && entry.decl.risk_level == Risk::Commands {
         return Err(unforeseen(entry));
     }
+    flight.budget = flight.budget.or(entry.tool.budget(&permitted.decoded));
     let limit = call_limit(entry, flight);
     let began = engine.parts.clock.now();
     flight.dispatched = Some(began);

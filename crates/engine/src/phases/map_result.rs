@@ -1,13 +1,21 @@
-//! Phase 9: turns what the tool returned into data, summary and receipt. Once.
+//! Phase 9: turns what the tool returned into its complete data, the canonical result and the receipt. Once.
 
 use envelope::{Failure, Fault};
+use toolkit::families::Projection;
 use toolkit::{Entry, Mapped, RawOutput};
 
+use crate::Engine;
+use crate::call::Flight;
 use crate::catch::catch_call;
 
 /// Ends in `result_mapping_failed`. The effects stay in the record.
-pub(crate) fn map_result(entry: &Entry, raw: RawOutput) -> Result<Mapped, Fault> {
-    let mapped = catch_call(|| raw.map()).unwrap_or_else(|panic| {
+pub(crate) fn map_result(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &Flight,
+    raw: RawOutput,
+) -> Result<Mapped, Fault> {
+    let mapped = catch_call(|| raw.map(projection(engine, entry, flight))).unwrap_or_else(|panic| {
         Err(Fault::new(
             Failure::ResultMappingFailed,
             format!("{} crashed while describing its result: {panic}", entry.decl.name),
@@ -15,6 +23,12 @@ pub(crate) fn map_result(entry: &Entry, raw: RawOutput) -> Result<Mapped, Fault>
     })?;
     keeps_its_word(entry, &mapped)?;
     Ok(mapped)
+}
+
+/// What the result may take: the budget of its family, or what the caller wants within the policy.
+pub(super) fn projection<'a>(engine: &Engine, entry: &Entry, flight: &'a Flight) -> Projection<'a> {
+    let budget = engine.policy().receipts.budget(entry.decl.family, flight.budget);
+    Projection::new(budget, flight.cx.artifacts().map(|artifacts| &**artifacts))
 }
 
 /// Steps that refer to this output were checked against its schema, so it has to hold.

@@ -1,6 +1,6 @@
 //! Phase 11: decides where the bytes of the result live: in the line, or once by their hash.
 
-use envelope::{CanonicalResult, CanonicalStatus, DataRef, Failure, Fault};
+use envelope::{Artifact, CanonicalResult, DataRef, Failure, Fault};
 use serde_json::Value;
 use toolkit::{Entry, Mapped};
 
@@ -17,9 +17,9 @@ const INLINE_BYTES: usize = 64 * 1024;
 pub(crate) struct Kept {
     pub(crate) data: Value,
     pub(crate) data_ref: Option<DataRef>,
-    pub(crate) summary: String,
     pub(crate) receipt: String,
     pub(crate) canonical: CanonicalResult,
+    pub(crate) artifacts: Vec<Artifact>,
 }
 
 /// Ends in `result_too_large`. A result that was blanked out says so in this phase's detail.
@@ -30,23 +30,12 @@ pub(crate) fn persist_result(
     settled: Settled,
     trace: &mut Trace<'_>,
 ) -> Result<Kept, Fault> {
-    let Mapped { data, summary, receipt } = settled.mapped;
+    let Mapped { data, canonical, receipt, artifacts } = settled.mapped;
     if settled.redacted {
         trace.note("result_redacted");
     }
     let data_ref = keep_by_hash(engine, scope, entry, &data, trace)?;
-    let canonical = CanonicalResult {
-        tool_name: entry.decl.name.to_string(),
-        status: CanonicalStatus::Success,
-        summary_text: summary.clone(),
-        result: Some(match &data_ref {
-            // Bounded: the whole is one look at the object store away.
-            Some(kept) => serde_json::json!({ "dataRef": kept, "preview": head(&receipt) }),
-            None => data.clone(),
-        }),
-        error: None,
-    };
-    Ok(Kept { data, data_ref, summary, receipt, canonical })
+    Ok(Kept { data, data_ref, receipt, canonical, artifacts })
 }
 
 fn keep_by_hash(
@@ -100,13 +89,6 @@ fn text_bound(text: &str) -> usize {
     let escaped = text.bytes().filter(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')).count();
     // At worst one byte becomes six: `\u001b`.
     text.len() + escaped * 5 + 2
-}
-
-fn head(text: &str) -> &str {
-    match text.char_indices().nth(500) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::hooks::{AfterCall, AfterReply, CallNames, Hook, ask_after};
 use crate::inputs::{changed_fields, observable};
 use crate::trace::Trace;
 
-use super::map_result::keeps_its_word;
+use super::map_result::{keeps_its_word, projection};
 
 /// A mapped result with what the call was seen to do, and whether a hook blanked something out.
 pub(crate) struct Settled {
@@ -48,7 +48,7 @@ pub(crate) async fn post_hooks(
             let grace = Duration::from_millis(engine.policy().limits.cancel_grace_ms);
             ask_after(&**hook, &flight.cancel, grace, &call).await?
         };
-        heed(entry, &mut settled, &**hook, reply, trace)?;
+        heed(engine, (entry, flight), &mut settled, &**hook, reply, trace)?;
     }
     Ok(settled)
 }
@@ -63,7 +63,8 @@ fn called_with(flight: &Flight) -> Value {
 }
 
 fn heed(
-    entry: &Entry,
+    engine: &Engine,
+    (entry, flight): (&Entry, &Flight),
     settled: &mut Settled,
     hook: &dyn Hook,
     reply: AfterReply,
@@ -97,7 +98,12 @@ fn heed(
         return Ok(());
     }
     // The hook owns this change, so the result is mapped again: data and receipt must tell the same story.
-    let remapped = entry.tool.remap(&data).and_then(|mapped| keeps_its_word(entry, &mapped).map(|()| mapped));
+    // What the first mapping kept beside the result tells the old story.
+    if let Some(artifacts) = flight.cx.artifacts() {
+        settled.mapped.artifacts.iter().for_each(|artifact| artifacts.discard(artifact));
+    }
+    let remapped = entry.tool.remap(&data, projection(engine, entry, flight).of_changed());
+    let remapped = remapped.and_then(|mapped| keeps_its_word(entry, &mapped).map(|()| mapped));
     settled.mapped = remapped.map_err(|fault| {
         Fault::new(
             Failure::PostHookFailed,

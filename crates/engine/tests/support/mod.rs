@@ -155,7 +155,7 @@ impl Gate {
         args: Value,
         cancel: CancelToken,
     ) -> ToolResult {
-        let request = CallRequest { call: tool_call(tool, args), cancel };
+        let request = CallRequest::new(tool_call(tool, args), cancel);
         self.engine.run_call(scope, request).await
     }
 

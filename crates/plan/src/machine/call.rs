@@ -132,6 +132,7 @@ pub(super) fn unstarted(
         duration_ms: 0,
         effects: None,
         changes: Vec::new(),
+        artifacts: Vec::new(),
         user_message: Some(user_message),
         debug_message: None,
         canonical: None,

@@ -38,6 +38,7 @@ fn tool(name: &str, risk_level: Risk, input_schema: Value, output_schema: Value)
         version: "1.0.0".to_owned(),
         summary: "Does what its name says".to_owned(),
         category: name.split('.').next().unwrap_or_default().to_owned(),
+        family: envelope::Family::External,
         risk_level,
         side_effects: Vec::new(),
         availability: Vec::new(),

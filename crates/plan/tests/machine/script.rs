@@ -222,6 +222,7 @@ pub(crate) fn ended(call: &Ended, verb: &str, data: &str) -> ToolResult {
         duration_ms: 0,
         effects: None,
         changes: Vec::new(),
+        artifacts: Vec::new(),
         user_message: None,
         debug_message: None,
         canonical: None,

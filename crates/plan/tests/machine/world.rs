@@ -114,6 +114,7 @@ fn tool(name: &str) -> ToolDecl {
         version: "1.0.0".to_owned(),
         summary: "Does something.".to_owned(),
         category: "test".to_owned(),
+        family: envelope::Family::External,
         risk_level: Risk::Writes,
         side_effects: vec![],
         availability: vec![],

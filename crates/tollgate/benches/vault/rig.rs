@@ -93,7 +93,7 @@ impl Gate {
 
     fn request(&self, tool: &str, args: &Value) -> CallRequest {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        CallRequest { call: call(tool, args, number), cancel: CancelToken::new() }
+        CallRequest::new(call(tool, args, number), CancelToken::new())
     }
 }
 

@@ -1,0 +1,51 @@
+//! The artifacts of one call, kept in the folder of its run.
+
+use std::fs::File;
+
+use envelope::{Artifact, Failure, Fault, Hash, ToolCall};
+use journal::{Journal, JournalError};
+use toolkit::{ArtifactSink, OpenArtifact};
+
+use crate::call::journal_fault;
+
+pub(crate) struct JournalArtifacts {
+    journal: Journal,
+    /// What their names begin with: short, since a model reads and repeats them.
+    stem: String,
+}
+
+impl JournalArtifacts {
+    pub(crate) fn of(journal: &Journal, call: &ToolCall) -> JournalArtifacts {
+        let mut stem = call.step_id.to_string();
+        if let Some(iteration) = &call.iteration {
+            stem.push_str(&format!("-{}", iteration.index));
+        }
+        JournalArtifacts { journal: journal.clone(), stem }
+    }
+}
+
+impl ArtifactSink for JournalArtifacts {
+    fn create(&self, role: &str, extension: &str) -> Result<Option<OpenArtifact>, Fault> {
+        let made = self.journal.create_artifact(&format!("{}-{role}", self.stem), extension);
+        let made = made.map_err(|error| journal_fault(&error))?;
+        Ok(made.map(|(path, file)| OpenArtifact { path, file }))
+    }
+
+    fn seal(&self, artifact: OpenArtifact, bytes: u64, hash: Hash) -> Result<Artifact, Fault> {
+        let OpenArtifact { path, file } = artifact;
+        self.journal.sync_artifact(&path, &file).map_err(|error| journal_fault(&error))?;
+        Ok(Artifact { path, bytes, hash })
+    }
+
+    fn discard(&self, artifact: &Artifact) {
+        // As good as it goes: no result names it, so what stays is only a file too many.
+        let _left = self.journal.remove_artifact(&artifact.path);
+    }
+
+    fn open(&self, path: &str) -> Result<File, Fault> {
+        self.journal.open_artifact(path).map_err(|error| match error {
+            JournalError::ArtifactMissing { .. } => Fault::new(Failure::NotFound, error.to_string()),
+            other => journal_fault(&other),
+        })
+    }
+}
