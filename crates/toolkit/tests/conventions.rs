@@ -7,7 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
-use envelope::ToolDecl;
+use envelope::{Family, ToolDecl};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use toolkit::check_conventions;
@@ -53,13 +53,35 @@ fn output(mut properties: Value) -> Value {
 #[test]
 fn a_good_declaration_passes() {
     check(json!({}), expect![""]);
-    check(
-        json!({"category": "command", "riskLevel": "commands", "sideEffects": ["run-command"], "name": "ExecCommand",
-               "inputSchema": strict(json!({"cmd": {"type": "string", "description": "x"},
-                                            "timeout_ms": {"type": "integer", "description": "x"}})),
-               "outputSchema": strict(json!({"exit_status": {"type": "integer"}}))}),
-        expect![""],
-    );
+}
+
+#[test]
+fn commands_their_tasks_and_their_artifacts_keep_the_spelling_of_the_shell() {
+    for family in Family::ALL {
+        let problems = match family {
+            Family::Command | Family::Task | Family::Artifact => expect![""],
+            Family::Mutation
+            | Family::Read
+            | Family::Listing
+            | Family::Search
+            | Family::Links
+            | Family::Editor
+            | Family::Workspace
+            | Family::HostCommand
+            | Family::Text
+            | Family::External => expect![[r#"
+                input.timeout_ms: write it in camelCase
+                output.exit_status: write it in camelCase"#]],
+        };
+        check(
+            json!({"category": "command", "family": family, "name": "ExecCommand",
+                   "riskLevel": "commands", "sideEffects": ["run-command"],
+                   "inputSchema": strict(json!({"cmd": {"type": "string", "description": "x"},
+                                                "timeout_ms": {"type": "integer", "description": "x"}})),
+                   "outputSchema": strict(json!({"exit_status": {"type": "integer"}}))}),
+            problems,
+        );
+    }
 }
 
 #[test]

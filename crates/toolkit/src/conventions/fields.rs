@@ -1,15 +1,15 @@
 //! The names of fields: the same word for the same thing in every tool.
 
-use envelope::ToolDecl;
+use envelope::{Family, ToolDecl};
 use serde_json::Value;
 
 use super::shape::{Object, objects};
 
-/// Families whose arguments follow the shell's own spelling.
-const SNAKE_CASE_CATEGORIES: [&str; 2] = ["command", "task"];
+/// Families that keep the shell's own spelling: commands, their tasks, and what both leave behind.
+const SNAKE_CASE_FAMILIES: [Family; 3] = [Family::Command, Family::Task, Family::Artifact];
 
 pub(super) fn check(decl: &ToolDecl, problems: &mut Vec<String>) {
-    let snake_case = SNAKE_CASE_CATEGORIES.contains(&decl.category.as_str());
+    let snake_case = SNAKE_CASE_FAMILIES.contains(&decl.family);
     for (side, schema) in [("input", &decl.input_schema), ("output", &decl.output_schema)] {
         for object in objects(side, schema) {
             for (name, property) in object.properties() {
