@@ -29,6 +29,11 @@ use std::process::ExitCode;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    // Between the start of a process and the start of a command stands this binary, in a part of its own.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == shell::sandbox::LAUNCH) {
+        return shell::sandbox::launcher_main(words);
+    }
     let exit = match cli::parse() {
         Ok(cli) => {
             let json = cli.command.json();

@@ -1,0 +1,51 @@
+//! Where in the vault a command starts.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Component, Path, PathBuf};
+
+use envelope::{Failure, Fault};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+/// The folder that the call names, or the root when it names none: absolute, free of links, inside the root.
+///
+/// The kernel walks the path and is told to stay beneath the root, so a link that is swapped in while we look
+/// leads nowhere else. The name that comes back is the kernel's own for the folder it found.
+pub fn resolve_workdir(root: &Path, given: Option<&str>, protected: &[String]) -> Result<PathBuf, Fault> {
+    let Some(given) = given.filter(|given| !matches!(*given, "" | ".")) else {
+        return Ok(root.to_owned());
+    };
+    inside(root, given)
+        .filter(|found| found.strip_prefix(root).is_ok_and(|below| !is_protected(below, protected)))
+        .ok_or_else(|| outside(given))
+}
+
+fn inside(root: &Path, given: &str) -> Option<PathBuf> {
+    let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(given).components().all(plain) {
+        return None;
+    }
+    let root = File::open(root).ok()?;
+    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let found = openat2(&root, given, folder, Mode::empty(), beneath).ok()?;
+    name_of(&found)
+}
+
+/// What the kernel calls an open folder.
+fn name_of(folder: impl AsFd) -> Option<PathBuf> {
+    let handle = std::os::fd::AsRawFd::as_raw_fd(&folder.as_fd());
+    std::fs::read_link(format!("/proc/self/fd/{handle}")).ok()
+}
+
+/// Whether the first name below the root is a protected one, however its letters are cased.
+fn is_protected(below: &Path, protected: &[String]) -> bool {
+    let top = below.components().next().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+    top.is_some_and(|top| protected.iter().any(|name| name.to_lowercase() == top))
+}
+
+fn outside(given: &str) -> Fault {
+    Fault::new(Failure::SandboxViolation, "requested working directory is outside the current execution root")
+        .detail("workdir", given)
+        .hint("omit workdir or use a relative path inside the active workspace")
+}
