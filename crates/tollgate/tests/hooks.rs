@@ -8,11 +8,15 @@ use support::Sandbox;
 
 const NOTE: &str = r#"{"path": "a.md", "content": "x"}"#;
 
-/// Creates a note through a hook with this script; returns the result.
+/// Creates a note through a hook with this script, which has all the time it needs; returns the result.
 fn call_through(sandbox: &Sandbox, script: &str, code: i32) -> Value {
+    call_within(sandbox, 60_000, script, code)
+}
+
+fn call_within(sandbox: &Sandbox, limit_ms: u32, script: &str, code: i32) -> Value {
     let program = sandbox.script("hook.sh", script);
     sandbox.trusted_config(&format!(
-        "[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\ntimeout_ms = 300\ntools = [\"vault.*\"]\n"
+        "[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\ntimeout_ms = {limit_ms}\ntools = [\"vault.*\"]\n"
     ));
     sandbox.tollgate(&["call", "vault.createFile", NOTE, "--yes", "--json"]).expect_code(code).json()
 }
@@ -45,7 +49,7 @@ fn a_hook_stops_a_call_with_its_reason() {
 #[test]
 fn a_hook_that_hangs_past_its_limit_fails_closed() {
     let sandbox = Sandbox::new();
-    let result = call_through(&sandbox, "exec sleep 30", 1);
+    let result = call_within(&sandbox, 300, "exec sleep 30", 1);
     assert_eq!(result["error"]["kind"], "hook_failed");
     expect!["hook `guard` failed: it did not answer within 300 ms"]
         .assert_eq(result["error"]["message"].as_str().unwrap());
@@ -67,7 +71,7 @@ fn a_hook_that_asks_is_not_answered_by_silence() {
     let sandbox = Sandbox::new();
     let program = sandbox.script("hook.sh", r#"echo '{"decision": "ask", "reason": "sure?"}'"#);
     sandbox.trusted_config(&format!(
-        "mode = \"trusted\"\n[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\n"
+        "mode = \"trusted\"\n[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\ntimeout_ms = 60000\n"
     ));
     let result = sandbox.tollgate(&["call", "vault.createFile", NOTE, "--json"]).expect_code(3).json();
     assert_eq!(result["error"]["kind"], "policy_blocked");
@@ -80,7 +84,9 @@ fn a_hook_runs_in_the_vault_wherever_the_command_is_started() {
     let stop = r#"echo '{"decision": "stop", "reason": "the guard of the vault"}'"#;
     sandbox.script("vault/.tollgate/guard.sh", stop);
     sandbox.script("elsewhere/.tollgate/guard.sh", "cat > /dev/null");
-    sandbox.trusted_config("[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \".tollgate/guard.sh\"]\n");
+    sandbox.trusted_config(
+        "[[hooks]]\nname = \"guard\"\ncommand = [\"sh\", \".tollgate/guard.sh\"]\ntimeout_ms = 60000\n",
+    );
     let vault = sandbox.vault();
     let output = sandbox
         .command(&["call", "vault.createFile", NOTE, "--yes", "--vault", vault.to_str().unwrap()])

@@ -15,7 +15,7 @@ fn with_hook() -> Sandbox {
     let sandbox = Sandbox::new();
     let mark = sandbox.path("mark");
     sandbox.script("vault/.tollgate/guard.sh", &format!("cat > /dev/null\ntouch '{}'", mark.display()));
-    sandbox.config(&config("5000"));
+    sandbox.config(&config("60000"));
     sandbox
 }
 
@@ -79,7 +79,7 @@ fn trust_ends_when_what_would_run_changes() {
     let sandbox = with_hook();
     let trust = || sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
     trust();
-    sandbox.config(&config("6000"));
+    sandbox.config(&config("61000"));
     sandbox.tollgate(&READ).expect_code(3);
     trust();
     sandbox.tollgate(&READ).expect_code(0);
@@ -144,14 +144,14 @@ fn a_run_is_bound_to_the_hooks_it_began_with() {
     let header: serde_json::Value =
         serde_json::from_slice(&std::fs::read(run.join("run.json")).unwrap()).unwrap();
     expect![[
-        r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"name\":\"guard\",\"timeout_ms\":5000,\"tools\":[],\"when\":\"before\"}"]"#
+        r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"name\":\"guard\",\"timeout_ms\":60000,\"tools\":[],\"when\":\"before\"}"]"#
     ]]
     .assert_eq(&header["policy"]["hooks"].to_string());
     terminal.kill();
-    sandbox.trusted_config(&config("6000"));
+    sandbox.trusted_config(&config("61000"));
     let refused = sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(3);
     assert!(refused.err.contains("the policy changed since the yes was given"), "{}", refused.err);
-    sandbox.trusted_config(&config("5000"));
+    sandbox.trusted_config(&config("60000"));
     sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(0);
     assert_eq!(sandbox.notes(), ["Inbox.md", "a.md"]);
 }

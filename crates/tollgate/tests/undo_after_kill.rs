@@ -30,7 +30,8 @@ fn vault() -> Sandbox {
     sandbox
 }
 
-/// Creates, overwrites, renames with links, trashes and deletes, all at once.
+/// Creates, overwrites, renames with links, trashes and deletes, all at once; then creates one more note, the
+/// first that an undo takes back.
 fn plan() -> Value {
     let all: Vec<usize> = (0..NOTES).collect();
     let each = |from: &[usize]| json!({ "from": from, "itemName": "n", "concurrency": 4 });
@@ -47,7 +48,9 @@ fn plan() -> Value {
             { "id": "trash", "tool": "vault.delete", "foreach": each(&all[80..100]),
               "args": { "path": "Old/note {n}.md" } },
             { "id": "delete", "tool": "vault.delete", "foreach": each(&all[100..]),
-              "args": { "path": "Old/note {n}.md", "trash": false } }
+              "args": { "path": "Old/note {n}.md", "trash": false } },
+            { "id": "last", "tool": "vault.createFile", "dependsOn": ["new", "rename", "trash", "delete"],
+              "args": { "path": "Last/note.md", "content": "last\n" } }
         ]
     })
 }
@@ -149,30 +152,35 @@ fn a_run_that_was_cancelled_is_undone() {
 
 #[test]
 fn an_undo_that_was_killed_is_resumed_and_taken_back_as_one() {
-    let sandbox = vault();
-    let before = tree(&sandbox);
-    let plan = sandbox.plan_file("plan.json", &plan());
-    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
-    let (after, run) = (tree(&sandbox), run_id(&sandbox));
-    let mut child = start_until(&sandbox, &["undo", &run, "--yes"], "restore-1: vault.restore");
-    // Its first change can be seen; most of the others are still to come.
-    let new = sandbox.vault().join("New/Deep");
-    while std::fs::read_dir(&new).is_ok_and(|notes| notes.count() == NOTES) {
-        std::thread::yield_now();
+    for held in ["New/Deep", "Old"] {
+        let sandbox = vault();
+        let before = tree(&sandbox);
+        let plan = sandbox.plan_file("plan.json", &plan());
+        sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
+        let (after, run) = (tree(&sandbox), run_id(&sandbox));
+        // It makes its first change and cannot make all of them: it waits for its turn in this folder.
+        let turn = std::fs::File::open(sandbox.vault().join(held)).unwrap();
+        turn.lock().unwrap();
+        let mut child = start_until(&sandbox, &["undo", &run, "--yes"], "restore-1: vault.restore");
+        while sandbox.vault().join("Last/note.md").exists() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        signal(&child, "-KILL");
+        child.wait().unwrap();
+        drop(turn);
+        let killed = tree(&sandbox);
+        assert!(killed != before && killed != after, "it was killed midway");
+        for named in [run.as_str(), "last"] {
+            let again = sandbox.tollgate(&["undo", named, "--yes"]).expect_code(2).err;
+            assert!(again.contains("was interrupted"), "{again}");
+        }
+        sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(0);
+        assert_eq!(tree(&sandbox), before);
+        sandbox.tollgate(&["verify", "last"]).expect_code(0);
+        sandbox.tollgate(&["replay", "last"]).expect_code(0);
+        sandbox.tollgate(&["redo", &run, "--yes"]).expect_code(0);
+        assert_eq!(tree(&sandbox), after);
     }
-    signal(&child, "-KILL");
-    child.wait().unwrap();
-    assert_ne!(tree(&sandbox), before, "it was killed midway");
-    for named in [run.as_str(), "last"] {
-        let again = sandbox.tollgate(&["undo", named, "--yes"]).expect_code(2).err;
-        assert!(again.contains("was interrupted"), "{again}");
-    }
-    sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(0);
-    assert_eq!(tree(&sandbox), before);
-    sandbox.tollgate(&["verify", "last"]).expect_code(0);
-    sandbox.tollgate(&["replay", "last"]).expect_code(0);
-    sandbox.tollgate(&["redo", &run, "--yes"]).expect_code(0);
-    assert_eq!(tree(&sandbox), after);
 }
 
 #[test]
