@@ -82,11 +82,12 @@ fn stages() -> [Stage; 4] {
     ]
 }
 
+/// All tests, also after one has failed: one run names everything that is broken.
 fn tests() -> Stage {
     let (words, work): (&[&str], Work) = if has_nextest() {
-        (&["cargo", "nextest", "run", "--workspace"], Work::TimedTests)
+        (&["cargo", "nextest", "run", "--workspace", "--no-fail-fast"], Work::TimedTests)
     } else {
-        (&["cargo", "test", "--workspace"], Work::Command)
+        (&["cargo", "test", "--workspace", "--no-fail-fast"], Work::Command)
     };
     Stage { name: "tests", repeat: Shown::new(words).env(SLOW_TESTS), work }
 }
