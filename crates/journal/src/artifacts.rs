@@ -109,3 +109,104 @@ fn name_of(path: &str) -> Option<&str> {
     let name = path.strip_prefix(ARTIFACTS)?.strip_prefix('/')?;
     (!name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..").then_some(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::{Read as _, Write as _};
+    use std::path::Path;
+
+    use envelope::{Artifact, EventType, Hash, ToolResult};
+    use expect_test::{Expect, expect};
+
+    use crate::samples::{call, confirmation, event, header, result};
+    use crate::{Journal, JournalError, RunFolder, verify};
+
+    /// A finished run of one call that left `content` behind.
+    fn run_with_artifact(state: &Path, content: &[u8]) -> std::path::PathBuf {
+        let dir = state.join("runs").join("run-1");
+        let journal = Journal::create(&dir, &header("run-1")).unwrap();
+        let (path, mut file) = journal.create_artifact("build-stdout", "log").unwrap().unwrap();
+        file.write_all(content).unwrap();
+        journal.sync_artifact(&path, &file).unwrap();
+        let artifact = Artifact { path, bytes: content.len() as u64, hash: Hash::of(content) };
+        let given = confirmation();
+        journal.confirm(&given).unwrap();
+        journal.event(&event(EventType::RunConfirmed, serde_json::to_value(&given).ok())).unwrap();
+        journal.call(&call(0)).unwrap();
+        journal.result(&ToolResult { artifacts: vec![artifact], ..result(0) }).unwrap();
+        journal.event(&event(EventType::RunFinished, None)).unwrap();
+        journal.close().unwrap();
+        dir
+    }
+
+    fn problems(dir: &Path, expect: Expect) {
+        let found = verify(dir, None).unwrap().problems;
+        let text: Vec<String> = found.iter().map(ToString::to_string).collect();
+        expect.assert_eq(&text.join("\n"));
+    }
+
+    #[test]
+    fn an_artifact_that_changed_or_is_gone_is_found() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = run_with_artifact(temp.path(), b"all good\n");
+        problems(&dir, expect![""]);
+        let file = dir.join("artifacts/build-stdout.log");
+        fs::write(&file, "all gone\n").unwrap();
+        problems(
+            &dir,
+            expect![
+                "artifact changed: artifacts/build-stdout.log, record 3: named by the result in results.jsonl line 1"
+            ],
+        );
+        fs::remove_file(&file).unwrap();
+        problems(
+            &dir,
+            expect![
+                "artifact missing: artifacts/build-stdout.log, record 3: named by the result in results.jsonl line 1"
+            ],
+        );
+    }
+
+    #[test]
+    fn only_a_name_below_the_folder_is_an_artifact() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = run_with_artifact(temp.path(), b"x");
+        let outside = temp.path().join("secret");
+        fs::write(&outside, "secret").unwrap();
+        std::os::unix::fs::symlink(&outside, dir.join("artifacts/link")).unwrap();
+        let folder = RunFolder::open(&dir).unwrap();
+        let mut text = String::new();
+        folder.artifact("artifacts/build-stdout.log").unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "x");
+        for path in [
+            "run.json",
+            "artifacts",
+            "artifacts/",
+            "artifacts/.",
+            "artifacts/..",
+            "artifacts/../run.json",
+            "artifacts/link",
+            "/etc/passwd",
+            "artifacts/none",
+        ] {
+            assert!(folder.artifact(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_given_once_and_can_be_taken_back() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("runs").join("run-1");
+        let journal = Journal::create(&dir, &header("run-1")).unwrap();
+        let name = |journal: &Journal| journal.create_artifact("call-stdout", "log").unwrap().unwrap().0;
+        assert_eq!(name(&journal), "artifacts/call-stdout.log");
+        assert_eq!(name(&journal), "artifacts/call-stdout-2.log");
+        journal.remove_artifact("artifacts/call-stdout.log").unwrap();
+        assert!(matches!(
+            journal.open_artifact("artifacts/call-stdout.log"),
+            Err(JournalError::ArtifactMissing { .. })
+        ));
+        assert_eq!(name(&journal), "artifacts/call-stdout.log");
+    }
+}
