@@ -5,8 +5,12 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setsid};
+
 use super::spec::{Role, Spec};
-use super::{environment, limits};
+use super::supervise::supervise;
+use super::trial::trial;
+use super::{Wall, environment, file_rules, limits, privileges, syscalls};
 
 /// The word that makes our binary a launcher. It stands before all other arguments.
 pub const LAUNCH: &str = "__launch";
@@ -16,29 +20,56 @@ const NOT_BUILT: u8 = 125;
 
 /// Plays the part that the words name. They are what follows [`LAUNCH`].
 pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let role = args.next().and_then(|word| Role::parse(word.to_str()?));
-    let (role, (spec, argv)) = match (role, Spec::parse(args)) {
-        (Some(role), Ok(told)) => (role, told),
-        (None, _) => return failed("this subcommand is for tollgate itself"),
-        (Some(_), Err(why)) => return failed(&why),
+    let Some(role) = args.next().and_then(|word| Role::parse(word.to_str()?)) else {
+        return failed("this subcommand is for tollgate itself");
     };
-    match role {
-        Role::Supervise | Role::Inner => become_command(&spec, &argv),
+    let told = match role {
+        Role::Trial => return trial(args),
+        Role::Supervise | Role::Inner => Spec::parse(args),
+    };
+    let outcome = told.and_then(|(spec, argv)| match role {
+        Role::Supervise => supervise(&spec, &argv),
+        Role::Inner | Role::Trial => close_in(&spec).map(|()| become_command(&spec, &argv)),
+    });
+    outcome.map_or_else(|why| failed(&why), ExitCode::from)
+}
+
+/// Takes away everything that the command must not have.
+fn close_in(spec: &Spec) -> Result<(), String> {
+    let failed = |what: &str, why: String| format!("{what}: {why}");
+    if spec.wall != Wall::Open {
+        privileges::drop_all().map_err(|error| failed("privileges", error.to_string()))?;
     }
+    terminal(spec).map_err(|error| failed("terminal", error.to_string()))?;
+    // Behind bubblewrap the process table ends with the wall; elsewhere this is for a supervisor that is killed.
+    if spec.wall != Wall::Bubblewrap {
+        set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(|error| failed("end", error.to_string()))?;
+    }
+    limits::apply(&spec.reach.limits, spec.tasks).map_err(|error| failed("limits", error.to_string()))?;
+    file_rules::apply(spec).map_err(|why| failed("landlock", why))?;
+    syscalls::apply(spec).map_err(|why| failed("seccomp", why))
+}
+
+/// A session of its own: without a terminal there is none to type into, with one it is the command's.
+fn terminal(spec: &Spec) -> rustix::io::Result<()> {
+    setsid()?;
+    if spec.tty { ioctl_tiocsctty(std::io::stdin()) } else { Ok(()) }
 }
 
 /// Only comes back when the command could not be started.
-#[allow(clippy::disallowed_methods, reason = "this is the end of the road that the reason asks for")]
-fn become_command(spec: &Spec, argv: &[OsString]) -> ExitCode {
-    if let Err(error) = limits::apply(&spec.reach.limits) {
-        return failed(&format!("the limits cannot be set: {error}"));
+#[allow(clippy::disallowed_methods, reason = "the environment is built, and the wall sees to the end")]
+fn become_command(spec: &Spec, argv: &[OsString]) -> u8 {
+    let Some((program, arguments)) = argv.split_first() else { return NOT_BUILT };
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().envs(environment::unpacked(std::env::vars_os()));
+    if let Some(private) = &spec.private {
+        command.env("HOME", &private.home).env("TMPDIR", &private.temporary);
     }
-    let Some((program, arguments)) = argv.split_first() else { return failed("there is no command") };
-    let env = environment::unpacked(std::env::vars_os());
-    let error = Command::new(program).args(arguments).env_clear().envs(env).exec();
+    let error = command.exec();
     complain(&format!("`{}` cannot be started: {error}", program.to_string_lossy()));
     // As a shell says it, so that a caller needs to know one convention only.
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
 fn failed(why: &str) -> ExitCode {

@@ -16,6 +16,18 @@ mod environment;
 mod limits;
 mod launcher;
 mod probe;
+mod top;
+mod system;
+mod placeholder;
+mod scratch;
+mod bubblewrap;
+mod file_rules;
+mod syscalls;
+mod privileges;
+mod supervise;
+mod descendants;
+mod stat;
+mod trial;
 
 pub use launcher::{LAUNCH, launcher_main};
 pub use prepare::{Leftovers, Prepared, command};

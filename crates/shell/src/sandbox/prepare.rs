@@ -1,17 +1,23 @@
 //! From a reach and a command to a process that can be started.
 
+use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
 use envelope::{Failure, Fault};
 
-use super::spec::{Role, Spec};
-use super::{Launch, Reach, Wall, environment};
+use super::placeholder::Placeholder;
+use super::scratch::Scratch;
+use super::spec::{Private, Role, Spec};
+use super::top::Top;
+use super::wall::no_wall;
+use super::{Launch, Reach, Wall, bubblewrap, environment, limits, system};
 
 /// A process that is ready to be started, and what was made for it.
 #[derive(Debug)]
 pub struct Prepared {
-    /// Standard input, output and error are the caller's to set; nothing else is.
+    /// Standard input, output and error are the caller's to set, and a process group if it wants one.
     pub command: Command,
     /// Has to be kept until the process has ended.
     pub leftovers: Leftovers,
@@ -19,7 +25,10 @@ pub struct Prepared {
 
 /// What was made on disk for one command. Dropping it takes that away again.
 #[derive(Debug, Default)]
-pub struct Leftovers {}
+pub struct Leftovers {
+    _placeholders: Vec<Placeholder>,
+    _scratch: Option<Scratch>,
+}
 
 /// Prepares a command behind a wall. Nothing is started yet.
 ///
@@ -33,32 +42,100 @@ pub struct Leftovers {}
 ///   program is missing or cannot be run, 125 when the wall could not be built after all.
 /// - Limits hold for the command. Its output must go through a pipe or a terminal: a file as standard output
 ///   would be held to the size limit of files.
+/// - Without bubblewrap a command can change what is in the vault, but make nothing new at its top.
 pub fn command(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
     if launch.argv.is_empty() {
         return Err(Fault::new(Failure::InvalidArguments, "the command is empty"));
     }
+    if wall != Wall::Open && system::FOLDERS.iter().any(|folder| Path::new(folder).starts_with(&reach.root)) {
+        let root = reach.root.display();
+        return Err(Fault::new(
+            Failure::SandboxViolation,
+            format!("the vault {root} holds folders of the system, which no command may change"),
+        )
+        .hint("use a folder for notes as the vault"));
+    }
     match wall {
-        Wall::Bubblewrap | Wall::Landlock => Err(super::wall::no_wall(wall.name())),
-        Wall::Open => open(reach, launch, launcher),
+        Wall::Bubblewrap => in_bubblewrap(reach, launch, launcher),
+        Wall::Landlock => with_file_rules(reach, launch, launcher),
+        Wall::Open => {
+            let spec = spec(wall, reach, launch, launcher);
+            let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
+            Ok(Prepared { command, leftovers: Leftovers::default() })
+        }
     }
 }
 
-fn open(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
+fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
+    let program = bubblewrap::program().ok_or_else(|| no_wall("bubblewrap is not installed"))?;
+    let placeholders = hold_absent(reach)?;
+    let top = Top::of(reach).map_err(|error| unusable(&reach.root, &error))?;
+    let private = Private { home: bubblewrap::HOME.into(), temporary: bubblewrap::TEMPORARY.into() };
     let spec = Spec {
-        wall: Wall::Open,
+        launcher: bubblewrap::LAUNCHER.into(),
+        // It is in another process table.
+        parent: None,
+        private: Some(private),
+        ..spec(Wall::Bubblewrap, reach, launch, launcher)
+    };
+    let role = if spec.counts_processes { Role::Supervise } else { Role::Inner };
+    let mut words: Vec<OsString> = vec![program.into()];
+    words.extend(bubblewrap::arguments(reach, &top, launch, launcher));
+    words.push("--".into());
+    words.extend(spec.words(role, &launch.argv)?);
+    let leftovers = Leftovers { _placeholders: placeholders, _scratch: None };
+    Ok(Prepared { command: starting(&words, launch), leftovers })
+}
+
+fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
+    let made = Scratch::new().and_then(|scratch| {
+        let private = Private { home: scratch.folder("home")?, temporary: scratch.folder("tmp")? };
+        Ok((scratch, private))
+    });
+    let (scratch, private) = made.map_err(|error| {
+        Fault::new(
+            Failure::ExecutionFailed,
+            format!("no private folder can be made for the command: {error}"),
+        )
+    })?;
+    let spec = Spec { private: Some(private), ..spec(Wall::Landlock, reach, launch, launcher) };
+    let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
+    Ok(Prepared { command, leftovers: Leftovers { _placeholders: Vec::new(), _scratch: Some(scratch) } })
+}
+
+fn spec(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Spec {
+    Spec {
+        wall,
         reach: reach.clone(),
         launcher: launcher.to_owned(),
         parent: Some(std::process::id()),
         private: None,
         tty: launch.tty,
-    };
-    let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
-    Ok(Prepared { command, leftovers: Leftovers::default() })
+        tasks: limits::tasks(wall, &reach.limits),
+        counts_processes: limits::have_to_be_counted(),
+    }
+}
+
+/// Stands something on every protected name, so that a mount can be put on it.
+fn hold_absent(reach: &Reach) -> Result<Vec<Placeholder>, Fault> {
+    let mut held = Vec::new();
+    for name in reach.protected.iter().chain(&reach.hidden) {
+        let path = reach.root.join(name);
+        held.extend(Placeholder::hold(&path).map_err(|error| unusable(&path, &error))?);
+    }
+    Ok(held)
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Fault {
+    Fault::new(
+        Failure::ExecutionFailed,
+        format!("{} cannot be protected from the command: {error}", path.display()),
+    )
 }
 
 /// A process with these words, in the command's folder, with the command's environment packed.
 #[allow(clippy::disallowed_methods, reason = "the environment is built, and the wall sees to the end")]
-fn starting(words: &[std::ffi::OsString], launch: &Launch) -> Command {
+fn starting(words: &[OsString], launch: &Launch) -> Command {
     let mut words = words.iter();
     let mut command = Command::new(words.next().cloned().unwrap_or_default());
     command.args(words).current_dir(&launch.workdir).env_clear().envs(environment::packed(&launch.env));

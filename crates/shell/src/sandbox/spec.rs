@@ -16,6 +16,8 @@ pub(super) enum Role {
     Supervise,
     /// Takes away what the command must not have, then becomes the command.
     Inner,
+    /// Is the command: tries what a wall has to refuse.
+    Trial,
 }
 
 impl Role {
@@ -23,11 +25,12 @@ impl Role {
         match self {
             Role::Supervise => "supervise",
             Role::Inner => "inner",
+            Role::Trial => "trial",
         }
     }
 
     pub(super) fn parse(name: &str) -> Option<Role> {
-        [Role::Supervise, Role::Inner].into_iter().find(|role| role.name() == name)
+        [Role::Supervise, Role::Inner, Role::Trial].into_iter().find(|role| role.name() == name)
     }
 }
 
@@ -43,6 +46,10 @@ pub(super) struct Spec {
     /// `HOME` and `TMPDIR`, where they are private.
     pub(super) private: Option<Private>,
     pub(super) tty: bool,
+    /// Processes and threads that may exist where the kernel counts them.
+    pub(super) tasks: u64,
+    /// Whether the supervisor has to count processes, since the kernel does not.
+    pub(super) counts_processes: bool,
 }
 
 /// The folders that a command may fill and that nobody else looks into.

@@ -1,0 +1,275 @@
+//! Rules for system calls: what no command needs and what files and mounts do not cover.
+//!
+//! A list of what is denied, not of what is allowed: a command may be any program, and a wall that breaks
+//! ordinary ones would be taken down. What it denies fails with "operation not permitted"; nothing is killed,
+//! so a program can do without.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
+};
+
+use super::Wall;
+use super::spec::Spec;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// A condition on one argument: its index, and how the low half of it compares with a value.
+type Test = (u8, SeccompCmpOp, u64);
+
+/// Looking into other processes, and parts of the kernel that walls have fallen over.
+const NEVER: &[i64] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_perf_event_open,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_fanotify_init,
+    libc::SYS_open_by_handle_at,
+    // Another view of the file tree, or of the system.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    // The machine itself.
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_syslog,
+    libc::SYS_quotactl,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+];
+
+/// What Landlock lets through although it changes something outside, or reaches a process outside.
+const NOT_WITH_FILE_RULES_ALONE: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    // Memory, queues and counters that processes of the same user share without a file.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+/// The same on every architecture, and newer than the list that we take the others from.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const FILE_SETATTR: i64 = 469;
+
+/// Orders to devices and file systems: typing into the terminal of whoever started us, and setting flags of a
+/// file that is merely open for reading.
+const ORDERS: [u64; 4] = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x4008_6602, 0x401c_5820];
+
+/// Calls that change another process when their argument of this index is not zero, which means "myself".
+const ABOUT_PROCESSES: [(i64, u8); 6] = [
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+];
+
+/// The families of sockets that reach a network in the ordinary way, and what they need to find it.
+const NETWORK: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// Holds this process, and whatever it becomes or starts, to the rules.
+pub(super) fn apply(spec: &Spec) -> Result<(), String> {
+    if spec.wall == Wall::Open {
+        return Ok(());
+    }
+    for filter in filters(spec).map_err(|error| error.to_string())? {
+        apply_filter(&filter).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn filters(spec: &Spec) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+    let mut denied = Rules::new();
+    always(&mut denied)?;
+    sockets(spec, &mut denied)?;
+    if spec.wall == Wall::Landlock {
+        with_file_rules_alone(&mut denied)?;
+    }
+    let mut unknown = Rules::new();
+    // Its flags lie in memory, where no filter can read them. A program that is told there is no such call
+    // takes the older one.
+    deny(&mut unknown, libc::SYS_clone3, &[])?;
+    let answers = [(denied, libc::EPERM), (unknown, libc::ENOSYS)];
+    let compiled = answers.into_iter().map(|(rules, answer)| compiled(rules, answer));
+    compiled.chain(other_numbers().map(Ok)).collect()
+}
+
+fn compiled(rules: Rules, answer: i32) -> Result<BpfProgram, seccompiler::BackendError> {
+    let answer = SeccompAction::Errno(answer.unsigned_abs());
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    SeccompFilter::new(rules, SeccompAction::Allow, answer, architecture)?.try_into()
+}
+
+fn always(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    for call in NEVER {
+        deny(rules, *call, &[])?;
+    }
+    let namespaces = [
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWCGROUP,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+    ];
+    for flag in namespaces.map(|flag| u64::from(flag.unsigned_abs())) {
+        for call in [libc::SYS_clone, libc::SYS_unshare] {
+            deny(rules, call, &[(0, SeccompCmpOp::MaskedEq(flag), flag)])?;
+        }
+    }
+    // A namespace of times shares its bit with the signal that `clone` takes, but not with `unshare`.
+    deny(rules, libc::SYS_unshare, &[(0, SeccompCmpOp::MaskedEq(0x80), 0x80)])?;
+    for order in ORDERS {
+        deny(rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, order)])?;
+    }
+    Ok(())
+}
+
+/// Without a network only sockets between processes of the command are left.
+///
+/// File rules alone do not see the connection to a socket that lies in the file tree, such as the one of a
+/// container service or a key agent. There a command gets pairs of connected sockets only, of the kinds that
+/// cannot be pointed at anything else.
+fn sockets(spec: &Spec, rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    let mut families: Vec<i32> = if spec.reach.network { NETWORK.to_vec() } else { Vec::new() };
+    let pair_only = spec.wall == Wall::Landlock;
+    if !pair_only {
+        families.push(libc::AF_UNIX);
+    }
+    let all_others: Vec<Test> =
+        families.iter().map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))).collect();
+    deny(rules, libc::SYS_socket, &all_others)?;
+    let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+    deny(rules, libc::SYS_socketpair, &[(0, SeccompCmpOp::Ne, unix)])?;
+    if pair_only {
+        let kind = SeccompCmpOp::MaskedEq(0xf);
+        for loose in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            deny(rules, libc::SYS_socketpair, &[(1, kind.clone(), u64::from(loose.unsigned_abs()))])?;
+        }
+    }
+    Ok(())
+}
+
+fn with_file_rules_alone(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    for call in NOT_WITH_FILE_RULES_ALONE {
+        deny(rules, *call, &[])?;
+    }
+    // Times are set by path or by an open file. An open file was seen by the rules, a path was not.
+    let by_path = SeccompCondition::new(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    rules.entry(libc::SYS_utimensat).or_default().push(SeccompRule::new(vec![by_path])?);
+    for (call, who) in ABOUT_PROCESSES {
+        deny(rules, call, &[(who, SeccompCmpOp::Ne, 0)])?;
+    }
+    // Whole groups and users, whoever "myself" is.
+    deny(rules, libc::SYS_setpriority, &[(0, SeccompCmpOp::Ne, 0)])?;
+    deny(rules, libc::SYS_ioprio_set, &[(0, SeccompCmpOp::Ne, 1)])
+}
+
+/// Denies a call when all tests hold, which none means always.
+fn deny(rules: &mut Rules, call: i64, tests: &[Test]) -> Result<(), seccompiler::BackendError> {
+    let rules = rules.entry(call).or_default();
+    if !tests.is_empty() {
+        let conditions = tests.iter().map(|(argument, how, value)| {
+            SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, how.clone(), *value)
+        });
+        rules.push(SeccompRule::new(conditions.collect::<Result<_, _>>()?)?);
+    }
+    Ok(())
+}
+
+/// On x86-64 every call has a second number, for programs with short pointers, which the rules above do not
+/// name. Nobody has such programs, so all of these numbers are answered with "no such call".
+fn other_numbers() -> Option<BpfProgram> {
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_AT_LEAST: u16 = 0x35;
+    const ANSWER: u16 = 0x06;
+    const SECOND_NUMBERS: u32 = 0x4000_0000;
+    const FAIL: u32 = 0x0005_0000;
+    const ALLOW: u32 = 0x7fff_0000;
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    cfg!(target_arch = "x86_64").then(|| {
+        vec![
+            step(LOAD_NUMBER, 0, 0, 0),
+            step(JUMP_IF_AT_LEAST, 0, 1, SECOND_NUMBERS),
+            step(ANSWER, 0, 0, FAIL | libc::ENOSYS.unsigned_abs()),
+            step(ANSWER, 0, 0, ALLOW),
+        ]
+    })
+}
