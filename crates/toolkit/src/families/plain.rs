@@ -1,0 +1,224 @@
+//! What the receipts about notes are made of: lines that no name can forge, and a budget that no text can
+//! overrun.
+//!
+//! Names and notes are shown as they are, because a model copies them into its next call. So nothing is left
+//! out of them, as it is done with what a terminal was sent: a character that hides or reorders what stands
+//! beside it is spelled out.
+
+use std::borrow::Cow;
+
+use envelope::{Failure, Family, Fault};
+use serde::Serialize;
+
+use super::Projected;
+use crate::preview::tokens;
+
+/// Tokens of a budget that are kept for the outcome and for how to go on.
+pub(super) const FRAME: usize = 96;
+/// Of these, what is kept for how to go on.
+const FOOT: usize = 48;
+/// What a summary may have. Two long paths fit.
+const SUMMARY_CHARS: usize = 2_200;
+/// Stands below the outcome of a call that was only asked what it would do.
+pub(super) const DRY_RUN: &str = "Dry run: nothing was written.";
+
+/// A family's typed result as it will stand in the canonical result.
+pub(super) fn projected(family: Family, result: &impl Serialize) -> Result<Projected, Fault> {
+    Projected::new(family, result).map_err(|error| {
+        Fault::new(Failure::ResultMappingFailed, format!("the result cannot be written down: {error}"))
+    })
+}
+
+/// For fields that say something only when they are not zero.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "this is how it is called")]
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What the entries of a result may cost, so that its receipt fits the budget.
+pub(super) fn room(budget: usize) -> usize {
+    budget.saturating_sub(FRAME)
+}
+
+/// What a line costs, with the line break before it.
+pub(super) fn cost(line: &str) -> usize {
+    tokens::estimate(line) + 1
+}
+
+/// A receipt while it is written.
+pub(super) struct Receipt {
+    text: String,
+    budget: usize,
+}
+
+impl Receipt {
+    /// Begins with the outcome.
+    pub(super) fn new(summary: &str, budget: usize) -> Receipt {
+        Receipt { text: short(summary, SUMMARY_CHARS), budget }
+    }
+
+    /// More about the outcome, on the same line.
+    pub(super) fn add(&mut self, words: &str) {
+        self.text.push_str(words);
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push('\n');
+        self.text.push_str(line);
+    }
+
+    /// What lines may cost that stand between the outcome and how to go on.
+    pub(super) fn room(&self) -> usize {
+        self.budget.saturating_sub(tokens::estimate(&self.text) + FOOT)
+    }
+
+    pub(super) fn done(self) -> String {
+        self.text
+    }
+}
+
+/// A text on one line, with nothing in it that acts on what stands beside it.
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    spelled(text, |_| false)
+}
+
+/// One line of at most so many characters; how many are missing is said.
+pub(super) fn short(text: &str, limit: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(limit) {
+        Some((cut, _)) => format!("{}...[{} more characters]", &line[..cut], line[cut..].chars().count()),
+        None => line.into_owned(),
+    }
+}
+
+/// A text on as many lines as it has. Tabs stay, because they are the indentation of many notes.
+pub(super) fn many_lines(text: &str) -> Cow<'_, str> {
+    spelled(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// A text as it is written in the arguments of a call.
+pub(super) fn quoted(text: &str) -> String {
+    one_line(&serde_json::Value::from(text).to_string()).into_owned()
+}
+
+/// `1 match`, `2 matches`: a count with its noun, which is given in both forms.
+pub(super) fn counted(count: u64, one: &str, more: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
+}
+
+/// As many of the first items as fit, and how many do not. At least one, so that there is always a way on.
+pub(super) fn fitting<T>(
+    items: impl Iterator<Item = T>,
+    room: usize,
+    mut cost: impl FnMut(&T) -> usize,
+) -> Vec<T> {
+    let (mut kept, mut left) = (Vec::new(), room);
+    for item in items {
+        let cost = cost(&item);
+        if cost > left && !kept.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(cost);
+        kept.push(item);
+    }
+    kept
+}
+
+/// Up to which byte a text fits as it will be shown: up to the end of a line, if it has lines of usual length.
+pub(super) fn fitting_text(text: &str, room: usize) -> usize {
+    let (mut end, mut left) = (0, room);
+    for line in text.split_inclusive('\n') {
+        let cost = tokens::estimate(&many_lines(line));
+        if cost > left {
+            // A line that is long itself is cut where it must be, rather than left out with all of the rest.
+            let long = end == 0 || cost > room / 2;
+            return if long { end + fitting_part(line, left) } else { end };
+        }
+        left -= cost;
+        end += line.len();
+    }
+    end
+}
+
+/// Up to which byte a line fits. At least one character, so that there is always a way on.
+fn fitting_part(line: &str, room: usize) -> usize {
+    let mut end = tokens::prefix_within(line, room);
+    // Spelled out it may cost more.
+    while end > 0 && tokens::estimate(&many_lines(&line[..end])) > room {
+        end = line.floor_char_boundary(end / 2);
+    }
+    end.max(line.chars().next().map_or(0, char::len_utf8))
+}
+
+fn spelled(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let plain = |byte: u8| (0x20..0x7f).contains(&byte);
+    if text.bytes().all(plain) || !text.chars().any(|c| acts(c) && !keep(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            c if keep(c) || !acts(c) => out.push(c),
+            '\n' | '\t' | '\r' => out.extend(c.escape_default()),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Controls, and what is not seen but changes what is seen. The joiners of letters and of emoji are not among
+/// them: names are written with them.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}'
+                | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+                | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{ProptestConfig, any, proptest};
+
+    use super::{acts, fitting_text, many_lines, one_line, quoted, short};
+    use crate::preview::tokens;
+
+    #[test]
+    fn a_name_stays_on_its_line_and_a_note_on_its_lines() {
+        assert_eq!(one_line("a\u{1b}[2J\nok\tfake\u{202e}"), "a\\u{1b}[2J\\nok\\tfake\\u{202e}");
+        assert_eq!(many_lines("two\n\tlines\r"), "two\n\tlines\\r");
+        assert_eq!(one_line("👨\u{200d}👩.md"), "👨\u{200d}👩.md", "an emoji needs its joiner");
+        assert_eq!(short("Übersicht", 4), "Über...[5 more characters]");
+        assert_eq!(quoted("a \"b\"\u{200b}"), "\"a \\\"b\\\"\\u{200b}\"");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_lines_and_a_long_line_inside() {
+        let text = "one two three\nfour five six\nseven eight nine\n";
+        assert_eq!(&text[..fitting_text(text, 11)], "one two three\nfour five six\n");
+        let long = "word ".repeat(100);
+        let cut = fitting_text(&long, 20);
+        assert!((60..=100).contains(&cut), "{cut}");
+        assert_eq!(fitting_text("é", 0), 2, "there is always a way on");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn nothing_is_left_that_acts(text in any::<String>()) {
+            assert!(!one_line(&text).contains(acts));
+            assert!(!many_lines(&text).contains(|c| acts(c) && !matches!(c, '\n' | '\t')));
+        }
+
+        #[test]
+        fn a_part_of_a_text_fits_and_is_one(text in any::<String>(), room in 8_usize..60) {
+            let end = fitting_text(&text, room);
+            assert!(text.is_char_boundary(end));
+            assert!(end > 0 || text.is_empty());
+            assert!(tokens::estimate(&many_lines(&text[..end])) <= room + 8);
+        }
+    }
+}
