@@ -1,5 +1,15 @@
 //! The programs of one call, as far as they can be told from its text.
 
+use super::program::{is_relative, name_of};
+use super::shown::{shown_argv, shown_text};
+use super::text::read;
+use super::wrappers::{Inner, behind};
+
+/// A longer line is more than anyone can be expected to judge.
+const MAX_BYTES: usize = 64 * 1024;
+const MAX_COMMANDS: usize = 50;
+const MAX_WRAPPERS: usize = 8;
+
 /// What one call runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
@@ -21,4 +31,116 @@ pub struct SimpleCommand {
     pub argv: Vec<String>,
     /// The wrappers it was found behind, outermost first, such as `bash -c`.
     pub through: Vec<String>,
+}
+
+impl CommandLine {
+    /// A program that is started directly, with exactly these words.
+    pub fn of_argv(argv: &[String], env: Vec<String>) -> CommandLine {
+        let mut found = Found::default();
+        if argv.iter().map(String::len).sum::<usize>() > MAX_BYTES {
+            found.too_much(format!("it is longer than {MAX_BYTES} bytes"));
+        } else {
+            if argv.iter().any(|word| word.contains('\0')) {
+                found.doubt("a NUL character, at which a word would end".to_owned());
+            }
+            found.command(argv.to_vec(), &[]);
+        }
+        found.into_line(shown_argv(argv), env)
+    }
+
+    /// A text that is handed to `/bin/sh -c`.
+    pub fn of_shell(text: &str, env: Vec<String>) -> CommandLine {
+        let mut found = Found::default();
+        if text.len() > MAX_BYTES {
+            found.too_much(format!("it is longer than {MAX_BYTES} bytes"));
+        } else {
+            found.text(text, &[]);
+        }
+        found.into_line(shown_text(text), env)
+    }
+
+    /// Whether a yes to this very line may be kept for the next time: nothing in it is hidden, and nothing in
+    /// it decides what later words mean.
+    pub fn can_be_remembered(&self) -> bool {
+        self.opaque.is_none() && !self.commands.iter().any(|command| super::is_wrapper(&command.argv))
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    commands: Vec<SimpleCommand>,
+    opaque: Option<String>,
+    over_limit: bool,
+    /// The line has changed its folder: from there on a relative program is another one than it looks.
+    moved: bool,
+}
+
+impl Found {
+    /// The first reason is the one that is told.
+    fn doubt(&mut self, why: String) {
+        self.opaque.get_or_insert(why);
+    }
+
+    fn too_much(&mut self, why: String) {
+        if !self.over_limit {
+            self.opaque = Some(why);
+        }
+        self.over_limit = true;
+    }
+
+    fn text(&mut self, text: &str, through: &[String]) {
+        let reading = read(text, MAX_COMMANDS + 1);
+        if let Some(why) = reading.doubt {
+            self.doubt(why);
+        }
+        if reading.commands.is_empty() {
+            self.doubt("no command".to_owned());
+        }
+        for argv in reading.commands {
+            self.command(argv, through);
+        }
+    }
+
+    fn command(&mut self, argv: Vec<String>, through: &[String]) {
+        if self.over_limit {
+            return;
+        }
+        if self.commands.len() >= MAX_COMMANDS {
+            return self.too_much(format!("it has more than {MAX_COMMANDS} commands"));
+        }
+        let Some(program) = argv.first().filter(|program| !program.is_empty()) else {
+            return self.doubt("a command without a name".to_owned());
+        };
+        if self.moved && is_relative(program) {
+            self.doubt(format!("`{program}` after a change of folder"));
+        }
+        self.moved |= matches!(name_of(program), "cd" | "pushd" | "popd");
+        let inner = behind(&argv);
+        self.commands.push(SimpleCommand { argv, through: through.to_vec() });
+        for inner in inner {
+            self.inner(inner, through);
+        }
+    }
+
+    fn inner(&mut self, inner: Inner, through: &[String]) {
+        let deeper = |label: String| through.iter().cloned().chain([label]).collect::<Vec<_>>();
+        match inner {
+            Inner::Hidden { why } => self.doubt(why),
+            Inner::Command { .. } | Inner::Text { .. } if through.len() >= MAX_WRAPPERS => {
+                self.too_much(format!("a command stands behind more than {MAX_WRAPPERS} others"));
+            }
+            Inner::Guess { by, argv } => {
+                if self.commands.len() < MAX_COMMANDS && !argv.is_empty() {
+                    self.commands.push(SimpleCommand { argv, through: deeper(by) });
+                }
+            }
+            Inner::Command { by, argv } => self.command(argv, &deeper(by)),
+            Inner::Text { by, text } => self.text(&text, &deeper(by)),
+        }
+    }
+
+    fn into_line(self, shown: String, env: Vec<String>) -> CommandLine {
+        let Found { commands, opaque, over_limit, moved: _ } = self;
+        CommandLine { commands, opaque, over_limit, shown, env }
+    }
 }

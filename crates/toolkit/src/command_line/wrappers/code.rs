@@ -1,0 +1,170 @@
+//! Interpreters: code in their arguments is not looked into, and neither is code from their input.
+
+use super::{Call, Inner};
+use crate::command_line::options::Options;
+
+struct Interpreter {
+    names: &'static [&'static str],
+    /// Letters behind which code stands.
+    code: &'static str,
+    /// Long options behind which code stands, or which load some.
+    long_code: &'static [&'static str],
+    /// Letters that take a value.
+    values: &'static str,
+    /// First words behind which code stands.
+    verbs: &'static [&'static str],
+}
+
+const fn interpreter(
+    names: &'static [&'static str],
+    code: &'static str,
+    values: &'static str,
+) -> Interpreter {
+    Interpreter { names, code, long_code: &[], values, verbs: &[] }
+}
+
+const INTERPRETERS: [Interpreter; 11] = [
+    interpreter(&["python", "pypy", "ipython", "pythonw"], "c", "WXQ"),
+    interpreter(&["perl"], "eEM", "Im"),
+    interpreter(&["ruby", "irb", "jruby"], "er", "ICEK"),
+    Interpreter {
+        names: &["node", "nodejs", "bun", "ts-node", "tsx"],
+        code: "epr",
+        long_code: &["eval", "print", "require", "import", "loader", "experimental-loader", "preload"],
+        values: "C",
+        verbs: &[],
+    },
+    Interpreter { names: &["deno"], code: "", long_code: &[], values: "", verbs: &["eval", "repl"] },
+    interpreter(&["php"], "rBRE", "cdfzt"),
+    interpreter(&["lua", "luajit"], "el", ""),
+    interpreter(&["rscript", "r", "littler"], "e", ""),
+    interpreter(&["julia"], "eEL", "pt"),
+    interpreter(
+        &["osascript", "groovy", "scala", "elixir", "erl", "ghc", "guile", "racket", "sbcl"],
+        "e",
+        "",
+    ),
+    interpreter(&["tclsh", "wish"], "", ""),
+];
+
+pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
+    match call.family {
+        "awk" | "gawk" | "mawk" | "nawk" => return Some(awk(call)),
+        "sed" | "gsed" => return Some(sed(call)),
+        _ => {}
+    }
+    let read = read(call)?;
+    Some(match read {
+        Program::Code(option) => vec![Inner::hidden(format!("code behind `{option}` of `{}`", call.family))],
+        Program::Input => vec![Inner::hidden(format!("`{}` reads its program from its input", call.family))],
+        Program::Elsewhere => Vec::new(),
+    })
+}
+
+pub(super) fn reads_input(call: Call<'_>) -> bool {
+    read(call) == Some(Program::Input)
+}
+
+/// Where an interpreter finds its program.
+#[derive(PartialEq, Eq)]
+enum Program<'a> {
+    Code(&'a str),
+    Input,
+    /// In a file, or nowhere.
+    Elsewhere,
+}
+
+fn read(call: Call<'_>) -> Option<Program<'_>> {
+    let interpreter = INTERPRETERS.iter().find(|known| known.names.contains(&call.family))?;
+    let mut words = call.words.iter().map(String::as_str);
+    let mut unsure = false;
+    while let Some(word) = words.next() {
+        if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
+            let name = long.split_once('=').map_or(long, |(name, _)| name);
+            if matches!(name, "version" | "help") {
+                return Some(Program::Elsewhere);
+            }
+            if interpreter.long_code.iter().any(|code| code.starts_with(name)) {
+                return Some(Program::Code(word));
+            }
+            // It may take the next word.
+            unsure = !long.contains('=');
+            continue;
+        }
+        match word.strip_prefix('-') {
+            Some("") => return Some(Program::Input),
+            Some("V" | "v" | "h") if call.words.len() == 1 => return Some(Program::Elsewhere),
+            Some(letters) => {
+                match letters.find(|c| interpreter.code.contains(c) || interpreter.values.contains(c)) {
+                    Some(at) if letters[at..].starts_with(|c| interpreter.code.contains(c)) => {
+                        return Some(Program::Code(word));
+                    }
+                    Some(at) if at + 1 == letters.len() => {
+                        words.next();
+                    }
+                    Some(_) | None => {}
+                }
+                // `python -m` names its program.
+                if call.family == "python" && letters.contains('m') {
+                    return Some(Program::Elsewhere);
+                }
+            }
+            None if interpreter.verbs.contains(&word) => return Some(Program::Code(word)),
+            None if unsure => unsure = false,
+            None => return Some(Program::Elsewhere),
+        }
+    }
+    Some(Program::Input)
+}
+
+/// A program of awk can start others, read from them and write files. One that only prints cannot.
+fn awk(call: Call<'_>) -> Vec<Inner> {
+    let split = Options::short("", "Fv").split(call.words);
+    let hidden = vec![Inner::hidden("a program of awk that may start others or write files")];
+    match (split.unknown, split.rest.first()) {
+        (None, Some(program))
+            if !["system", "|", "getline", ">", "@"].iter().any(|word| program.contains(word)) =>
+        {
+            Vec::new()
+        }
+        _ => hidden,
+    }
+}
+
+/// A script of sed can run commands and write files. One of plain deletions, prints and substitutions cannot.
+fn sed(call: Call<'_>) -> Vec<Inner> {
+    let split = Options::short("nErszu", "e").split(call.words);
+    let given = super::values_of(split.options, "-e");
+    let scripts =
+        if given.is_empty() { split.rest.first().map(String::as_str).into_iter().collect() } else { given };
+    let sandboxed = call.words.first().is_some_and(|word| word == "--sandbox");
+    if sandboxed
+        || (split.unknown.is_none() && !scripts.is_empty() && scripts.iter().all(|text| is_plain_sed(text)))
+    {
+        return Vec::new();
+    }
+    vec![Inner::hidden("a script of sed that may run commands or write files")]
+}
+
+/// `3,10p`, `$d`, `s/a/b/g`: one command, no address but numbers.
+fn is_plain_sed(script: &str) -> bool {
+    let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$'));
+    if matches!(command, "p" | "d" | "q" | "=") {
+        return true;
+    }
+    let Some(rest) = command.strip_prefix('s') else {
+        return false;
+    };
+    let Some(mark) = rest.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\') else {
+        return false;
+    };
+    let parts: Vec<&str> = rest[1..].split(mark).collect();
+    match parts.as_slice() {
+        [pattern, replacement, flags] => {
+            !pattern.contains(['\\', '\n'])
+                && !replacement.contains(['\\', '\n'])
+                && flags.chars().all(|c| "gpiI0123456789".contains(c))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,118 @@
+//! `git`: settings on the command line can name programs, and some of its own commands take one.
+
+use super::{Call, Inner, joined, values_of};
+use crate::command_line::options::is_option;
+
+/// Commands of git that are there to start other programs.
+const STARTERS: [&str; 8] =
+    ["filter-branch", "difftool", "mergetool", "send-email", "instaweb", "svn", "p4", "daemon"];
+
+/// Options before the name of git's command that take the next word.
+const VALUES: [&str; 5] = ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
+
+/// Options of git's commands with which it starts another program.
+const RUNS: [(&[&str], &[&str]); 9] = [
+    (&["clone"], &["-u", "-c", "--upload-pack", "--config", "--template"]),
+    (&["fetch", "pull", "ls-remote", "fetch-pack"], &["--upload-pack"]),
+    (&["push", "send-pack"], &["--receive-pack", "--exec"]),
+    (&["archive"], &["--exec", "--remote"]),
+    (&["grep"], &["-O", "--open-files-in-pager"]),
+    (&["init"], &["--template"]),
+    (&["diff", "log", "show", "blame"], &["--ext-diff"]),
+    (&["commit", "tag", "merge"], &["--gpg-sign"]),
+    (&["config"], &["-e", "--edit"]),
+];
+
+/// Options of git's commands with which it writes where nobody expects it to.
+const REACHES: [(&[&str], &[&str]); 3] = [
+    (&["diff", "log", "show", "format-patch"], &["--output", "--output-directory", "-o"]),
+    (&["archive"], &["-o", "--output"]),
+    (&["clone", "fetch", "pull"], &["--recurse-submodules"]),
+];
+
+pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
+    if call.family != "git" {
+        return None;
+    }
+    let read = Invocation::read(call.words);
+    let mut inner = Vec::new();
+    if let Some(setting) = read.setting {
+        inner.push(Inner::hidden(format!("`{setting}` can have `git` start any program")));
+    }
+    if call.words.iter().any(|word| word.starts_with("ext::")) {
+        inner.push(Inner::hidden("an address (ext::) that has `git` start a program"));
+    }
+    match (read.verb, read.rest) {
+        ("rebase", rest) => {
+            for option in ["-x", "--exec"] {
+                let by = format!("git rebase {option}");
+                let texts = values_of(rest, option).into_iter();
+                inner.extend(texts.map(|text| Inner::Text { by: by.clone(), text: text.to_owned() }));
+            }
+        }
+        ("bisect", [run, argv @ ..]) if run == "run" => {
+            inner.push(Inner::Command { by: "git bisect run".to_owned(), argv: argv.to_vec() });
+        }
+        ("submodule", rest) if rest.iter().any(|word| word == "foreach") => {
+            let text = rest.iter().skip_while(|word| *word != "foreach").skip(1);
+            let text: Vec<String> = text.skip_while(|word| word.starts_with('-')).cloned().collect();
+            inner.push(Inner::Text { by: "git submodule foreach".to_owned(), text: joined(&text) });
+        }
+        _ => {}
+    }
+    if STARTERS.contains(&read.verb) {
+        inner.push(Inner::hidden(format!("`git {}` starts other programs", read.verb)));
+    }
+    if let Some(option) = read.first_of(&RUNS) {
+        inner.push(Inner::hidden(format!("`{option}` has `git {}` start something else", read.verb)));
+    }
+    Some(inner)
+}
+
+/// The word with which a call of git reaches further than its command says.
+pub(in crate::command_line) fn reaches_further(words: &[String]) -> Option<&str> {
+    let read = Invocation::read(words);
+    read.place.or_else(|| read.first_of(&REACHES))
+}
+
+struct Invocation<'a> {
+    /// `-c` and the like.
+    setting: Option<&'a str>,
+    /// An option that has git work on another repository, which brings its own settings.
+    place: Option<&'a str>,
+    verb: &'a str,
+    rest: &'a [String],
+}
+
+impl<'a> Invocation<'a> {
+    fn read(words: &'a [String]) -> Invocation<'a> {
+        let mut read = Invocation { setting: None, place: None, verb: "", rest: &[] };
+        let mut at = 0;
+        while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+            let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+            if (word.starts_with("-c") && !word.starts_with("-C"))
+                || name == "--config-env"
+                || word.starts_with("--exec-path=")
+            {
+                read.setting = read.setting.or(Some(word));
+            }
+            if VALUES.contains(&name) {
+                read.place = read.place.or(Some(word));
+            }
+            let takes_next =
+                VALUES.contains(&word.as_str()) || matches!(word.as_str(), "-c" | "--config-env");
+            at += 1 + usize::from(takes_next);
+        }
+        if let Some(verb) = words.get(at) {
+            (read.verb, read.rest) = (verb, &words[at + 1..]);
+        }
+        read
+    }
+
+    fn first_of(&self, table: &[(&[&str], &[&str])]) -> Option<&'a str> {
+        let options =
+            table.iter().filter(|(verbs, _)| verbs.contains(&self.verb)).flat_map(|(_, options)| *options);
+        let options: Vec<&str> = options.copied().collect();
+        self.rest.iter().find(|word| options.iter().any(|option| is_option(word, option))).map(String::as_str)
+    }
+}

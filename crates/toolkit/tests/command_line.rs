@@ -1,0 +1,335 @@
+//! Command lines, and what is made of them: a table of what must be understood, and of what must not be.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+#[path = "command_line/corpus.rs"]
+mod corpus;
+
+use std::fmt::Write as _;
+
+use expect_test::{ExpectFile, expect, expect_file};
+use proptest::prelude::{any, proptest};
+use toolkit::command_line::{
+    CommandLine, Prefix, SimpleCommand, Stance, Word, is_wrapper, judge_examples, reads_its_program,
+};
+
+fn shell(text: &str) -> CommandLine {
+    CommandLine::of_shell(text, Vec::new())
+}
+
+fn argv(words: &[&str]) -> CommandLine {
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    CommandLine::of_argv(&words, Vec::new())
+}
+
+fn plain(words: &[&str]) -> SimpleCommand {
+    SimpleCommand { argv: words.iter().map(|&word| word.to_owned()).collect(), through: Vec::new() }
+}
+
+fn prefix(words: &[&[&str]]) -> Prefix {
+    let own = |choices: &&[&str]| match choices {
+        [one] => Word::One((*one).to_owned()),
+        several => Word::Any(several.iter().map(|&word| word.to_owned()).collect()),
+    };
+    Prefix::compile(&words.iter().map(own).collect::<Vec<_>>()).unwrap()
+}
+
+/// Words apart by `|`, wrappers before `>`, one command a line.
+fn rendered(text: &str, line: &CommandLine) -> String {
+    let mut out = format!("{}\n", text.escape_debug());
+    for SimpleCommand { argv, through } in &line.commands {
+        let words: Vec<String> = argv.iter().map(|word| word.escape_debug().to_string()).collect();
+        let behind: String = through.iter().map(|by| format!("{by} > ")).collect();
+        let _infallible = writeln!(out, "    {behind}{}", words.join("|"));
+    }
+    if let Some(why) = &line.opaque {
+        let _infallible = writeln!(out, "    ? {}", why.escape_debug());
+    }
+    out
+}
+
+#[track_caller]
+fn check(texts: &[&str], opaque: bool, expect: ExpectFile) {
+    let mut all = String::new();
+    for text in texts {
+        let line = shell(text);
+        assert_eq!(line.opaque.is_some(), opaque, "{text:?}: {line:?}");
+        assert!(!line.over_limit, "{text:?}");
+        all.push_str(&rendered(text, &line));
+    }
+    expect.assert_eq(&all);
+}
+
+#[test]
+fn the_table_is_large_enough_to_mean_something() {
+    let lines =
+        corpus::PLAIN.len() + corpus::WRAPPED.len() + corpus::OPAQUE.len() + corpus::odd_characters().len();
+    assert!(lines + corpus::here_documents().len() >= 300, "{lines}");
+}
+
+#[test]
+fn plain_lines_are_understood_word_by_word() {
+    check(corpus::PLAIN, false, expect_file!["command_line/plain.txt"]);
+}
+
+#[test]
+fn wrappers_are_seen_through() {
+    check(corpus::WRAPPED, false, expect_file!["command_line/wrapped.txt"]);
+}
+
+#[test]
+fn what_a_shell_would_do_more_is_named() {
+    check(corpus::OPAQUE, true, expect_file!["command_line/opaque.txt"]);
+}
+
+#[test]
+fn a_here_document_is_opaque_whatever_is_in_it() {
+    for text in corpus::here_documents() {
+        assert_eq!(shell(&text).opaque.as_deref(), Some("a here-document (<<)"), "{text:?}");
+    }
+}
+
+#[test]
+fn a_character_that_two_readers_take_differently_is_opaque_wherever_it_stands() {
+    for (text, odd) in corpus::odd_characters() {
+        let why = format!("the character U+{:04X}", u32::from(odd));
+        assert_eq!(shell(&text).opaque, Some(why), "{text:?}");
+    }
+}
+
+#[test]
+fn a_command_behind_a_doubt_is_still_found() {
+    for text in corpus::HIDING_RM {
+        let line = shell(text);
+        assert!(line.opaque.is_some(), "{text:?}");
+        assert!(prefix(&[&["rm"]]).speaks_of(&line, Stance::Restricts), "{text:?}: {line:?}");
+    }
+}
+
+#[test]
+fn words_of_a_direct_call_are_taken_as_they_are() {
+    let line = argv(&["echo", "$(id)", "a; rm -rf /", "*", "\r\u{a0}"]);
+    assert_eq!(line.opaque, None);
+    assert_eq!(line.commands, [plain(&["echo", "$(id)", "a; rm -rf /", "*", "\r\u{a0}"])]);
+    expect![[r"echo '$(id)' 'a; rm -rf /' '*' $'\r\U000000a0'"]].assert_eq(&line.shown);
+    for odd in [argv(&[]), argv(&[""]), argv(&["ls", "a\0b"])] {
+        assert!(odd.opaque.is_some(), "{odd:?}");
+    }
+}
+
+#[test]
+fn a_direct_call_is_seen_through_too() {
+    let line = argv(&["env", "-S", "bash -c", "rm -rf /"]);
+    assert_eq!(
+        line.commands,
+        [
+            plain(&["env", "-S", "bash -c", "rm -rf /"]),
+            SimpleCommand { through: vec!["env".to_owned()], ..plain(&["bash", "-c", "rm -rf /"]) },
+            SimpleCommand {
+                through: vec!["env".to_owned(), "bash -c".to_owned()],
+                ..plain(&["rm", "-rf", "/"])
+            },
+        ]
+    );
+}
+
+#[test]
+fn what_is_too_large_to_judge_is_said_to_be() {
+    let many = vec!["ls"; 51].join("; ");
+    let deep = format!("{} ls", ["nice"; 9].join(" "));
+    let long = format!("echo {}", "x".repeat(64 * 1024));
+    let heap: Vec<String> = vec!["x".repeat(40 * 1024); 2];
+    for (line, why) in [
+        (shell(&many), "it has more than 50 commands"),
+        (shell(&deep), "a command stands behind more than 8 others"),
+        (shell(&long), "it is longer than 65536 bytes"),
+        (CommandLine::of_argv(&heap, Vec::new()), "it is longer than 65536 bytes"),
+        (shell(&format!("{many} $x")), "it has more than 50 commands"),
+    ] {
+        assert!(line.over_limit);
+        assert_eq!(line.opaque.as_deref(), Some(why));
+    }
+    for text in [vec!["ls"; 50].join("; "), format!("{} ls", ["nice"; 8].join(" "))] {
+        assert_eq!((shell(&text).over_limit, shell(&text).opaque), (false, None), "{text}");
+    }
+}
+
+#[test]
+fn all_of_a_line_is_shown() {
+    let text = format!("echo {} && rm -rf x # \u{1b}[2J", "y".repeat(60_000));
+    let shown = shell(&text).shown;
+    assert_eq!(shown, text.replace('\u{1b}', "\\u{1b}"));
+    let whole = "z".repeat(200_000);
+    assert_eq!(shell(&whole).shown, whole);
+}
+
+#[test]
+fn a_wrapper_is_known_by_its_words() {
+    for words in corpus::WRAPPERS {
+        let argv: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert!(is_wrapper(&argv), "{words}");
+    }
+    for words in corpus::NO_WRAPPERS {
+        let argv: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert!(!is_wrapper(&argv), "{words}");
+    }
+}
+
+#[test]
+fn only_a_line_without_wrappers_and_doubts_can_be_remembered() {
+    for text in ["git status", "git status && ls -l", "echo hi >/dev/null 2>&1"] {
+        assert!(shell(text).can_be_remembered(), "{text}");
+    }
+    for text in
+        ["sh -c 'git status'", "env git status", "sudo ls", "ls $x", "ls | xargs rm", "", "python3 -c 1"]
+    {
+        assert!(!shell(text).can_be_remembered(), "{text}");
+    }
+}
+
+#[test]
+fn a_program_that_runs_its_input_is_known() {
+    for words in ["sh", "bash -s", "bash -e", "/bin/sh -", "python3", "python3 -", "node", "perl", "zsh -x"] {
+        let argv: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert!(reads_its_program(&argv), "{words}");
+    }
+    for words in ["sh x.sh", "bash -c ls", "python3 x.py", "bash --version", "ls", "python3 -m http.server"] {
+        let argv: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert!(!reads_its_program(&argv), "{words}");
+    }
+}
+
+#[test]
+fn a_rule_that_allows_is_read_narrowly() {
+    let status = prefix(&[&["git"], &["status", "log"]]);
+    for text in ["git status", "git status --short", "/usr/bin/git log -3", "git log && git status"] {
+        assert!(status.speaks_of(&shell(text), Stance::Allows), "{text}");
+    }
+    for text in [
+        "git",
+        "git push",
+        "git -c x=y status",
+        "git --no-pager status",
+        "./git status",
+        "/tmp/git status",
+        "'git ' status",
+        "git 'status '",
+        "GIT status",
+        "git status; ls",
+        "git status $x",
+        "sh -c 'git status'",
+        "command git status",
+        "git log --output=.git/hooks/x",
+        "git log --out=x",
+        "A=b git status",
+        "",
+    ] {
+        assert!(!status.speaks_of(&shell(text), Stance::Allows), "{text}");
+    }
+    let set = CommandLine::of_shell("git status", vec!["PATH".to_owned()]);
+    assert!(!status.speaks_of(&set, Stance::Allows));
+}
+
+#[test]
+fn options_that_make_more_of_a_program_are_part_of_the_rule() {
+    for (program, text) in corpus::MORE_THAN_IT_SAYS {
+        assert!(!prefix(&[&[*program]]).speaks_of(&shell(text), Stance::Allows), "{text}");
+    }
+    for (program, text) in corpus::AS_IT_SAYS {
+        assert!(prefix(&[&[*program]]).speaks_of(&shell(text), Stance::Allows), "{text}: {:?}", shell(text));
+    }
+}
+
+#[test]
+fn a_rule_that_forbids_is_read_widely() {
+    let force = prefix(&[&["git"], &["push"], &["--force", "-f"]]);
+    for text in [
+        "git push --force",
+        "git push origin main --force",
+        "git push -f",
+        "git push -vf",
+        "git -C x push --forc",
+        "git --no-pager push --force",
+        "/opt/git push --force-with-lease --force",
+        "ls && git push --force",
+        "sh -c 'git push --force'",
+        "sudo env A=b git push -f",
+        "echo $(git push -f)",
+    ] {
+        assert!(force.speaks_of(&shell(text), Stance::Restricts), "{text}");
+    }
+    for text in ["git push", "git commit -m push -f", "git pull --force", "gitk push -f", "echo git push -f"]
+    {
+        assert!(!force.speaks_of(&shell(text), Stance::Restricts), "{text}");
+    }
+    let rm = prefix(&[&["rm"], &["-rf"]]);
+    for text in ["rm -rf x", "rm -fr x", "rm -r -f x", "rm x -f -r", "\\rm -rfv x", "r''m -rf x"] {
+        assert!(rm.speaks_of(&shell(text), Stance::Restricts), "{text}");
+    }
+    for text in ["rm -r x", "rm x", "rm --rf"] {
+        assert!(!rm.speaks_of(&shell(text), Stance::Restricts), "{text}");
+    }
+}
+
+#[test]
+fn a_prefix_that_makes_no_sense_is_refused() {
+    let one = |word: &str| Word::One(word.to_owned());
+    let why = |words: &[Word]| Prefix::compile(words).unwrap_err();
+    expect!["`command` is empty; name at least the program"].assert_eq(&why(&[]));
+    expect!["a word of `command` is empty"].assert_eq(&why(&[one("git"), Word::Any(Vec::new())]));
+    expect![[r#"`git status` is more than one word; write ["git", "status"]"#]]
+        .assert_eq(&why(&[one("git status")]));
+    for refused in
+        ["sh", "/bin/bash", "env", "sudo", "xargs", "eval", "nice", "export", "source", "ssh", "docker"]
+    {
+        assert!(prefix(&[&[refused]]).cannot_allow().is_some(), "{refused}");
+    }
+    for refused in
+        [["python3", "-c"], ["git", "-c"], ["find", "-exec"], ["perl", "-e"], ["tar", "--to-command"]]
+    {
+        assert!(prefix(&[&[refused[0]], &["x", refused[1]]]).cannot_allow().is_some(), "{refused:?}");
+    }
+    for fine in ["git", "python3", "sed", "awk", "find", "ls", "cargo", "make", "./build.sh"] {
+        assert_eq!(prefix(&[&[fine]]).cannot_allow(), None, "{fine}");
+    }
+    expect!["`env` runs what it is given: a shell wrapper cannot be allowed"]
+        .assert_eq(&prefix(&[&["ls", "env"]]).cannot_allow().unwrap());
+}
+
+#[test]
+fn a_rule_is_held_to_its_own_examples() {
+    let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let status = prefix(&[&["git"], &["status"]]);
+    let judge = |stance, yes: &[&str], no: &[&str]| judge_examples(&status, stance, &own(yes), &own(no));
+    assert_eq!(judge(Stance::Allows, &["git status -s"], &["git push", "sh -c 'git status'"]), Ok(()));
+    assert_eq!(judge(Stance::Restricts, &["git status", "sh -c 'git status'"], &["git push"]), Ok(()));
+    expect!["`match` has `sudo git status`, which the rule does not match"]
+        .assert_eq(&judge(Stance::Allows, &["sudo git status"], &[]).unwrap_err());
+    expect!["`not_match` has `ls; git status`, which the rule matches"]
+        .assert_eq(&judge(Stance::Restricts, &[], &["ls; git status"]).unwrap_err());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_a_crash(text in any::<String>()) {
+        let line = shell(&text);
+        assert!(line.opaque.is_some() || !line.commands.is_empty());
+    }
+
+    #[test]
+    fn any_mix_of_what_shells_know_is_read_without_a_crash(
+        text in "(sh -c |env -S|find . -exec |git |xargs |sudo |sed |[a-c'\"\\\\$`{}()<>|&;*~# \n=-]){0,30}"
+    ) {
+        let line = shell(&text);
+        assert!(line.opaque.is_some() || !line.commands.is_empty());
+        // What is allowed is always also what could be forbidden.
+        for command in &line.commands {
+            let name = Prefix::compile(&[Word::One("a".to_owned())]).unwrap();
+            assert!(!name.allows(command) || name.mentions(command));
+        }
+    }
+}
