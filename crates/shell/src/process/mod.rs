@@ -1,1 +1,38 @@
 //! A command while it runs.
+//!
+//! Its output is kept while it is produced, in memory that does not grow; its end is the end of everything it
+//! started. Nothing here decides whether it may run or what it can reach: it gets a command that is ready, and
+//! the times and names it works with come from outside as well.
+
+mod capture;
+mod child;
+mod digest;
+mod event;
+mod exit;
+mod feed;
+mod finished;
+mod input;
+mod job;
+mod keeper;
+mod pty;
+mod run;
+mod spawner;
+mod spool;
+mod table;
+mod tasks;
+mod tree;
+mod wires;
+
+pub use child::Running;
+pub use exit::Exit;
+pub use feed::{Fresh, Progress};
+pub use finished::{Cause, Cursor, End, Finished, NewOutput};
+pub use input::Input;
+pub use job::{Job, Limits};
+pub use pty::Window;
+pub use run::{Outcome, run};
+pub use spawner::Spawner;
+pub use spool::{HEAD_BYTES, Stream};
+pub use table::MARK;
+pub use tasks::{RetrievalStatus, Retrieved, TaskId, TaskInfo, TaskState, Tasks};
+pub use tree::Enclosure;

@@ -1,0 +1,261 @@
+//! A command that was started: what it prints, what it reads, how it is stopped.
+
+use std::any::Any;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use envelope::{Fault, Timestamp};
+use tokio::sync::watch;
+
+use super::capture::Capture;
+use super::event::{Flag, Timer};
+use super::exit::Exit;
+use super::feed::{Feed, Progress};
+use super::finished::{Cause, Cursor, End, NewOutput, Status};
+use super::input::{Input, Typist, closed};
+use super::job::{Job, Limits};
+use super::keeper::{Keeper, Request, Watched};
+use super::spawner::{Spawner, unavailable};
+use super::spool::Spool;
+use super::table::MARK;
+use super::tree::Tree;
+use super::wires::{OurEnds, connect};
+
+/// How long it may take to end a command that nobody watches.
+const LAST_RESORT: Duration = Duration::from_secs(1);
+
+/// A command that was started. Whoever lets go of it ends it.
+pub struct Running {
+    shown: String,
+    started: Timestamp,
+    tree: Tree,
+    request: Arc<Request>,
+    input: Option<Arc<Typist>>,
+    stdout: Arc<Feed>,
+    stderr: Option<Arc<Feed>>,
+    status: Arc<watch::Sender<Status>>,
+}
+
+impl Running {
+    pub async fn start(spawner: &Spawner, job: Job) -> Result<Running, Fault> {
+        let Job { mut command, shown, marker, started, input, terminal, enclosure, keep, limits, artifacts } =
+            job;
+        let (ours, theirs) = connect(&input, terminal).map_err(|error| unavailable(&error))?;
+        command.env(MARK, &marker);
+        let child = spawner.start(command, theirs).await?;
+        let tree = Tree::new(child.pid, enclosure, &marker);
+        let end = Arc::new(child.end);
+        let running = Running {
+            shown,
+            started,
+            tree: tree.clone(),
+            request: Arc::new(Request::new().map_err(|error| unavailable(&error))?),
+            input: None,
+            stdout: Arc::new(Feed::new(Arc::clone(&artifacts))),
+            stderr: ours.stderr.as_ref().map(|_| Arc::new(Feed::new(artifacts))),
+            status: Arc::new(watch::Sender::new(Status::default())),
+        };
+        let watched = running.watch(spawner, ours, limits, (tree, Arc::clone(&end), keep), input);
+        watched.map_err(|error| {
+            // The rest is on its way to end: `running` is gone.
+            let _exit = Exit::collect(end.as_fd());
+            unavailable(&error)
+        })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.tree.root()
+    }
+
+    /// The command as people know it.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    pub fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    /// How the command itself ended. What it left behind may still be on its way.
+    pub fn exit(&self) -> Option<Exit> {
+        self.status.borrow().exit
+    }
+
+    /// How it all ended, if it has.
+    pub fn end(&self) -> Option<End> {
+        self.status.borrow().end.clone()
+    }
+
+    /// How much it has printed, of both streams.
+    pub fn bytes(&self) -> u64 {
+        let status = self.status.borrow();
+        status.stdout.bytes + status.stderr.bytes
+    }
+
+    /// The artifacts that its output goes to so far, as paths in the run.
+    pub fn paths(&self) -> Vec<String> {
+        let feeds = [&self.stdout].into_iter().chain(&self.stderr);
+        feeds.filter_map(|feed| feed.path()).map(str::to_owned).collect()
+    }
+
+    /// Waits until everything is over.
+    pub async fn ended(&self) -> End {
+        let mut status = self.status.subscribe();
+        loop {
+            if let Some(end) = &status.borrow_and_update().end {
+                return Arc::clone(end);
+            }
+            // The sender is in `self`, so the channel cannot close while we wait.
+            if status.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Waits until it has printed something behind the cursor, or is over.
+    pub async fn news(&self, cursor: &Cursor) {
+        let mut status = self.status.subscribe();
+        let is_news = |status: &Status| {
+            status.end.is_some()
+                || status.stdout.bytes > cursor.stdout.bytes
+                || status.stderr.bytes > cursor.stderr.bytes
+        };
+        // The sender is in `self`: there is always an answer.
+        let _answer = status.wait_for(is_news).await;
+    }
+
+    /// Asks everyone to end, kills who has not ended after `grace`, and waits until everything is over.
+    pub async fn stop(&self, cause: Cause, grace: Duration) -> End {
+        self.request_stop(cause, grace);
+        self.ended().await
+    }
+
+    /// The same without waiting.
+    pub(super) fn request_stop(&self, cause: Cause, grace: Duration) {
+        self.request.end(cause, grace);
+    }
+
+    /// Queues bytes for the command to read.
+    pub fn write_stdin(&self, bytes: &[u8]) -> Result<(), Fault> {
+        if self.end().is_some() {
+            return Err(closed());
+        }
+        self.input.as_ref().ok_or_else(closed)?.write(bytes)
+    }
+
+    /// Behind what is queued comes the end of the input.
+    pub fn close_stdin(&self) {
+        if let Some(input) = &self.input {
+            input.close();
+        }
+    }
+
+    /// What was printed behind the cursor, which moves to its end. At most `window` bytes of the beginning and
+    /// as many of the end of each stream.
+    pub fn read_new(&self, cursor: &mut Cursor, window: usize) -> Result<NewOutput, Fault> {
+        let (out, err, ended) = {
+            let status = self.status.borrow();
+            (status.stdout, status.stderr, status.end.is_some())
+        };
+        let mut moved = *cursor;
+        let stdout = self.stdout.fresh(&mut moved.stdout, out, ended, window)?;
+        let stderr = self.stderr.as_ref().map(|feed| feed.fresh(&mut moved.stderr, err, ended, window));
+        let output = NewOutput { stdout, stderr: stderr.transpose()? };
+        // Only now: what could not be read is new the next time as well.
+        *cursor = moved;
+        Ok(output)
+    }
+
+    /// Kills everything without waiting for anyone, as a last resort when the process itself ends.
+    pub(super) fn kill_now(&self) {
+        if self.end().is_none() {
+            self.request.end(Cause::Stopped, Duration::ZERO);
+            let _survivors = self.tree.clone().kill(LAST_RESORT);
+        }
+    }
+
+    /// Starts the threads around a child.
+    fn watch(
+        mut self,
+        spawner: &Spawner,
+        ours: OurEnds,
+        limits: Limits,
+        (tree, end, keep): (Tree, Arc<OwnedFd>, Box<dyn Any + Send>),
+        input: Input,
+    ) -> io::Result<Running> {
+        let stop_reading = Arc::new(Flag::new()?);
+        let terminal = ours.stderr.is_none();
+        let both = if terminal { "output" } else { "stdout" };
+        let limit = limits.output_bytes;
+        let out =
+            self.capture(ours.stdout, Arc::clone(&self.stdout), both, limit, &stop_reading, |status, now| {
+                status.stdout = now;
+            });
+        let err = ours.stderr.zip(self.stderr.clone()).map(|(source, feed)| {
+            self.capture(source, feed, "stderr", limit, &stop_reading, |status, now| status.stderr = now)
+        });
+        if let Some(stdin) = ours.stdin {
+            let typist = Typist::start(stdin, terminal, Arc::clone(&stop_reading))?;
+            self.input = Some(typist);
+        }
+        let keeper = Keeper {
+            end,
+            tree,
+            request: Arc::clone(&self.request),
+            timeout: limits.timeout.map_or_else(Timer::never, Timer::after)?,
+            grace: limits.grace,
+            stdout: out?,
+            stderr: err.transpose()?,
+            stop_reading,
+            status: Arc::clone(&self.status),
+            keep: (spawner.clone(), keep),
+        };
+        keeper.start()?;
+        match input {
+            // A terminal may be typed into; without a text it shows nobody.
+            Input::Nothing => self.close_stdin(),
+            Input::Text(text) => {
+                // A child that has gone already reads nothing, which is its own affair.
+                let _unread = self.write_stdin(&text);
+                self.close_stdin();
+            }
+            Input::Open(text) => {
+                let _unread = self.write_stdin(&text);
+            }
+        }
+        Ok(self)
+    }
+
+    fn capture(
+        &self,
+        source: OwnedFd,
+        feed: Arc<Feed>,
+        role: &'static str,
+        limit: u64,
+        stop: &Arc<Flag>,
+        set: fn(&mut Status, Progress),
+    ) -> io::Result<Watched> {
+        let (drained, done) = (Arc::new(Flag::new()?), Arc::new(Flag::new()?));
+        let capture = Capture {
+            source,
+            spool: Spool::new(role, limit, Arc::clone(&feed)),
+            stop: Arc::clone(stop),
+            drained: Arc::clone(&drained),
+            done: Arc::clone(&done),
+        };
+        let (status, request) = (Arc::clone(&self.status), Arc::clone(&self.request));
+        let tell = move |now| status.send_modify(|status| set(status, now));
+        let reader = capture.start(tell, move || request.end(Cause::OutputLimit, Duration::ZERO))?;
+        Ok(Watched { drained, done, reader, path: Box::new(move || feed.path().map(str::to_owned)) })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.end().is_none() {
+            self.request.end(Cause::Stopped, Duration::ZERO);
+        }
+    }
+}

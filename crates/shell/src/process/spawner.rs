@@ -1,0 +1,104 @@
+//! One thread that starts every command, and lives as long as any of them.
+//!
+//! A wall that ends with its parent ends with the *thread* that started it. Were commands started wherever a
+//! call happens to run, they would die with that worker instead of with us.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use envelope::{Failure, Fault};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::sync::oneshot;
+
+use super::exit::Exit;
+
+/// The child's ends of what connects it to us.
+#[derive(Debug)]
+pub(super) struct ChildEnds {
+    pub(super) stdin: Stdio,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// A process that was started and not collected: its id belongs to nobody else.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) pid: Pid,
+    pub(super) end: OwnedFd,
+}
+
+struct Request {
+    command: Command,
+    ends: ChildEnds,
+    answer: oneshot::Sender<io::Result<Started>>,
+}
+
+/// Starts commands. Clones share the thread; it ends when the last of them is gone.
+#[derive(Debug, Clone)]
+pub struct Spawner(mpsc::Sender<Request>);
+
+impl Spawner {
+    pub fn new() -> Result<Spawner, Fault> {
+        let (requests, inbox) = mpsc::channel::<Request>();
+        let serve = move || {
+            for Request { command, ends, answer } in inbox {
+                if let Err(Ok(unwanted)) = answer.send(start(command, ends)) {
+                    // Whoever asked has gone in the meantime.
+                    let _ended = pidfd_send_signal(&unwanted.end, Signal::KILL);
+                    let _exit = Exit::collect(unwanted.end.as_fd());
+                }
+            }
+        };
+        match thread::Builder::new().name("spawner".to_owned()).spawn(serve) {
+            Ok(_runs_until_nobody_asks) => Ok(Spawner(requests)),
+            Err(error) => Err(unavailable(&error)),
+        }
+    }
+
+    pub(super) async fn start(&self, command: Command, ends: ChildEnds) -> Result<Started, Fault> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let (answer, answered) = oneshot::channel();
+        let gone = || Fault::new(Failure::DependencyUnavailable, "the thread that starts commands is gone");
+        self.0.send(Request { command, ends, answer }).map_err(|_| gone())?;
+        let started = answered.await.map_err(|_| gone())?;
+        started.map_err(|error| cannot_start(&program, &error))
+    }
+}
+
+fn start(mut command: Command, ends: ChildEnds) -> io::Result<Started> {
+    command.stdin(ends.stdin).stdout(ends.stdout).stderr(ends.stderr).process_group(0);
+    let mut child = command.spawn()?;
+    let pid = Pid::from_child(&child);
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(end) => Ok(Started { pid, end }),
+        Err(error) => {
+            let _ended = child.kill();
+            let _exit = child.wait();
+            Err(error.into())
+        }
+    }
+    // The command goes here, and with it our copies of the child's ends: while we hold them, no output ends.
+}
+
+fn cannot_start(program: &str, error: &io::Error) -> Fault {
+    if error.kind() == io::ErrorKind::NotFound {
+        return Fault::new(
+            Failure::NotFound,
+            format!("`{program}` cannot be started: there is no such program"),
+        )
+        .hint("Check the spelling, or give the full path of a program that is installed.");
+    }
+    Fault::new(Failure::ExecutionFailed, format!("`{program}` cannot be started: {error}"))
+}
+
+pub(super) fn unavailable(error: &io::Error) -> Fault {
+    Fault::new(
+        Failure::DependencyUnavailable,
+        format!("the system gives nothing to run a command with: {error}"),
+    )
+    .hint("Wait until other commands have ended, or raise the limits on processes and open files.")
+}

@@ -1,0 +1,159 @@
+//! Everything that a command started, and how to end it.
+//!
+//! A process group is not enough: a descendant can leave it, and the session with it. So members are looked
+//! for by parentage, by group and session, and by a mark in their environment, until none is found.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::event::{Timer, wait};
+use super::table::{MARK, Process};
+use crate::sandbox::Wall;
+
+/// How long a supervisor may take to end everything, before that is done without it.
+const SUPERVISOR: Duration = Duration::from_millis(400);
+
+/// What holds the descendants of a command together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enclosure {
+    /// What is started is a wall with a process table of its own: when it is killed, everything behind it is.
+    Namespace,
+    /// What is started is a supervisor: told to end, it ends everything first. Killed, it does not.
+    Supervised,
+    /// What is started is the command itself. What it leaves behind has to be looked for.
+    Loose,
+}
+
+impl From<Wall> for Enclosure {
+    fn from(wall: Wall) -> Enclosure {
+        match wall {
+            Wall::Bubblewrap => Enclosure::Namespace,
+            Wall::Landlock | Wall::Open => Enclosure::Supervised,
+        }
+    }
+}
+
+/// The processes of one command.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    root: Process,
+    enclosure: Enclosure,
+    mark: String,
+    /// Everyone found so far, by id with its start: something of theirs may be left when they are gone.
+    known: HashMap<i32, u64>,
+}
+
+impl Tree {
+    /// `marker` is the value of the mark in the command's environment.
+    pub(super) fn new(root: Pid, enclosure: Enclosure, marker: &str) -> Tree {
+        let pid = root.as_raw_pid();
+        // It cannot be gone: nobody has collected it. Without `/proc` there is its group and nothing more.
+        let unseen = Process { pid, parent: 0, group: pid, session: 0, start: 0, dead: false };
+        let root = Process::look_up(pid).unwrap_or(unseen);
+        Tree { root, enclosure, mark: format!("{MARK}={marker}"), known: HashMap::from([(pid, root.start)]) }
+    }
+
+    pub(super) fn root(&self) -> i32 {
+        self.root.pid
+    }
+
+    /// Asks everyone to end. What holds them is not asked: it would end the others before they have tidied up.
+    pub(super) fn terminate(&mut self) {
+        let members = self.members();
+        let held = self.enclosure != Enclosure::Loose && members.iter().any(|it| !self.is_root(it));
+        for member in members.iter().filter(|it| !(held && self.is_root(it))) {
+            // One that was stopped would otherwise never hear of it.
+            let _ended = member.send(&[Signal::TERM, Signal::CONT]);
+        }
+    }
+
+    /// Ends everyone, and gives back those who are still there after `limit`.
+    pub(super) fn kill(&mut self, limit: Duration) -> io::Result<Vec<i32>> {
+        let timer = Timer::after(limit)?;
+        if self.enclosure == Enclosure::Supervised
+            && let Some(end) = self.root.send(&[Signal::TERM, Signal::CONT])
+        {
+            wait([end.as_fd(), Timer::after(SUPERVISOR)?.as_fd()])?;
+        }
+        self.kill_group();
+        loop {
+            let members = self.members();
+            if members.is_empty() || timer.has_passed() {
+                return Ok(members.iter().map(|member| member.pid).collect());
+            }
+            // All of them first: one that lives can start others while we wait for one that dies.
+            let ends: Vec<_> = members.iter().filter_map(|member| member.send(&[Signal::KILL])).collect();
+            for end in &ends {
+                wait([end.as_fd(), timer.as_fd()])?;
+            }
+        }
+    }
+
+    /// The whole group at once, before anyone in it can start others.
+    fn kill_group(&self) {
+        let alive = Process::look_up(self.root.pid).is_some_and(|now| now.start == self.root.start);
+        if let Some(root) = Pid::from_raw(self.root.pid).filter(|_| alive || self.root.start == 0) {
+            // There is no such group if the command has made its own.
+            let _none = kill_process_group(root, Signal::KILL);
+        }
+    }
+
+    /// Everyone who is alive now.
+    fn members(&mut self) -> Vec<Process> {
+        let all = Process::all();
+        let own = i32::try_from(std::process::id()).ok().and_then(Process::look_up);
+        // The family stops at ourselves: our own group and session are not the command's.
+        let mut visited: HashSet<i32> =
+            own.iter().flat_map(|it| [it.pid, it.group, it.session]).chain([0, 1]).collect();
+        let mut kin: HashMap<i32, Vec<&Process>> = HashMap::new();
+        for process in all.iter().filter(|it| it.pid != 1 && own.is_none_or(|own| own.pid != it.pid)) {
+            for relative in [process.parent, process.group, process.session] {
+                kin.entry(relative).or_default().push(process);
+            }
+        }
+        let mut queue: VecDeque<i32> = self.known.keys().copied().collect();
+        let mut found: HashMap<i32, &Process> = HashMap::new();
+        for process in &all {
+            match self.known.get(&process.pid) {
+                Some(start) if *start == process.start => {
+                    found.insert(process.pid, process);
+                }
+                // Somebody else has this id by now. Its relatives are strangers.
+                Some(_) => {
+                    visited.insert(process.pid);
+                }
+                None if self.carries_mark(process) => {
+                    found.insert(process.pid, process);
+                    queue.push_back(process.pid);
+                }
+                None => {}
+            }
+        }
+        queue.extend(found.values().flat_map(|process| [process.group, process.session]));
+        while let Some(id) = queue.pop_front() {
+            if visited.insert(id) {
+                for relative in kin.get(&id).into_iter().flatten() {
+                    found.insert(relative.pid, relative);
+                    queue.extend([relative.pid, relative.group, relative.session]);
+                }
+            }
+        }
+        self.known.extend(found.values().map(|process| (process.pid, process.start)));
+        found.into_values().filter(|process| !process.dead).copied().collect()
+    }
+
+    /// Nobody strays out of a namespace, and nobody has to be asked for its environment.
+    fn carries_mark(&self, process: &Process) -> bool {
+        self.enclosure != Enclosure::Namespace
+            && process.start >= self.root.start
+            && process.carries(&self.mark)
+    }
+
+    fn is_root(&self, process: &Process) -> bool {
+        process.pid == self.root.pid && process.start == self.root.start
+    }
+}
