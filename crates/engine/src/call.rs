@@ -11,7 +11,8 @@ use envelope::{
 use journal::{Journal, Seq};
 use serde_json::Value;
 use toolkit::{
-    ArtifactSink, CancelToken, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Seen, Surface, ToolCx,
+    ArtifactSink, CancelToken, Closing, Entry, ObjectStore, Progress, ProgressSink, RawOutput, Seen, Surface,
+    ToolCx,
 };
 
 use crate::artifacts::JournalArtifacts;
@@ -38,6 +39,8 @@ pub struct EngineParts {
     pub observer: Option<Arc<dyn Observer>>,
     pub executor_version: Arc<str>,
     pub purpose: Purpose,
+    /// Ends what calls left running when their run ends.
+    pub closing: Option<Arc<dyn Closing>>,
 }
 
 /// The gate. Cheap to clone; all clones are the same gate.
@@ -56,6 +59,7 @@ pub(crate) struct Parts {
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) executor_version: Arc<str>,
     pub(crate) purpose: Purpose,
+    pub(crate) closing: Option<Arc<dyn Closing>>,
     /// Carried by every call.
     pub(crate) snapshot: Arc<PolicySnapshot>,
     pub(crate) registry_version: Arc<str>,
@@ -180,6 +184,7 @@ impl Engine {
                 observer: parts.observer,
                 executor_version: parts.executor_version,
                 purpose: parts.purpose,
+                closing: parts.closing,
                 snapshot,
                 registry_version,
                 scheduler,

@@ -49,6 +49,10 @@ pub struct Policy {
     /// hooks themselves; here so that a yes and a resumed run are bound to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
+    /// How far commands reach, where that is not what they reach by themselves. Not read by the gate, which
+    /// is given the tools themselves; here so that a yes and a resumed run are bound to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     pub limits: Limits,
     #[serde(default)]
     pub receipts: Receipts,
@@ -62,6 +66,7 @@ impl Policy {
             mode: Mode::Ask,
             rules: Vec::new(),
             hooks: Vec::new(),
+            commands: Vec::new(),
             limits: Limits {
                 max_concurrency: NonZeroU32::MIN.saturating_add(7),
                 max_attempts: NonZeroU32::MIN.saturating_add(4),

@@ -42,6 +42,8 @@ pub struct RunRequest {
     pub cancel: RunCancel,
     /// What the question about the plan tells besides the plan. Asked only if there is a question.
     pub foresight: Option<Arc<dyn Foresight>>,
+    /// Tokens that each receipt may have, within the policy; each family's own budget unless set.
+    pub budget: Option<u32>,
 }
 
 /// Cancels a run from outside.
@@ -87,6 +89,7 @@ impl Engine {
         };
         let mut driver = Driver::new(self.clone(), RunScope::ordered(journal), &spec);
         driver.foresight = request.foresight;
+        driver.budget = request.budget;
         let mut machine = Machine::new(spec);
         let first = machine.begin(self.parts.clock.now());
         driver.absorb(first);
@@ -173,6 +176,7 @@ pub(crate) struct Driver {
     effects: Effects,
     confirmation: Option<ConfirmationId>,
     foresight: Option<Arc<dyn Foresight>>,
+    budget: Option<u32>,
     outcome: Option<RunOutcome>,
     journal_error: Option<String>,
 }
@@ -192,6 +196,7 @@ impl Driver {
             effects: Effects::default(),
             confirmation: None,
             foresight: None,
+            budget: None,
             outcome: None,
             journal_error: None,
         }
@@ -247,7 +252,27 @@ impl Driver {
                 self.take_turns(&mut machine);
             }
         }
+        self.close_what_is_left().await;
         self.report()
+    }
+
+    /// Ends what calls left running, and writes down what became of it. After the run's own last event: the
+    /// outcome of the run does not depend on it.
+    async fn close_what_is_left(&mut self) {
+        let Some(closing) = self.engine.parts.closing.clone() else { return };
+        for closed in closing.close().await {
+            self.record_event(&ExecutionEvent {
+                event_type: envelope::EventType::StepProgress,
+                run_id: self.run_id.clone(),
+                timestamp: self.engine.parts.clock.now(),
+                level: envelope::Level::Warn,
+                message: closed.message,
+                call_id: None,
+                step_id: None,
+                tool: None,
+                payload: Some(serde_json::json!({ "artifacts": closed.artifacts })),
+            });
+        }
     }
 
     fn arrive(&mut self, input: Input) {
@@ -359,7 +384,7 @@ impl Driver {
     fn start(&mut self, call: ToolCall) {
         let cancel = CancelToken::new();
         self.open.insert(call.call_id.clone(), cancel.clone());
-        self.make(CallRequest::new(call, cancel));
+        self.make(CallRequest { budget: self.budget, ..CallRequest::new(call, cancel) });
     }
 
     fn make(&mut self, request: CallRequest) {

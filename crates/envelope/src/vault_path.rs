@@ -121,6 +121,11 @@ impl VaultPath {
         fold(name)
     }
 
+    /// The names that are protected wherever they stand, as they are usually spelled.
+    pub fn protected_names() -> impl Iterator<Item = &'static str> {
+        PROTECTED.iter().map(|(name, _)| *name)
+    }
+
     /// Whether a name is that of a folder that no tool may touch, however it is spelled.
     pub fn is_protected_name(name: &str) -> bool {
         protection(name).is_some()

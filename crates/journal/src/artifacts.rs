@@ -155,16 +155,12 @@ mod tests {
         fs::write(&file, "all gone\n").unwrap();
         problems(
             &dir,
-            expect![
-                "artifact changed: artifacts/build-stdout.log, record 3: named by the result in results.jsonl line 1"
-            ],
+            expect!["artifact changed: artifacts/build-stdout.log, record 3: named in results.jsonl line 1"],
         );
         fs::remove_file(&file).unwrap();
         problems(
             &dir,
-            expect![
-                "artifact missing: artifacts/build-stdout.log, record 3: named by the result in results.jsonl line 1"
-            ],
+            expect!["artifact missing: artifacts/build-stdout.log, record 3: named in results.jsonl line 1"],
         );
     }
 

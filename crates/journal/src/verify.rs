@@ -125,6 +125,13 @@ struct OpenCall {
     offset: u64,
 }
 
+/// The artifacts that an event names.
+#[derive(Deserialize)]
+struct LeftBehind {
+    #[serde(default)]
+    artifacts: Vec<Artifact>,
+}
+
 /// The rules that hold between records.
 struct Check<'a> {
     run: &'a RunFile,
@@ -173,7 +180,13 @@ impl<'a> Check<'a> {
         }
         let read = match current.kind {
             Kind::Call => serde_json::from_slice(&current.text).map(|facts| self.call(current, &facts)),
-            Kind::Event => serde_json::from_slice(&current.text).map(|facts| self.event(current, &facts)),
+            Kind::Event => match serde_json::from_slice(&current.text) {
+                Ok(facts) => {
+                    self.event(current, &facts)?;
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
             Kind::Result => match serde_json::from_slice(&current.text) {
                 Ok(facts) => {
                     self.result(current, &facts)?;
@@ -250,7 +263,7 @@ impl<'a> Check<'a> {
             Err(JournalError::ArtifactChanged { .. }) => ProblemKind::ArtifactChanged,
             Err(other) => return Err(other),
         };
-        let message = format!("named by the result in {} line {}", current.kind.file(), current.line);
+        let message = format!("named in {} line {}", current.kind.file(), current.line);
         let (file, seq) = (artifact.path.clone(), Some(current.seq));
         self.problems.push(Problem { file, line: None, offset: None, seq, what, message });
         Ok(())
@@ -275,13 +288,20 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn event(&mut self, current: &Current, facts: &EventFacts<'_>) {
+    fn event(&mut self, current: &Current, facts: &EventFacts<'_>) -> Result<(), JournalError> {
         self.same_run(current, &facts.run_id);
         self.finished |= facts.event_type == EventType::RunFinished;
         if facts.event_type == EventType::RunConfirmed {
             let given = facts.payload.and_then(|payload| serde_json::from_str(payload.get()).ok());
             self.confirmations.extend::<Option<Confirmation>>(given);
         }
+        // What ended with the run and not with a call left its artifacts in an event.
+        let left = facts.payload.filter(|payload| payload.get().contains("\"artifacts\""));
+        let left = left.and_then(|payload| serde_json::from_str::<LeftBehind>(payload.get()).ok());
+        for artifact in left.into_iter().flat_map(|left| left.artifacts) {
+            self.artifact(current, &artifact)?;
+        }
+        Ok(())
     }
 
     /// A finished run has no open call. Where lines are damaged or gone, a result may be among them, and the

@@ -4,3 +4,10 @@
 
 pub mod process;
 pub mod sandbox;
+mod session;
+mod settings;
+mod tools;
+
+pub use session::{Lifetime, Session, SessionParts, Shell};
+pub use settings::{CommandSettings, Demand};
+pub use tools::register;

@@ -1,8 +1,8 @@
 //! Which vaults may run the programs that their settings name.
 //!
 //! A vault can come from anywhere, settings included, so the word of a person is kept outside of it: for each
-//! vault one hash over its place, its `[[hooks]]` and the files of the vault that their commands name. When
-//! any of them changes, the word no longer holds. What a program loads by itself is not covered.
+//! vault one hash over its place, its `[[hooks]]`, the files of the vault that their commands name, and what
+//! its `[commands]` loosen. When any of them changes, the word no longer holds. What a program loads by itself is not covered.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -23,16 +23,30 @@ use crate::visible::{one_line, path_words};
 /// The hooks of a vault, ready to run. The only way to them is past the word of a person.
 pub(crate) fn hooks(place: &Place) -> Result<Vec<Arc<dyn Hook>>, Stop> {
     let declared = &place.settings.hooks;
-    if !declared.is_empty() && !is_trusted(place)? {
-        let listed: String = declared.iter().map(|hook| format!("\n  {}", in_words(hook))).collect();
-        let message = format!("nothing was run: this vault has hooks that you have not trusted{listed}");
-        return Err(Stop::new(Exit::Denied, "untrusted_hooks", message)
+    let loosened = place.settings.commands.loosened();
+    if needs_trust(place) && !is_trusted(place)? {
+        let hooks = declared.iter().map(in_words);
+        let listed: String = hooks
+            .chain(loosened.iter().map(|said| one_line(said)))
+            .map(|said| format!("\n  {said}"))
+            .collect();
+        let (code, what) = match declared.is_empty() {
+            true => ("untrusted_settings", "settings for commands"),
+            false => ("untrusted_hooks", "hooks"),
+        };
+        let message = format!("nothing was run: this vault has {what} that you have not trusted{listed}");
+        return Err(Stop::new(Exit::Denied, code, message)
             .hint(format!("look at them and decide with `tollgate trust {}`", place.vault_words()))
-            .details(json!({ "hooks": declared })));
+            .details(json!({ "hooks": declared, "commands": loosened })));
     }
     refuse_exposed(place)?;
     let built = declared.iter().map(|hook| hook.build(&place.vault)).collect::<Result<_, _>>();
     built.map_err(|why| Stop::bad_input("bad_config", why))
+}
+
+/// Whether the settings of a vault ask for more than they may have by themselves.
+pub(crate) fn needs_trust(place: &Place) -> bool {
+    !place.settings.hooks.is_empty() || !place.settings.commands.loosened().is_empty()
 }
 
 /// A file that tools can write would let whoever sends calls choose what runs before the next one.
@@ -121,7 +135,12 @@ pub(crate) fn subject(place: &Place) -> Hash {
         .flat_map(|hook| vault_files(hook, &place.vault))
         .map(|(name, hash)| (name.to_owned(), json!(hash)))
         .collect();
-    canonical_hash(&json!({ "vault": vault, "hooks": place.settings.hooks, "files": files }))
+    let mut said = json!({ "vault": vault, "hooks": place.settings.hooks, "files": files });
+    let loosened = place.settings.commands.loosened();
+    if !loosened.is_empty() {
+        said["commands"] = json!(loosened);
+    }
+    canonical_hash(&said)
 }
 
 /// The files of the vault that the command of a hook names: whoever fills the vault can change them.

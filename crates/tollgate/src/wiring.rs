@@ -1,14 +1,14 @@
 //! Puts the parts together: the tools there are, and the gate in front of them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Approver, Engine, EngineParts, Hook, Observer, Policy, Purpose, SystemClock, SystemIds};
+use engine::{Approver, Clock, Engine, EngineParts, Hook, Observer, Policy, Purpose, SystemClock, SystemIds};
 use envelope::Requirement;
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
-use toolkit::{Refused, Registry, Surface, SurfaceRules};
+use shell::{Lifetime, Session, SessionParts, Shell};
+use toolkit::{Closing, Refused, Registry, Surface, SurfaceRules};
 use vault::Vault;
 
 use crate::exit::Exit;
@@ -35,6 +35,7 @@ enum Restore {
 struct Opened {
     vault: Arc<Vault>,
     host: Arc<HeadlessHost>,
+    shell: Shell,
 }
 
 impl Toolset {
@@ -43,28 +44,31 @@ impl Toolset {
         Toolset::new(None, Restore::No)
     }
 
-    /// Every tool on the vault in this folder, and a headless host that has it open.
-    pub(crate) fn open(folder: &Path) -> Result<Toolset, Stop> {
-        Toolset::opened(folder, Restore::No)
+    /// Every tool on a vault, with a headless host that has it open and a shell for commands.
+    pub(crate) fn open(place: &Place, lifetime: Lifetime) -> Result<Toolset, Stop> {
+        Toolset::opened(place, lifetime, Restore::No)
     }
 
     /// The same with `vault.restore`, which no plan of a model may use: for an undo.
-    pub(crate) fn open_with_restore(folder: &Path) -> Result<Toolset, Stop> {
-        Toolset::opened(folder, Restore::Yes)
+    pub(crate) fn open_with_restore(place: &Place) -> Result<Toolset, Stop> {
+        Toolset::opened(place, Lifetime::Session, Restore::Yes)
     }
 
-    fn opened(folder: &Path, restore: Restore) -> Result<Toolset, Stop> {
-        let vault = Vault::open(folder).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
+    fn opened(place: &Place, lifetime: Lifetime, restore: Restore) -> Result<Toolset, Stop> {
+        let vault =
+            Vault::open(&place.vault).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
         let vault = Arc::new(vault);
         let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(&vault), Arc::new(local_time)));
-        Toolset::new(Some(Opened { vault, host }), restore)
+        let shell = Some(session(place, lifetime)?);
+        Toolset::new(Some(Opened { vault, host, shell }), restore)
     }
 
     /// The same tools, over a layer that takes what they write: for a preview.
     pub(crate) fn imagined(&self) -> Result<Toolset, Stop> {
         let opened = self.opened.as_ref().map(|opened| {
             let vault = Arc::new(opened.vault.imagined());
-            Opened { host: Arc::new(opened.host.imagined(vault.clone())), vault }
+            // A gate that only foresees calls no command, and needs no shell.
+            Opened { host: Arc::new(opened.host.imagined(vault.clone())), vault, shell: None }
         });
         Toolset::new(opened, Restore::No)
     }
@@ -72,6 +76,11 @@ impl Toolset {
     /// The vault, for those tools that have one.
     pub(crate) fn vault(&self) -> Option<&Arc<Vault>> {
         self.opened.as_ref().map(|opened| &opened.vault)
+    }
+
+    /// What has to be ended when a run with these tools ends.
+    fn closing(&self) -> Option<Arc<dyn Closing>> {
+        self.opened.as_ref()?.shell.clone().map(|session| session as Arc<dyn Closing>)
     }
 
     fn new(opened: Option<Opened>, restore: Restore) -> Result<Toolset, Stop> {
@@ -84,6 +93,8 @@ impl Toolset {
         }
         let host = opened.as_ref().map(|opened| opened.host.clone() as Arc<dyn Host>);
         host::register(&mut registry, host).map_err(refused)?;
+        let shell = opened.as_ref().and_then(|opened| opened.shell.clone());
+        shell::register(&mut registry, &shell).map_err(refused)?;
         // A plan is checked for the vault it will run in, so the lack of one here blocks nothing.
         let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host]);
         let surface = Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default()));
@@ -101,14 +112,30 @@ fn local_time() -> jiff::civil::DateTime {
     jiff::Zoned::now().datetime()
 }
 
+/// What commands run in: the vault behind its walls, with the variables that the settings hand on.
+fn session(place: &Place, lifetime: Lifetime) -> Result<Arc<Session>, Stop> {
+    let launcher = std::env::current_exe().map_err(|error| Stop::io("find the program itself", error))?;
+    let settings = place.settings.commands.clone();
+    let passed_on =
+        settings.env.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
+    Ok(Session::new(SessionParts {
+        root: place.vault.clone(),
+        launcher,
+        settings,
+        passed_on,
+        lifetime,
+        now: Arc::new(|| SystemClock::new().now()),
+    }))
+}
+
 /// The gate for one vault under its settings, with all its hooks or not at all.
 pub(crate) fn engine(
     place: &Place,
-    surface: &Arc<Surface>,
+    tools: &Toolset,
     approver: Arc<dyn Approver>,
     observer: Arc<dyn Observer>,
 ) -> Result<Engine, Stop> {
-    gate(place, surface, trust::hooks(place)?, approver, Some(observer))
+    gate(place, tools, trust::hooks(place)?, approver, Some(observer))
 }
 
 /// A gate that only finds out what would be done, over tools that only imagine. It has no hooks: they are
@@ -128,6 +155,7 @@ pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
         observer: Some(spectator),
         executor_version: env!("CARGO_PKG_VERSION").into(),
         purpose: Purpose::Foresee,
+        closing: None,
     })
     .map_err(|bad| {
         Stop::bad_input("bad_config", format!("{}: {bad}", crate::settings::CONFIG_FILE))
@@ -137,18 +165,18 @@ pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &Toolset::open(&place.vault)?.surface, Vec::new(), approver, None).map(|_unused| ())
+    gate(place, &Toolset::open(place, Lifetime::OneCall)?, Vec::new(), approver, None).map(|_unused| ())
 }
 
 fn gate(
     place: &Place,
-    surface: &Arc<Surface>,
+    tools: &Toolset,
     hooks: Vec<Arc<dyn Hook>>,
     approver: Arc<dyn Approver>,
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<Engine, Stop> {
     Engine::new(EngineParts {
-        surface: surface.clone(),
+        surface: tools.surface.clone(),
         policy: place.settings.policy.clone(),
         hooks,
         clock: Arc::new(SystemClock::new()),
@@ -157,6 +185,7 @@ fn gate(
         observer,
         executor_version: env!("CARGO_PKG_VERSION").into(),
         purpose: Purpose::Act,
+        closing: tools.closing(),
     })
     .map_err(|bad| {
         Stop::bad_input(

@@ -51,6 +51,7 @@ fn run(items: u64) -> f64 {
         planner_version: None,
         cancel: RunCancel::new(),
         foresight: None,
+        budget: None,
     };
     let report = runtime.block_on(engine.run_plan(request)).unwrap();
     let took = began.elapsed().as_nanos() as f64 / 1000.0;

@@ -55,7 +55,9 @@ pub(crate) async fn execute(
     match stopped {
         // It was done before it heard of the request. What happened, happened.
         Some(Ok(Ok(output))) => Ok(output),
-        Some(_) | None => Err(ended_early(entry, cause, limit, stopped.is_some())),
+        Some(Ok(Err(own))) => Err(knowing(ended_early(entry, cause, limit, true), own)),
+        Some(Err(_)) => Err(ended_early(entry, cause, limit, true)),
+        None => Err(ended_early(entry, cause, limit, false)),
     }
 }
 
@@ -89,14 +91,16 @@ fn end_by_itself(
     limit: u64,
     settled: Result<Result<RawOutput, Fault>, String>,
 ) -> Result<RawOutput, Fault> {
-    match (flight.cancel.cause(), &settled) {
-        (Some(cause), Ok(Err(_)) | Err(_)) => {
-            let now = engine.parts.clock.now();
-            flight.cancellation =
-                Some(Cancellation { requested_at: now, acknowledged_at: Some(now), done: true });
-            Err(ended_early(entry, cause, limit, true))
-        }
-        (Some(_) | None, _) => settle(entry, flight, settled),
+    let cause = flight.cancel.cause();
+    if cause.is_some() && !matches!(settled, Ok(Ok(_))) {
+        let now = engine.parts.clock.now();
+        flight.cancellation =
+            Some(Cancellation { requested_at: now, acknowledged_at: Some(now), done: true });
+    }
+    match (cause, settled) {
+        (Some(cause), Ok(Err(own))) => Err(knowing(ended_early(entry, cause, limit, true), own)),
+        (Some(cause), Err(_)) => Err(ended_early(entry, cause, limit, true)),
+        (Some(_) | None, settled) => settle(entry, flight, settled),
     }
 }
 
@@ -125,6 +129,14 @@ fn partly_done(entry: &Entry, flight: &Flight, fault: Fault) -> Fault {
         }
         Idempotency::NotIdempotent | Idempotency::Idempotent => fault,
     }
+}
+
+/// What the tool itself had to say when it was stopped, such as what a command had printed by then.
+fn knowing(mut fault: Fault, own: Fault) -> Fault {
+    for (name, value) in own.details.map(|details| *details).unwrap_or_default() {
+        fault.details.get_or_insert_default().entry(name).or_insert(value);
+    }
+    fault
 }
 
 fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> Fault {

@@ -74,6 +74,7 @@ impl Default for Build {
             people: People::nobody(),
             seed: 7,
             purpose: Purpose::Act,
+            closing: None,
         }
     }
 }
@@ -191,6 +192,7 @@ impl Gate {
             planner_version: None,
             cancel,
             foresight,
+            budget: None,
         };
         self.engine.run_plan(request).await.unwrap()
     }

@@ -155,7 +155,7 @@ fn hooks(place: &Place) -> Vec<Finding> {
             );
         }
     }
-    if hooks.is_empty() {
+    if !trust::needs_trust(place) {
         return findings;
     }
     let trusted = trust::refuse_exposed(place).and_then(|()| trust::is_trusted(place));

@@ -7,6 +7,8 @@ use clap::Args;
 use engine::{ResumeError, ResumeRequest, UndoHistory};
 use journal::{RunFolder, RunKind};
 
+use shell::Lifetime;
+
 use crate::ask::Asker;
 use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
@@ -43,12 +45,12 @@ impl Resume {
         let place = Place::find(vault)?;
         let run_dir = place.run_dir(&self.run)?;
         refuse_undone(&place, &run_dir)?;
-        let surface = tools(&place, &run_dir)?.surface;
+        let tools = tools(&place, &run_dir)?;
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);
         let asker = Arc::new(Asker::new(self.yes, progress.clone(), interrupts.clone()));
-        let engine = wiring::engine(&place, &surface, asker, watcher.clone())?;
+        let engine = wiring::engine(&place, &tools, asker, watcher.clone())?;
         let request = ResumeRequest { run_dir, cancel: interrupts.cancel() };
         let report = drive::to_end(&interrupts, engine.resume(request))?.map_err(why_not)?;
         progress.end();
@@ -64,8 +66,8 @@ impl Resume {
 /// An undo goes on with the tool that it was begun with.
 fn tools(place: &Place, run_dir: &Path) -> Result<Toolset, Stop> {
     match RunFolder::open(run_dir)?.header().kind {
-        RunKind::Undo => Toolset::open_with_restore(&place.vault),
-        RunKind::Plan | RunKind::Call => Toolset::open(&place.vault),
+        RunKind::Undo => Toolset::open_with_restore(place),
+        RunKind::Plan | RunKind::Call => Toolset::open(place, Lifetime::Session),
     }
 }
 

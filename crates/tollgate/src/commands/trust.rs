@@ -42,17 +42,19 @@ impl Trust {
             self.answer(&place, false, said);
             return Ok(Exit::Done);
         }
-        if place.settings.hooks.is_empty() {
+        if !trust::needs_trust(&place) {
             self.answer(
                 &place,
                 false,
-                "The settings of this vault name no hooks: there is nothing to trust.",
+                "The settings of this vault name no hooks and loosen nothing: there is nothing to trust.",
             );
             return Ok(Exit::Done);
         }
         let shown = trust::subject(&place);
         if !self.json {
             place.settings.hooks.iter().for_each(|hook| show(hook, &place.vault));
+            let loosened = place.settings.commands.loosened();
+            loosened.iter().for_each(|said| screen::say(Paint::stdout().bold(one_line(said))));
         }
         trust::refuse_exposed(&place)?;
         if trust::is_trusted(&place)? {
@@ -60,7 +62,10 @@ impl Trust {
             return Ok(Exit::Done);
         }
         if !self.yes {
-            let words: Vec<String> = place.settings.hooks.iter().map(trust::in_words).collect();
+            let hooks = place.settings.hooks.iter().map(trust::in_words);
+            let loosened = place.settings.commands.loosened();
+            let words: Vec<String> =
+                hooks.chain(loosened.iter().map(|said| one_line(said).to_string())).collect();
             ask_for(&words.join("\n"))?;
         }
         trust::record(&place, shown)?;
@@ -73,7 +78,8 @@ impl Trust {
             let hooks: Vec<Value> =
                 place.settings.hooks.iter().map(|hook| as_json(hook, &place.vault)).collect();
             screen::json(
-                &json!({ "vault": place.vault.to_string_lossy(), "trusted": trusted, "hooks": hooks }),
+                &json!({ "vault": place.vault.to_string_lossy(), "trusted": trusted, "hooks": hooks,
+                         "commands": place.settings.commands.loosened() }),
             );
         } else {
             screen::say(said);
@@ -82,8 +88,7 @@ impl Trust {
 }
 
 fn ask_for(hooks: &str) -> Result<(), Stop> {
-    let question =
-        format!("{hooks}\n{}", Paint::stderr().bold("May these programs run, with your rights? [y/N]"));
+    let question = format!("{hooks}\n{}", Paint::stderr().bold("May this be so, with your rights? [y/N]"));
     match ask::at_terminal(&question).as_deref() {
         Some("y" | "yes") => Ok(()),
         Some(_) => Err(Stop::new(Exit::Denied, "declined", "the hooks are not trusted")),

@@ -8,9 +8,27 @@
 //!
 //! The outer envelope and every error are the same for all families and are made here and in [`failed`].
 
+pub mod command;
+mod bound;
+pub mod editor;
+pub mod host_command;
+pub mod workspace;
+pub mod artifact;
 pub mod external;
 pub mod failed;
+pub mod printed;
+#[cfg(test)]
+mod checks;
+pub mod links;
+pub mod listing;
+pub mod mutation;
+mod plain;
 mod projection;
+pub mod read;
+pub mod search;
+pub mod text;
+pub mod streams;
+pub mod task;
 
 use envelope::{CanonicalResult, CanonicalStatus, Family};
 use serde::Serialize;
@@ -45,18 +63,18 @@ pub fn render(family: Family, canonical: &CanonicalResult, budget: usize) -> Str
 fn succeeded(family: Family, canonical: &CanonicalResult, result: &Value, budget: usize) -> String {
     let summary = canonical.summary_text.as_str();
     match family {
-        Family::Command
-        | Family::Task
-        | Family::Mutation
-        | Family::Read
-        | Family::Listing
-        | Family::Search
-        | Family::Links
-        | Family::Editor
-        | Family::Workspace
-        | Family::HostCommand
-        | Family::Text
-        | Family::Artifact
-        | Family::External => external::render(summary, result, budget),
+        Family::Command => command::render(summary, result, budget),
+        Family::Task => task::render(summary, result, budget),
+        Family::Artifact => artifact::render(summary, result, budget),
+        Family::HostCommand => host_command::render(summary, result, budget),
+        Family::Workspace => workspace::render(summary, result, budget),
+        Family::Editor => editor::render(summary, result, budget),
+        Family::Mutation => mutation::render(summary, result, budget),
+        Family::Read => read::render(summary, result, budget),
+        Family::Listing => listing::render(summary, result, budget),
+        Family::Search => search::render(summary, result, budget),
+        Family::Links => links::render(summary, result, budget),
+        Family::Text => text::render(summary, result, budget),
+        Family::External => external::render(summary, result, budget),
     }
 }

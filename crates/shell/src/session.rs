@@ -1,0 +1,179 @@
+//! What the tools of this crate share: one vault, its walls, and the tasks of this process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use envelope::{Failure, Fault, Timestamp, VaultPath};
+use toolkit::{BoxFuture, Closed, Closing};
+
+use crate::process::{MARK, Spawner, TaskId, TaskInfo, Tasks};
+use crate::sandbox::{self, Launch, Prepared, Reach, Wall, Walls};
+use crate::settings::{CommandSettings, Demand};
+
+/// The session, or none where tools are only listed.
+pub type Shell = Option<Arc<Session>>;
+
+/// How long a command may tidy up after it was told to end.
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
+/// The folder of a vault that is ours.
+const OURS: &str = ".tollgate";
+/// Behind a wall both are private, whatever they are called here; without one they are at least not the person's.
+const HOME: &str = "/tmp";
+
+/// How long the process lives that keeps background tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// It ends with the call: a command is waited for as long as the call may take.
+    OneCall,
+    /// It outlives calls, so a command can go on behind them.
+    Session,
+}
+
+/// What a session is made of. Everything it may touch comes in here.
+pub struct SessionParts {
+    /// The vault, as a real path.
+    pub root: PathBuf,
+    /// Our own binary.
+    pub launcher: PathBuf,
+    pub settings: CommandSettings,
+    /// The variables that the settings name, with their values.
+    pub passed_on: Vec<(OsString, OsString)>,
+    pub lifetime: Lifetime,
+    pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+pub struct Session {
+    parts: SessionParts,
+    walls: OnceLock<Walls>,
+    spawner: OnceLock<Spawner>,
+    tasks: Tasks,
+}
+
+impl Session {
+    pub fn new(parts: SessionParts) -> Arc<Session> {
+        Arc::new(Session { parts, walls: OnceLock::new(), spawner: OnceLock::new(), tasks: Tasks::default() })
+    }
+
+    /// Which walls stand here. Built and tried the first time somebody asks.
+    pub fn walls(&self) -> &Walls {
+        self.walls.get_or_init(|| sandbox::probe(&self.parts.launcher))
+    }
+
+    /// The wall that a command gets, or why it gets none and does not run.
+    pub(crate) fn wall(&self) -> Result<Wall, Fault> {
+        match self.parts.settings.sandbox {
+            Demand::Required => self.walls().demand(),
+            Demand::Off => Ok(Wall::Open),
+        }
+    }
+
+    pub(crate) fn spawner(&self) -> Result<&Spawner, Fault> {
+        if self.spawner.get().is_none() {
+            // Two that come at once make two; one of them is not used.
+            let _already = self.spawner.set(Spawner::new()?);
+        }
+        self.spawner.get().ok_or_else(|| {
+            Fault::new(Failure::DependencyUnavailable, "no thread could be started for commands")
+        })
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        self.parts.lifetime
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.parts.now)()
+    }
+
+    /// Where a command starts: the vault, or a folder in it.
+    pub(crate) fn workdir(&self, given: Option<&str>) -> Result<PathBuf, Fault> {
+        let protected: Vec<String> = VaultPath::protected_names().map(str::to_owned).collect();
+        sandbox::resolve_workdir(&self.parts.root, given, &protected)
+    }
+
+    pub(crate) fn output_bytes(&self) -> u64 {
+        self.parts.settings.output_bytes()
+    }
+
+    /// The command behind its wall, not started yet. `mark` is how its processes are known.
+    pub(crate) fn prepare(
+        &self,
+        wall: Wall,
+        mark: &str,
+        argv: Vec<OsString>,
+        workdir: PathBuf,
+        given: &BTreeMap<String, String>,
+        tty: bool,
+    ) -> Result<Prepared, Fault> {
+        let reach = Reach {
+            root: self.parts.root.clone(),
+            protected: VaultPath::protected_names().map(str::to_owned).collect(),
+            // The records of runs hold what no command needs to see.
+            hidden: vec![OURS.to_owned()],
+            readable: self.parts.settings.readable.clone(),
+            network: self.parts.settings.network,
+            limits: self.parts.settings.limits(),
+        };
+        let mut env = self.environment(given, tty);
+        env.push((MARK.into(), mark.into()));
+        let launch = Launch { argv, workdir, env, tty };
+        sandbox::command(wall, &reach, &launch, &self.parts.launcher)
+    }
+
+    /// Built from nothing: what this process has in its own environment, secrets included, is not handed on.
+    fn environment(&self, given: &BTreeMap<String, String>, tty: bool) -> Vec<(OsString, OsString)> {
+        let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
+        let terminal = if tty { "xterm-256color" } else { "dumb" };
+        let usual = [
+            ("PATH", self.parts.settings.path.as_str()),
+            ("HOME", HOME),
+            ("TMPDIR", HOME),
+            ("LANG", "C.UTF-8"),
+            ("TERM", terminal),
+        ];
+        env.extend(usual.map(|(name, value)| (name.into(), value.into())));
+        env.extend(self.parts.passed_on.iter().cloned());
+        env.extend(given.iter().map(|(name, value)| (name.into(), value.into())));
+        env.into_iter().collect()
+    }
+}
+
+impl Closing for Session {
+    fn close(&self) -> BoxFuture<'_, Vec<Closed>> {
+        Box::pin(async {
+            let stopped: BTreeSet<TaskId> =
+                self.tasks.stop_all(GRACE).await.into_iter().map(|(id, _)| id).collect();
+            let mut closed = Vec::new();
+            for task in self.tasks.list() {
+                let was_running = stopped.contains(&task.id);
+                let seen = self.tasks.wait_new(task.id, Duration::ZERO, 0).await;
+                let artifacts = match seen.ok().and_then(|seen| seen.end).as_deref() {
+                    Some(Ok(finished)) => [Some(&finished.stdout), finished.stderr.as_ref()]
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|stream| stream.artifact.clone())
+                        .collect(),
+                    Some(Err(_)) | None => Vec::new(),
+                };
+                if was_running || !artifacts.is_empty() {
+                    closed.push(Closed { message: farewell(&task, was_running), artifacts });
+                }
+            }
+            closed
+        })
+    }
+}
+
+fn farewell(task: &TaskInfo, was_running: bool) -> String {
+    match was_running {
+        true => format!("{} was still running when the run ended and was stopped: {}", task.id, task.command),
+        false => format!("{} had ended: {}", task.id, task.command),
+    }
+}

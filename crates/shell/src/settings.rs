@@ -1,0 +1,94 @@
+//! What the owner of a vault lets commands do.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::Limits;
+
+const MEGABYTE: u64 = 1 << 20;
+
+/// Whether a command may run where no sandbox can be built around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Demand {
+    /// No sandbox, no command.
+    Required,
+    /// Commands run without one. Every record of a command says so.
+    Off,
+}
+
+/// How far commands reach. What is set here that loosens the walls needs the word of a person outside the vault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CommandSettings {
+    pub sandbox: Demand,
+    pub network: bool,
+    /// Folders outside the vault that may be read.
+    pub readable: Vec<PathBuf>,
+    /// Names of variables that are handed on to commands.
+    pub env: Vec<String>,
+    pub path: String,
+    pub memory_mb: u64,
+    pub processes: u64,
+    pub open_files: u64,
+    /// What one command may print.
+    pub output_mb: u64,
+    /// How large a file that a command writes may become.
+    pub file_mb: u64,
+}
+
+impl Default for CommandSettings {
+    fn default() -> CommandSettings {
+        CommandSettings {
+            sandbox: Demand::Required,
+            network: false,
+            readable: Vec::new(),
+            env: Vec::new(),
+            path: "/usr/local/bin:/usr/bin:/bin".to_owned(),
+            memory_mb: 4_096,
+            processes: 512,
+            open_files: 1_024,
+            output_mb: 16_384,
+            file_mb: 16_384,
+        }
+    }
+}
+
+impl CommandSettings {
+    /// Each setting that lets commands reach further than they would by themselves, in words.
+    pub fn loosened(&self) -> Vec<String> {
+        let usual = CommandSettings::default();
+        let mut said = Vec::new();
+        if self.sandbox == Demand::Off {
+            said.push("commands run without a sandbox".to_owned());
+        }
+        if self.network {
+            said.push("commands reach the network".to_owned());
+        }
+        if !self.readable.is_empty() {
+            let folders: Vec<String> = self.readable.iter().map(|path| path.display().to_string()).collect();
+            said.push(format!("commands read {}", folders.join(", ")));
+        }
+        if !self.env.is_empty() {
+            said.push(format!("commands get the variables {}", self.env.join(", ")));
+        }
+        if self.path != usual.path {
+            said.push(format!("commands find programs in {}", self.path));
+        }
+        said
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            memory_bytes: self.memory_mb.saturating_mul(MEGABYTE),
+            processes: self.processes,
+            file_bytes: self.file_mb.saturating_mul(MEGABYTE),
+            open_files: self.open_files,
+        }
+    }
+
+    pub(crate) fn output_bytes(&self) -> u64 {
+        self.output_mb.saturating_mul(MEGABYTE)
+    }
+}

@@ -1,0 +1,366 @@
+//! `ExecCommand`: runs a command in the sandbox and waits for it, or lets it go on as a task.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::command_line::CommandLine;
+use toolkit::families::command::{Command, End};
+use toolkit::families::{Projected, Projection, command};
+use toolkit::{PathKeys, Reach, Tool, ToolCx};
+
+use super::session;
+use super::streams::{self, StreamOutput, WINDOW, exit_words};
+use crate::process::{self, Enclosure, Exit, Finished, Input, Job, Limits, Outcome, Window};
+use crate::sandbox::{Prepared, Wall};
+use crate::session::{GRACE, Lifetime, Session, Shell};
+
+/// A longer one is a program, and belongs into a file.
+const MAX_COMMAND: usize = 64 * 1024;
+const MAX_STDIN: usize = 1024 * 1024;
+/// What a command is waited for before it goes on as a task, unless the caller says so.
+const YIELD_MS: u64 = 10_000;
+const MAX_YIELD_MS: u64 = 600_000;
+/// What the launcher says and ends with when it could not build the wall.
+const NOT_BUILT: &str = "tollgate: the sandbox was not built: ";
+const NOT_BUILT_CODE: i32 = 125;
+/// Tokens for what a command had printed when it was stopped.
+const STOPPED_BUDGET: usize = 800;
+
+pub(crate) struct ExecCommand(pub(crate) Shell);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// A command line for `/bin/sh -c`. Give this or `argv`.
+    #[serde(default)]
+    cmd: Option<String>,
+    /// A program and its arguments, run without a shell. Give this or `cmd`.
+    #[serde(default)]
+    argv: Option<Vec<String>>,
+    /// Where it runs, seen from the vault. Unless set: the vault itself.
+    #[serde(default)]
+    workdir: Option<String>,
+    /// Variables for this command, besides PATH, HOME, LANG, TERM and TMPDIR.
+    #[serde(default)]
+    env: Option<BTreeMap<String, String>>,
+    /// What it reads from its standard input, which is empty unless set.
+    #[serde(default)]
+    stdin: Option<String>,
+    /// Whether it gets a pseudo-terminal; its two streams are then one.
+    #[serde(default)]
+    tty: bool,
+    /// When it is killed with everything it started, as a task too. Unless set: when the run ends.
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    /// How long it is waited for; then it goes on as a task, and `TaskOutput` tells more.
+    #[serde(default)]
+    yield_time_ms: Option<u64>,
+    /// How long the receipt may be.
+    #[serde(default)]
+    max_output_tokens: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Disposition {
+    Completed,
+    PromotedToTask,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    pub disposition: Disposition,
+    /// The exit code; absent while it runs and when a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// The signal that ended it, such as `SIGKILL`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// The task that it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What it printed; with a terminal, everything.
+    pub stdout: StreamOutput,
+    /// Absent with a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<StreamOutput>,
+    /// The wall around it: `bubblewrap`, `landlock` or `none`.
+    pub sandbox: String,
+    pub duration_ms: u64,
+}
+
+impl Tool for ExecCommand {
+    const NAME: &'static str = "ExecCommand";
+    const SUMMARY: &'static str =
+        "Run a command in a sandbox in the vault; one that takes long goes on as a background task.";
+    const CATEGORY: &'static str = "command";
+    const FAMILY: Family = Family::Command;
+    const RISK: Risk = Risk::Commands;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::RunCommand];
+    const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+    const TIMEOUT_MS: u64 = MAX_YIELD_MS;
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.check()?;
+        let session = session(&self.0)?;
+        session.wall()?;
+        session.workdir(args.workdir.as_deref()).map(|_found| ())
+    }
+
+    /// Nobody can say beforehand what a command touches, so it is taken to touch everything.
+    fn paths(&self, _args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: vec![Reach::Vault] }
+    }
+
+    fn command(&self, args: &Args) -> Option<CommandLine> {
+        Some(args.line())
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        let mut said = format!("Run {}", args.line().shown);
+        if let Some(workdir) = &args.workdir {
+            said.push_str(&format!(" in {workdir}"));
+        }
+        for (name, value) in args.env.iter().flatten() {
+            said.push_str(&format!(" with {name}={value}"));
+        }
+        said
+    }
+
+    fn budget(&self, args: &Args) -> Option<u32> {
+        args.max_output_tokens
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let session = session(&self.0)?;
+        let wall = session.wall()?;
+        let began = session.now();
+        let outcome = start(session, cx, &args, wall).await?;
+        let ended = |finished: Finished| completed(cx, &finished, wall, elapsed(began, session.now()));
+        match outcome {
+            Outcome::Completed(finished) => {
+                refuse_unbuilt(&finished)?;
+                ended(finished)
+            }
+            Outcome::Promoted(task) => {
+                let seen = session.tasks().wait_new(task, Duration::ZERO, WINDOW).await?;
+                let (stdout, stderr) = streams::fresh(&seen);
+                Ok(Output {
+                    disposition: Disposition::PromotedToTask,
+                    exit_status: None,
+                    signal: None,
+                    task_id: Some(task.to_string()),
+                    stdout,
+                    stderr,
+                    sandbox: wall.name().to_owned(),
+                    duration_ms: elapsed(began, session.now()),
+                })
+            }
+            Outcome::TimedOut(finished) => {
+                let limit = args.timeout_ms.unwrap_or_default();
+                let message =
+                    format!("the command did not end within {limit} ms and was killed with all it started");
+                let fault = Fault::new(Failure::Timeout, message)
+                    .detail("timeout_ms", limit)
+                    .hint("give it more time with `timeout_ms`, or let it go on as a task");
+                Err(stopped(cx, &finished, fault))
+            }
+            Outcome::Cancelled(finished) => {
+                let message = "the command was cancelled and killed with all it started";
+                Err(stopped(cx, &finished, Fault::new(Failure::Canceled, message)))
+            }
+            Outcome::OutputLimit(finished) => {
+                let limit = session.output_bytes();
+                let message = format!("the command printed more than {limit} bytes and was killed");
+                let fault = Fault::new(Failure::ResultTooLarge, message).hint(
+                    "let it print less, or raise `output_mb` under [commands] in .tollgate/config.toml",
+                );
+                Err(stopped(cx, &finished, fault))
+            }
+            Outcome::Failed(fault) => Err(fault),
+        }
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        match (output.disposition, output.exit_status, &output.signal) {
+            (Disposition::PromotedToTask, _, _) => "command promoted to managed task".to_owned(),
+            (Disposition::Completed, Some(code), _) => format!("command exited with status {code}"),
+            (Disposition::Completed, None, Some(signal)) => format!("command was killed by {signal}"),
+            (Disposition::Completed, None, None) => "command ended".to_owned(),
+        }
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let printed = streams::printed(&output.stdout, output.stderr.as_ref());
+        let became = match (output.disposition, &output.task_id) {
+            (Disposition::PromotedToTask, Some(task_id)) => Command::Promoted { task_id, output: printed },
+            (Disposition::PromotedToTask, None) | (Disposition::Completed, _) => Command::Completed {
+                end: match (output.exit_status, &output.signal) {
+                    (Some(code), _) => End::Exited(code),
+                    (None, signal) => End::Signal(signal.as_deref().unwrap_or("a signal")),
+                },
+                output: printed,
+                unsandboxed: output.sandbox == Wall::Open.name(),
+            },
+        };
+        command::project(&became, with)
+    }
+}
+
+impl Args {
+    fn check(&self) -> Result<(), Fault> {
+        let bad = |message: String| Err(Fault::new(Failure::InvalidArguments, message));
+        match (&self.cmd, &self.argv) {
+            (Some(_), Some(_)) => return bad("`cmd` and `argv` are both given; give one of them".to_owned()),
+            (None, None) => return bad("neither `cmd` nor `argv` is given; give one of them".to_owned()),
+            (Some(cmd), None) if cmd.trim().is_empty() => return bad("`cmd` is empty".to_owned()),
+            (None, Some(argv)) if argv.first().is_none_or(String::is_empty) => {
+                return bad("`argv` names no program".to_owned());
+            }
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+        let length = self.cmd.as_ref().map_or(0, String::len)
+            + self.argv.iter().flatten().map(|word| word.len() + 1).sum::<usize>();
+        if length > MAX_COMMAND {
+            return bad(format!("the command has {length} bytes; {MAX_COMMAND} is the most that is run"));
+        }
+        let words = self.cmd.iter().chain(self.argv.iter().flatten());
+        if words.chain(self.env.iter().flatten().map(|(_, value)| value)).any(|word| word.contains('\0')) {
+            return bad("a command or a variable has a zero character in it".to_owned());
+        }
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && !name.starts_with(|first: char| first.is_ascii_digit())
+                && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        if let Some(name) = self.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
+            return bad(format!("`env` has `{name}`, which is no name of a variable"));
+        }
+        if self.stdin.as_ref().is_some_and(|text| text.len() > MAX_STDIN) {
+            return bad(format!("`stdin` has more than {MAX_STDIN} bytes; write it to a file and read that"));
+        }
+        if self.yield_time_ms.is_some_and(|given| given > MAX_YIELD_MS) {
+            return bad(format!("`yield_time_ms` is more than {MAX_YIELD_MS}"));
+        }
+        Ok(())
+    }
+
+    /// What is run, as rules and people see it.
+    fn line(&self) -> CommandLine {
+        let env = self.env.iter().flatten().map(|(name, _)| name.clone()).collect();
+        match (&self.cmd, &self.argv) {
+            (Some(cmd), _) => CommandLine::of_shell(cmd, env),
+            (None, Some(argv)) => CommandLine::of_argv(argv, env),
+            (None, None) => CommandLine::of_argv(&[], env),
+        }
+    }
+
+    fn words(&self) -> Vec<OsString> {
+        match (&self.cmd, &self.argv) {
+            (Some(cmd), _) => ["/bin/sh", "-c", cmd].map(OsString::from).into(),
+            (None, argv) => argv.iter().flatten().map(OsString::from).collect(),
+        }
+    }
+}
+
+/// Starts the command behind its wall and waits for it as long as the call wants.
+async fn start(session: &Session, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
+    let workdir = session.workdir(args.workdir.as_deref())?;
+    let (none, mark) = (BTreeMap::new(), cx.call_id().to_string());
+    let env = args.env.as_ref().unwrap_or(&none);
+    let Prepared { command, leftovers } =
+        session.prepare(wall, &mark, args.words(), workdir, env, args.tty)?;
+    let typed = args.stdin.clone().map(String::into_bytes);
+    let input = match (args.tty, typed) {
+        (true, typed) => Input::Open(typed.unwrap_or_default()),
+        (false, Some(typed)) => Input::Text(typed),
+        (false, None) => Input::Nothing,
+    };
+    let artifacts = cx.artifacts().cloned().ok_or_else(|| {
+        Fault::new(Failure::SetupRequired, "this run has no place for what a command prints")
+    })?;
+    let job = Job {
+        command,
+        shown: args.line().shown,
+        marker: mark,
+        started: session.now(),
+        input,
+        terminal: args.tty.then(Window::default),
+        enclosure: Enclosure::from(wall),
+        limits: Limits {
+            timeout: args.timeout_ms.map(Duration::from_millis),
+            grace: GRACE,
+            output_bytes: session.output_bytes(),
+        },
+        artifacts,
+        keep: Box::new(leftovers),
+    };
+    let usual = match session.lifetime() {
+        Lifetime::OneCall => None,
+        Lifetime::Session => Some(YIELD_MS),
+    };
+    let yield_after = args.yield_time_ms.or(usual).map(Duration::from_millis);
+    // From here on something may have happened.
+    cx.observed(SideEffect::RunCommand);
+    Ok(process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await)
+}
+
+/// The launcher speaks for itself when it could not build the wall after all.
+fn refuse_unbuilt(finished: &Finished) -> Result<(), Fault> {
+    let said = finished.stderr.as_ref().unwrap_or(&finished.stdout).text.as_deref().unwrap_or_default();
+    let said = String::from_utf8_lossy(said);
+    match (finished.exit, said.strip_prefix(NOT_BUILT)) {
+        (Some(Exit::Code(NOT_BUILT_CODE)), Some(why)) => {
+            let message = format!("the sandbox was not built, and the command was not run: {}", why.trim());
+            Err(Fault::new(Failure::SetupRequired, message))
+        }
+        (_, _) => Ok(()),
+    }
+}
+
+fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> Result<Output, Fault> {
+    let (exit_status, signal) = exit_words(finished.exit);
+    Ok(Output {
+        disposition: Disposition::Completed,
+        exit_status,
+        signal,
+        task_id: None,
+        stdout: streams::ended(cx, "stdout", &finished.stdout)?,
+        stderr: finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?,
+        sandbox: wall.name().to_owned(),
+        duration_ms,
+    })
+}
+
+/// A failure that says what the command had printed by then.
+fn stopped(cx: &ToolCx, finished: &Finished, mut fault: Fault) -> Fault {
+    let printed = streams::ended(cx, "stdout", &finished.stdout).and_then(|out| {
+        let err = finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?;
+        let mut with = Projection::new(STOPPED_BUDGET, cx.artifacts().map(|artifacts| &**artifacts));
+        let said = command::details(&streams::printed(&out, err.as_ref()), &mut with)?;
+        with.into_artifacts().into_iter().for_each(|artifact| cx.left(artifact));
+        Ok(said)
+    });
+    // What it printed is lost to the answer, not the reason why it was stopped.
+    for (name, value) in printed.unwrap_or_default() {
+        fault = fault.detail(&name, value);
+    }
+    if !finished.survivors.is_empty() {
+        fault = fault.detail("survivors", finished.survivors.clone());
+    }
+    fault
+}
+
+fn elapsed(began: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.as_millisecond() - began.as_millisecond()).unwrap_or_default()
+}

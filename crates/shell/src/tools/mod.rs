@@ -1,0 +1,95 @@
+//! The tools: one runs commands, four are for the tasks that commands become.
+
+mod exec_command;
+mod streams;
+mod task_input;
+mod task_list;
+mod task_output;
+mod task_stop;
+
+use std::sync::Arc;
+
+use envelope::{Failure, Fault};
+use toolkit::families::task::{Snapshot, TaskStatus};
+use toolkit::{Refused, Registry};
+
+use crate::process::{TaskId, TaskInfo, TaskState};
+use crate::session::{Session, Shell};
+
+/// Adds the tools. Without a session they can be listed and checked against, not called.
+pub fn register(registry: &mut Registry, shell: &Shell) -> Result<(), Refused> {
+    registry.register(exec_command::ExecCommand(shell.clone()))?;
+    registry.register(task_output::TaskOutput(shell.clone()))?;
+    registry.register(task_input::TaskInput(shell.clone()))?;
+    registry.register(task_stop::TaskStop(shell.clone()))?;
+    registry.register(task_list::TaskList(shell.clone()))
+}
+
+fn session(shell: &Shell) -> Result<&Arc<Session>, Fault> {
+    shell.as_ref().ok_or_else(|| {
+        Fault::new(Failure::SetupRequired, "no vault is open, so there is nowhere to run a command")
+            .hint("name one with `--vault`")
+    })
+}
+
+/// The task that a call names.
+fn task_id(given: &str) -> Result<TaskId, Fault> {
+    TaskId::parse(given).ok_or_else(|| {
+        Fault::new(Failure::NotFound, format!("there is no task `{given}`"))
+            .hint("tasks are called `task_1` and so on; TaskList names them all")
+    })
+}
+
+/// A task as it stands in a complete output.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct TaskOut {
+    /// The handle of the task.
+    pub task_id: String,
+    /// What it runs.
+    pub command: String,
+    /// How far it has come.
+    pub status: TaskStatus,
+    /// The exit code, once it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// How long ago it was started.
+    pub runtime_ms: u64,
+    /// What it has printed so far.
+    pub bytes: u64,
+}
+
+impl TaskOut {
+    fn of(info: &TaskInfo, session: &Session) -> TaskOut {
+        let (exit_status, signal) = streams::exit_words(info.exit);
+        TaskOut {
+            task_id: info.id.to_string(),
+            command: info.command.clone(),
+            status: match info.state {
+                TaskState::Running => TaskStatus::Running,
+                TaskState::Exited => TaskStatus::Exited,
+                TaskState::Killed | TaskState::Failed => TaskStatus::Killed,
+            },
+            exit_status,
+            signal,
+            runtime_ms: u64::try_from(session.now().as_millisecond() - info.started.as_millisecond())
+                .unwrap_or_default(),
+            bytes: info.bytes,
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot {
+            task_id: &self.task_id,
+            command: &self.command,
+            status: self.status,
+            exit_status: self.exit_status,
+            signal: self.signal.as_deref(),
+            runtime_ms: self.runtime_ms,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `TaskInput`: types into a task.
+
+use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::families::task::Task;
+use toolkit::families::{Projected, Projection, task};
+use toolkit::{Tool, ToolCx};
+
+use super::{session, task_id};
+use crate::session::Shell;
+
+const MAX_INPUT: usize = 64 * 1024;
+
+pub(crate) struct TaskInput(pub(crate) Shell);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The task, which must have a terminal (`tty`).
+    task_id: String,
+    /// What is typed; end a line with a line break.
+    #[serde(default)]
+    input: String,
+    /// Whether nothing more will be typed.
+    #[serde(default)]
+    close: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// The task that was typed into.
+    pub task_id: String,
+    /// How many bytes were typed.
+    pub bytes_written: u64,
+    /// Whether its input was closed.
+    pub stdin_closed: bool,
+}
+
+impl Tool for TaskInput {
+    const NAME: &'static str = "TaskInput";
+    const SUMMARY: &'static str = "Type into a background task that has a terminal.";
+    const CATEGORY: &'static str = "command";
+    const FAMILY: Family = Family::Task;
+    // What is typed into a shell is a command.
+    const RISK: Risk = Risk::Commands;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::RunCommand];
+    const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        if args.input.is_empty() && !args.close {
+            return Err(Fault::new(Failure::InvalidArguments, "nothing is typed and nothing is closed"));
+        }
+        if args.input.len() > MAX_INPUT {
+            let message = format!("`input` has more than {MAX_INPUT} bytes");
+            return Err(Fault::new(Failure::InvalidArguments, message).hint("type it in several pieces"));
+        }
+        session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Type {:?} into {}", args.input, args.task_id)
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let session = session(&self.0)?;
+        cx.observed(SideEffect::RunCommand);
+        session.tasks().input(task_id(&args.task_id)?, args.input.as_bytes(), args.close)?;
+        let bytes_written = args.input.len() as u64;
+        Ok(Output { task_id: args.task_id, bytes_written, stdin_closed: args.close })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        format!("wrote {} bytes to task {}", output.bytes_written, output.task_id)
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let said =
+            Task::Told { task_id: &output.task_id, bytes: output.bytes_written, closed: output.stdin_closed };
+        task::project(&said, with)
+    }
+}

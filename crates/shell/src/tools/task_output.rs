@@ -1,0 +1,153 @@
+//! `TaskOutput`: what a task has printed since it was last asked, and whether it has ended.
+
+use std::time::Duration;
+
+use envelope::{Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::families::task::{Retrieval, Task};
+use toolkit::families::{Projected, Projection, task};
+use toolkit::{Tool, ToolCx};
+
+use super::streams::{self, StreamOutput, WINDOW};
+use super::{TaskOut, session, task_id};
+use crate::process::{RetrievalStatus, Retrieved};
+use crate::session::Shell;
+
+const WAIT_MS: u64 = 10_000;
+const MAX_WAIT_MS: u64 = 600_000;
+
+pub(crate) struct TaskOutput(pub(crate) Shell);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The task, as `ExecCommand` or `TaskList` names it.
+    task_id: String,
+    /// Whether to wait for something new. Unless set: yes.
+    #[serde(default = "yes")]
+    block: bool,
+    /// How long to wait at most, 600000 at the longest. Unless set: 10000.
+    #[serde(default)]
+    #[schemars(range(max = 600_000))]
+    timeout_ms: Option<u64>,
+    /// How long the receipt may be.
+    #[serde(default)]
+    max_output_tokens: Option<u32>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// Whether there was anything to report.
+    pub retrieval_status: Retrieval,
+    pub task: TaskOut,
+    /// What is new; with a terminal, of everything.
+    pub stdout: StreamOutput,
+    /// Absent with a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<StreamOutput>,
+}
+
+impl Tool for TaskOutput {
+    const NAME: &'static str = "TaskOutput";
+    const SUMMARY: &'static str =
+        "Read what a background task has printed since the last look, waiting for it if need be.";
+    const CATEGORY: &'static str = "command";
+    const FAMILY: Family = Family::Task;
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    // What was read is not given again.
+    const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+    const TIMEOUT_MS: u64 = MAX_WAIT_MS + 10_000;
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Read the new output of {}", args.task_id)
+    }
+
+    fn budget(&self, args: &Args) -> Option<u32> {
+        args.max_output_tokens
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let session = session(&self.0)?;
+        let id = task_id(&args.task_id)?;
+        let limit = match args.block {
+            true => Duration::from_millis(args.timeout_ms.unwrap_or(WAIT_MS).min(MAX_WAIT_MS)),
+            false => Duration::ZERO,
+        };
+        let looked = tokio::select! {
+            biased;
+            _cause = cx.cancel().cancelled() => session.tasks().wait_new(id, Duration::ZERO, WINDOW).await,
+            looked = session.tasks().wait_new(id, limit, WINDOW) => looked,
+        };
+        let seen = looked?;
+        let (mut stdout, mut stderr) = streams::fresh(&seen);
+        describe_end(cx, &seen, &mut stdout, stderr.as_mut())?;
+        Ok(Output {
+            retrieval_status: match seen.status {
+                RetrievalStatus::Success => Retrieval::Success,
+                RetrievalStatus::Timeout => Retrieval::Timeout,
+                RetrievalStatus::NotReady => Retrieval::NotReady,
+            },
+            task: TaskOut::of(&seen.task, session),
+            stdout,
+            stderr,
+        })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        let id = &output.task.task_id;
+        match (output.task.exit_status, &output.task.signal, output.retrieval_status) {
+            (Some(code), _, _) => format!("task {id} exited with status {code}"),
+            (None, Some(signal), _) => format!("task {id} was killed by {signal}"),
+            (None, None, Retrieval::Success) => format!("task {id} has new output"),
+            (None, None, Retrieval::Timeout | Retrieval::NotReady) => format!("task {id} is still running"),
+        }
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let printed = streams::printed(&output.stdout, output.stderr.as_ref());
+        let said = Task::Output {
+            retrieval: output.retrieval_status,
+            task: output.task.snapshot(),
+            output: printed,
+        };
+        task::project(&said, with)
+    }
+}
+
+/// Once a task is over its artifacts are complete: they are part of the record from now on.
+fn describe_end(
+    cx: &ToolCx,
+    seen: &Retrieved,
+    stdout: &mut StreamOutput,
+    stderr: Option<&mut StreamOutput>,
+) -> Result<(), Fault> {
+    let finished = match seen.end.as_deref() {
+        Some(Ok(finished)) => finished,
+        Some(Err(fault)) => return Err(fault.clone()),
+        None => return Ok(()),
+    };
+    let streams = [(stdout, Some(&finished.stdout))].into_iter();
+    let streams = streams.chain(stderr.map(|err| (err, finished.stderr.as_ref())));
+    for (shown, ended) in streams {
+        if let Some(artifact) = ended.and_then(|ended| ended.artifact.clone()) {
+            shown.digest = Some(artifact.hash.to_string());
+            cx.left(artifact);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `TaskStop`: ends a task with everything it started.
+
+use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::families::task::Task;
+use toolkit::families::{Projected, Projection, task};
+use toolkit::{Tool, ToolCx};
+
+use super::{TaskOut, session, task_id};
+use crate::process::TaskState;
+use crate::session::{GRACE, Shell};
+
+pub(crate) struct TaskStop(pub(crate) Shell);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The task, as `ExecCommand` or `TaskList` names it.
+    task_id: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    pub task: TaskOut,
+    /// False when it had ended before.
+    pub was_running: bool,
+}
+
+impl Tool for TaskStop {
+    const NAME: &'static str = "TaskStop";
+    const SUMMARY: &'static str = "End a background task with everything it started.";
+    const CATEGORY: &'static str = "command";
+    const FAMILY: Family = Family::Task;
+    // It only ends what a yes has started.
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
+
+    type Args = Args;
+    type Output = Output;
+
+    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+    }
+
+    fn preview(&self, args: &Args) -> String {
+        format!("Stop {}", args.task_id)
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let session = session(&self.0)?;
+        let id = task_id(&args.task_id)?;
+        let was_running = session.tasks().get(id)?.state == TaskState::Running;
+        let end = session.tasks().stop(id, GRACE).await?;
+        if let Ok(finished) = end.as_ref() {
+            let artifacts = [Some(&finished.stdout), finished.stderr.as_ref()];
+            artifacts
+                .into_iter()
+                .flatten()
+                .filter_map(|stream| stream.artifact.clone())
+                .for_each(|left| cx.left(left));
+            if !finished.survivors.is_empty() {
+                return Err(Fault::new(Failure::ExecutionFailed, format!("{id} could not be ended whole"))
+                    .detail("survivors", finished.survivors.clone())
+                    .hint("end these processes by hand"));
+            }
+        }
+        Ok(Output { task: TaskOut::of(&session.tasks().get(id)?, session), was_running })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        let id = &output.task.task_id;
+        match output.was_running {
+            true => format!("task {id} stopped"),
+            false => format!("task {id} had ended before"),
+        }
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        task::project(&Task::Stopped { task: output.task.snapshot(), was_running: output.was_running }, with)
+    }
+}

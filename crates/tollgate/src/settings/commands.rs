@@ -1,0 +1,64 @@
+//! What the settings say about commands, with the paths in it made whole.
+
+use std::path::{Path, PathBuf};
+
+use shell::CommandSettings;
+
+/// The settings with every folder as a whole path, or why one cannot be used.
+pub(super) fn resolve(given: CommandSettings, home: Option<&Path>) -> Result<CommandSettings, String> {
+    let readable = given.readable.iter().map(|folder| whole(folder, home)).collect::<Result<_, _>>()?;
+    if let Some(name) = given.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        return Err(format!("`commands.env` cannot have `{name}`: it is no name of a variable"));
+    }
+    Ok(CommandSettings { readable, ..given })
+}
+
+/// What a yes is bound to: nothing where the settings are the usual ones.
+pub(super) fn declaration(commands: &CommandSettings) -> Vec<String> {
+    if *commands == CommandSettings::default() {
+        return Vec::new();
+    }
+    vec![serde_json::to_string(commands).unwrap_or_default()]
+}
+
+fn whole(folder: &Path, home: Option<&Path>) -> Result<PathBuf, String> {
+    let path = match (folder.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        (Ok(_), None) => {
+            return Err(
+                "`commands.readable` has a `~/`, but HOME is not set; write the whole path".to_owned()
+            );
+        }
+        (Err(_), _) => folder.to_owned(),
+    };
+    match path.is_absolute() {
+        true => Ok(path),
+        false => Err(format!(
+            "`commands.readable` cannot have `{}`: write the whole path, or one that starts with `~/`",
+            folder.display()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use shell::CommandSettings;
+
+    use super::resolve;
+
+    fn readable(folder: &str, home: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+        let given = CommandSettings { readable: vec![folder.into()], ..CommandSettings::default() };
+        resolve(given, home).map(|settings| settings.readable)
+    }
+
+    #[test]
+    fn folders_are_whole_paths_or_start_at_home() {
+        let home = Some(Path::new("/home/me"));
+        assert_eq!(readable("/opt/tools", home).unwrap(), [Path::new("/opt/tools")]);
+        assert_eq!(readable("~/.cargo", home).unwrap(), [Path::new("/home/me/.cargo")]);
+        assert!(readable("tools", home).unwrap_err().contains("write the whole path"));
+        assert!(readable("~/.cargo", None).unwrap_err().contains("HOME is not set"));
+    }
+}

@@ -1,0 +1,20 @@
+//! What lives on behind the calls of a run, such as background tasks, and has to end with it.
+
+use envelope::Artifact;
+
+use crate::BoxFuture;
+
+/// Ends what calls left running.
+pub trait Closing: Send + Sync {
+    /// Ends everything and says what it was. Comes back in bounded time.
+    fn close(&self) -> BoxFuture<'_, Vec<Closed>>;
+}
+
+/// Something that was still running, or whose end nobody has asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// For the record: what it was and how it ended.
+    pub message: String,
+    /// What it left beside the record, complete now.
+    pub artifacts: Vec<Artifact>,
+}

@@ -1,0 +1,157 @@
+//! Commands: how they ended, or the task that they became, and what they printed.
+//!
+//! A receipt reads like a terminal: the outcome, where the whole output is, then what was printed.
+
+use envelope::{Family, Fault};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::printed::{Kept, Output, Printed, printed, section};
+use super::streams::unprintable;
+use super::{Projected, Projection, external};
+
+/// Tokens of a receipt that are not output: the outcome, handles, references.
+const WORDS: usize = 60;
+
+/// What became of a command, complete.
+#[derive(Debug, Clone, Copy)]
+pub enum Command<'a> {
+    Completed {
+        end: End<'a>,
+        output: Output<'a>,
+        /// Set when no sandbox stood around it.
+        unsandboxed: bool,
+    },
+    Promoted {
+        task_id: &'a str,
+        output: Output<'a>,
+    },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End<'a> {
+    Exited(i32),
+    /// The name of the signal, such as `SIGKILL`.
+    Signal(&'a str),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "disposition", rename_all = "snake_case")]
+enum Bounded {
+    Completed(Completed),
+    PromotedToTask(Promoted),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Completed {
+    exit_status: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    #[serde(flatten)]
+    output: Printed,
+    truncated: bool,
+    #[serde(flatten)]
+    kept: Kept,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandbox: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Promoted {
+    task_handle: TaskHandle,
+    initial_output_preview: Option<String>,
+    initial_output_truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TaskHandle {
+    task_id: String,
+    kind: String,
+}
+
+/// Bounds what became of a command.
+pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    let tokens = with.budget().saturating_sub(WORDS);
+    let bounded = match command {
+        Command::Completed { end, output, unsandboxed } => {
+            let (output, kept) = printed(output, tokens, with)?;
+            let truncated = kept.truncated();
+            let (exit_status, signal) = match end {
+                End::Exited(code) => (Some(*code), None),
+                End::Signal(name) => (None, Some((*name).to_owned())),
+            };
+            let sandbox = unsandboxed.then(|| "none".to_owned());
+            Bounded::Completed(Completed { exit_status, signal, output, truncated, kept, sandbox })
+        }
+        Command::Promoted { task_id, output } => {
+            let (output, kept) = printed(output, tokens, with)?;
+            Bounded::PromotedToTask(Promoted {
+                task_handle: TaskHandle { task_id: (*task_id).to_owned(), kind: "command_task".to_owned() },
+                initial_output_preview: output.together(),
+                initial_output_truncated: kept.truncated(),
+            })
+        }
+    };
+    Projected::new(Family::Command, &bounded).map_err(|error| unprintable(&error))
+}
+
+/// What a command had printed when it was stopped, for the details of its failure.
+pub fn details(output: &Output<'_>, with: &mut Projection<'_>) -> Result<Map<String, Value>, Fault> {
+    let (output, kept) = printed(output, with.budget(), with)?;
+    match serde_json::to_value(Stopped { output, kept }) {
+        Ok(Value::Object(details)) => Ok(details),
+        Ok(_) => Ok(Map::new()),
+        Err(error) => Err(unprintable(&error)),
+    }
+}
+
+#[derive(Serialize)]
+struct Stopped {
+    #[serde(flatten)]
+    output: Printed,
+    #[serde(flatten)]
+    kept: Kept,
+}
+
+pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
+    match Bounded::deserialize(result) {
+        Ok(Bounded::Completed(completed)) => completed.render(),
+        Ok(Bounded::PromotedToTask(promoted)) => promoted.render(),
+        Err(_) => external::render(summary, result, budget),
+    }
+}
+
+impl Completed {
+    fn render(&self) -> String {
+        let mut text = ended(self.exit_status, self.signal.as_deref());
+        if self.sandbox.is_some() {
+            text.push_str(" (no sandbox)");
+        }
+        self.kept.render(&mut text);
+        if !self.output.render(&mut text) {
+            text.push_str("\n(no output)");
+        }
+        text
+    }
+}
+
+impl Promoted {
+    fn render(&self) -> String {
+        let mut text = format!("Command promoted to background task\nTask: {}", self.task_handle.task_id);
+        match &self.initial_output_preview {
+            Some(preview) => section(&mut text, "Initial output", Some(preview)),
+            None => text.push_str("\n(no output yet)"),
+        }
+        text
+    }
+}
+
+/// The first line of a receipt.
+pub(super) fn ended(exit_status: Option<i32>, signal: Option<&str>) -> String {
+    match (exit_status, signal) {
+        (Some(code), _) => format!("Process exited with code {code}"),
+        (None, Some(signal)) => format!("Process was killed by {signal}"),
+        (None, None) => "Process ended".to_owned(),
+    }
+}

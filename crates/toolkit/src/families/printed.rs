@@ -1,0 +1,192 @@
+//! The output of a process as it stands in a canonical result: one stream or two, each with a preview and, when
+//! it was cut or kept, with what is known about the whole.
+
+use std::fmt::Write as _;
+
+use envelope::Fault;
+use serde::{Deserialize, Serialize};
+
+use super::Projection;
+use super::streams::{ArtifactRef, Shown, Stream, described, show, show_both};
+
+/// What it printed.
+#[derive(Debug, Clone, Copy)]
+pub enum Output<'a> {
+    Separate {
+        stdout: Stream<'a>,
+        stderr: Stream<'a>,
+    },
+    /// Through a terminal there is only one stream.
+    Combined(Stream<'a>),
+}
+
+/// The two streams, or the one of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Printed {
+    // First, and only when its field is there: without it any object would pass for the other one.
+    Combined {
+        #[serde(deserialize_with = "Option::deserialize")]
+        combined_output_preview: Option<String>,
+    },
+    Separate {
+        stdout_preview: Option<String>,
+        stderr_preview: Option<String>,
+    },
+}
+
+/// What is known about streams that were cut or kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Kept {
+    #[serde(skip_serializing_if = "is_false")]
+    stdout_truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_artifact: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_lines: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_digest: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    stderr_truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_artifact: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_lines: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_digest: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    combined_output_truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    combined_output_artifact: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    combined_output_lines: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    combined_output_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    combined_output_digest: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    artifacts: Vec<ArtifactRef>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Bounds what was printed, within so many tokens.
+pub(super) fn printed(
+    output: &Output<'_>,
+    tokens: usize,
+    with: &mut Projection<'_>,
+) -> Result<(Printed, Kept), Fault> {
+    let mut artifacts = Vec::new();
+    match output {
+        Output::Separate { stdout, stderr } => {
+            let (out, err) = show_both(stdout, stderr, tokens, &mut artifacts, with)?;
+            let shape = Printed::Separate {
+                stdout_preview: out.preview.clone(),
+                stderr_preview: err.preview.clone(),
+            };
+            Ok((shape, Kept::separate(out, err, artifacts)))
+        }
+        Output::Combined(stream) => {
+            let shown = show("output", stream, tokens, &mut artifacts, with)?;
+            let shape = Printed::Combined { combined_output_preview: shown.preview.clone() };
+            Ok((shape, Kept::combined(shown, artifacts)))
+        }
+    }
+}
+
+impl Printed {
+    /// Both streams as one text, for the first look at a task.
+    pub(super) fn together(&self) -> Option<String> {
+        match self {
+            Printed::Separate { stdout_preview: Some(out), stderr_preview: Some(err) } => {
+                Some(format!("{out}\nstderr:\n{err}"))
+            }
+            Printed::Separate { stdout_preview: Some(one), stderr_preview: None }
+            | Printed::Separate { stdout_preview: None, stderr_preview: Some(one) }
+            | Printed::Combined { combined_output_preview: Some(one) } => Some(one.clone()),
+            Printed::Separate { stdout_preview: None, stderr_preview: None }
+            | Printed::Combined { combined_output_preview: None } => None,
+        }
+    }
+
+    /// The sections of a receipt; false when there is nothing.
+    pub(super) fn render(&self, text: &mut String) -> bool {
+        match self {
+            Printed::Separate { stdout_preview: None, stderr_preview: None }
+            | Printed::Combined { combined_output_preview: None } => return false,
+            Printed::Separate { stdout_preview, stderr_preview } => {
+                section(text, "stdout", stdout_preview.as_deref());
+                section(text, "stderr", stderr_preview.as_deref());
+            }
+            Printed::Combined { combined_output_preview } => {
+                section(text, "output", combined_output_preview.as_deref());
+            }
+        }
+        true
+    }
+}
+
+impl Kept {
+    /// The facts about two streams.
+    fn separate(out: Shown, err: Shown, artifacts: Vec<ArtifactRef>) -> Kept {
+        Kept {
+            stdout_truncated: out.truncated,
+            stdout_artifact: out.artifact,
+            stdout_lines: out.lines,
+            stdout_bytes: out.bytes,
+            stdout_digest: out.digest,
+            stderr_truncated: err.truncated,
+            stderr_artifact: err.artifact,
+            stderr_lines: err.lines,
+            stderr_bytes: err.bytes,
+            stderr_digest: err.digest,
+            artifacts,
+            ..Kept::default()
+        }
+    }
+
+    /// The facts about the one stream of a terminal.
+    fn combined(shown: Shown, artifacts: Vec<ArtifactRef>) -> Kept {
+        Kept {
+            combined_output_truncated: shown.truncated,
+            combined_output_artifact: shown.artifact,
+            combined_output_lines: shown.lines,
+            combined_output_bytes: shown.bytes,
+            combined_output_digest: shown.digest,
+            artifacts,
+            ..Kept::default()
+        }
+    }
+
+    pub(super) fn truncated(&self) -> bool {
+        self.stdout_truncated || self.stderr_truncated || self.combined_output_truncated
+    }
+
+    /// Where the whole of each stream is.
+    pub(super) fn render(&self, text: &mut String) {
+        let streams = [
+            ("stdout", self.stdout_artifact, self.stdout_lines, self.stdout_bytes),
+            ("stderr", self.stderr_artifact, self.stderr_lines, self.stderr_bytes),
+            ("output", self.combined_output_artifact, self.combined_output_lines, self.combined_output_bytes),
+        ];
+        for (name, artifact, lines, bytes) in streams {
+            if let Some(kept) = artifact.and_then(|index| self.artifacts.get(index)) {
+                let kept = described(&kept.path, lines, bytes);
+                let _infallible = write!(text, "\nFull {name}: {kept}; page it with artifact.read");
+            }
+        }
+    }
+}
+
+pub(super) fn section(text: &mut String, name: &str, preview: Option<&str>) {
+    if let Some(preview) = preview {
+        let _infallible = write!(text, "\n{name}:\n{}", preview.trim_end_matches('\n'));
+    }
+}

@@ -1,0 +1,156 @@
+//! What a process printed, shared by the families of commands and of tasks.
+//!
+//! A stream is small and whole in the output, or lies in an artifact; then only its beginning and its end are
+//! looked at, whatever its size.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use envelope::Fault;
+use serde::{Deserialize, Serialize};
+
+use super::Projection;
+use crate::preview::{Gap, Input, Style, preview};
+
+/// A part of an artifact up to this size is looked at as a whole.
+const WHOLE: u64 = 4 << 20;
+/// Of a larger one, so much of its beginning and of its end.
+const WINDOW: u64 = 1 << 20;
+
+/// One stream, complete.
+#[derive(Debug, Clone, Copy)]
+pub struct Stream<'a> {
+    /// What was printed: everything, or the beginning when `artifact` has it all.
+    pub text: &'a str,
+    /// Whether `text` is everything.
+    pub complete: bool,
+    /// Where this part begins in the artifact.
+    pub from: u64,
+    pub bytes: u64,
+    /// None when nobody counted.
+    pub lines: Option<u64>,
+    pub digest: Option<&'a str>,
+    pub artifact: Option<&'a str>,
+}
+
+/// A path relative to the run, and nothing else: what it holds is said by the field that points here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ArtifactRef {
+    pub(super) path: String,
+}
+
+/// One stream, bounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// None when nothing was printed.
+    pub(super) preview: Option<String>,
+    pub(super) truncated: bool,
+    pub(super) artifact: Option<usize>,
+    pub(super) bytes: Option<u64>,
+    pub(super) lines: Option<u64>,
+    pub(super) digest: Option<String>,
+}
+
+/// Bounds the stream called `role` and notes its artifact.
+pub(super) fn show(
+    role: &str,
+    stream: &Stream<'_>,
+    tokens: usize,
+    artifacts: &mut Vec<ArtifactRef>,
+    with: &mut Projection<'_>,
+) -> Result<Shown, Fault> {
+    let (text, truncated) = shortened(stream, tokens, with);
+    let (mut path, mut digest) = (stream.artifact.map(str::to_owned), stream.digest.map(str::to_owned));
+    if truncated && stream.complete && path.is_none() {
+        // Small enough for the record, too long for the receipt: the rest must be there to be asked for.
+        let kept = with.keep(role, "log", stream.text.as_bytes())?;
+        digest = kept.as_ref().map(|kept| kept.hash.to_string());
+        path = kept.map(|kept| kept.path);
+    }
+    let artifact = path.map(|path| {
+        artifacts.push(ArtifactRef { path });
+        artifacts.len() - 1
+    });
+    // What was shown whole needs no size: it can be counted. What was not, or is kept, is described.
+    let described = truncated || artifact.is_some();
+    Ok(Shown {
+        preview: (!text.is_empty()).then_some(text),
+        truncated,
+        artifact,
+        bytes: described.then_some(stream.bytes),
+        lines: stream.lines.filter(|_| described),
+        digest: digest.filter(|_| artifact.is_some()),
+    })
+}
+
+/// Two streams that share a budget: the smaller one leaves the other what it does not need.
+pub(super) fn show_both(
+    out: &Stream<'_>,
+    err: &Stream<'_>,
+    tokens: usize,
+    artifacts: &mut Vec<ArtifactRef>,
+    with: &mut Projection<'_>,
+) -> Result<(Shown, Shown), Fault> {
+    let used = |text: &str| crate::preview::tokens::estimate(text);
+    let first = shortened(err, tokens / 2, with).0;
+    let shown_out = show("stdout", out, tokens.saturating_sub(used(&first)), artifacts, with)?;
+    let left = tokens.saturating_sub(used(shown_out.preview.as_deref().unwrap_or_default()));
+    let shown_err = show("stderr", err, left, artifacts, with)?;
+    Ok((shown_out, shown_err))
+}
+
+fn shortened(stream: &Stream<'_>, tokens: usize, with: &Projection<'_>) -> (String, bool) {
+    let preview_of = |head: &[u8], gap, tail: &[u8]| {
+        let shown = preview(&Input { head, gap, tail }, tokens, Style::Log);
+        (shown.text, shown.truncated)
+    };
+    if stream.complete {
+        return preview_of(stream.text.as_bytes(), None, &[]);
+    }
+    let windows = stream.artifact.and_then(|path| with.open(path).ok()).map(|file| windows(file, stream));
+    match windows {
+        Some(Ok((head, gap, tail))) => preview_of(&head, gap, &tail),
+        // The artifact is not to be looked at, or cannot be: the beginning is still there.
+        Some(Err(_)) | None => {
+            let shown = stream.text.len() as u64;
+            let rest = Gap { bytes: stream.bytes.saturating_sub(shown), lines: None };
+            let (text, _) = preview_of(stream.text.as_bytes(), Some(rest), &[]);
+            (text, true)
+        }
+    }
+}
+
+type Windows = (Vec<u8>, Option<Gap>, Vec<u8>);
+
+/// The beginning and the end of a part of an artifact.
+fn windows(mut file: File, stream: &Stream<'_>) -> std::io::Result<Windows> {
+    let mut part = |from: u64, bytes: u64| -> std::io::Result<Vec<u8>> {
+        file.seek(SeekFrom::Start(from))?;
+        let mut read = Vec::new();
+        file.by_ref().take(bytes).read_to_end(&mut read)?;
+        Ok(read)
+    };
+    if stream.bytes <= WHOLE {
+        return Ok((part(stream.from, stream.bytes)?, None, Vec::new()));
+    }
+    let head = part(stream.from, WINDOW)?;
+    let tail = part(stream.from + stream.bytes - WINDOW, WINDOW)?;
+    let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let lines = stream.lines.map(|all| all.saturating_sub(newlines(&head) + newlines(&tail)));
+    Ok((head, Some(Gap { bytes: stream.bytes - 2 * WINDOW, lines }), tail))
+}
+
+/// "artifacts/build-stdout.log (1,234 lines, 56,789 bytes)".
+pub(super) fn described(path: &str, lines: Option<u64>, bytes: Option<u64>) -> String {
+    match (lines, bytes) {
+        (Some(lines), Some(bytes)) => format!("{path} ({lines} lines, {bytes} bytes)"),
+        (None, Some(bytes)) => format!("{path} ({bytes} bytes)"),
+        (Some(lines), None) => format!("{path} ({lines} lines)"),
+        (None, None) => path.to_owned(),
+    }
+}
+
+/// Turns a failure to print a family's own types, which none of them has, into what the gate reports.
+pub(super) fn unprintable(error: &serde_json::Error) -> Fault {
+    Fault::new(envelope::Failure::ResultMappingFailed, format!("the result cannot be printed: {error}"))
+}

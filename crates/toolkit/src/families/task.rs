@@ -1,0 +1,280 @@
+//! Background tasks: what is new of one, which there are, what a word to one did.
+
+use std::fmt::Write as _;
+
+use envelope::{Family, Fault};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::command::ended;
+use super::printed::{Kept, Output, Printed, printed};
+use super::streams::unprintable;
+use super::{Projected, Projection, external};
+
+/// Tokens of a receipt that are not output.
+const WORDS: usize = 60;
+/// Tokens that one line of a list takes, about.
+const LINE: usize = 30;
+
+/// What can be said of tasks, complete.
+#[derive(Debug, Clone)]
+pub enum Task<'a> {
+    /// What is new of one task.
+    Output {
+        retrieval: Retrieval,
+        task: Snapshot<'a>,
+        output: Output<'a>,
+    },
+    Listed(Vec<Snapshot<'a>>),
+    Stopped {
+        task: Snapshot<'a>,
+        was_running: bool,
+    },
+    Told {
+        task_id: &'a str,
+        bytes: u64,
+        closed: bool,
+    },
+}
+
+/// Whether a look at a task found something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Retrieval {
+    /// There is new output, or the task has ended.
+    Success,
+    /// The wait was over before there was anything new.
+    Timeout,
+    /// Nothing new, and nobody wanted to wait.
+    NotReady,
+}
+
+/// How far a task has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TaskStatus {
+    Running,
+    Exited,
+    Killed,
+}
+
+/// One task at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot<'a> {
+    pub task_id: &'a str,
+    pub command: &'a str,
+    pub status: TaskStatus,
+    pub exit_status: Option<i32>,
+    pub signal: Option<&'a str>,
+    pub runtime_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Bounded {
+    Output(TaskOutput),
+    Listed(TaskList),
+    Stopped(TaskStopped),
+    Told(TaskTold),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TaskOutput {
+    retrieval_status: Retrieval,
+    task: TaskShown,
+    #[serde(flatten)]
+    output: Printed,
+    truncated: bool,
+    #[serde(flatten)]
+    kept: Kept,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TaskShown {
+    task_id: String,
+    kind: String,
+    status: TaskStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_status: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runtime_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TaskList {
+    tasks: Vec<TaskShown>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    left_out: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TaskStopped {
+    stopped: TaskShown,
+    was_running: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TaskTold {
+    task_id: String,
+    bytes_written: u64,
+    stdin_closed: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Bounds what is said of tasks.
+pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    let bounded = match task {
+        Task::Output { retrieval, task, output } => {
+            Bounded::Output(bounded_output(*retrieval, task, output, with)?)
+        }
+        Task::Listed(tasks) => {
+            let fits = (with.budget() / LINE).max(1);
+            let shown = tasks.iter().take(fits).map(|task| shown(task, Detail::Listed)).collect();
+            Bounded::Listed(TaskList { tasks: shown, left_out: tasks.len().saturating_sub(fits) as u64 })
+        }
+        Task::Stopped { task, was_running } => {
+            Bounded::Stopped(TaskStopped { stopped: shown(task, Detail::Handle), was_running: *was_running })
+        }
+        Task::Told { task_id, bytes, closed } => Bounded::Told(TaskTold {
+            task_id: (*task_id).to_owned(),
+            bytes_written: *bytes,
+            stdin_closed: *closed,
+        }),
+    };
+    Projected::new(Family::Task, &bounded).map_err(|error| unprintable(&error))
+}
+
+fn bounded_output(
+    retrieval: Retrieval,
+    task: &Snapshot<'_>,
+    output: &Output<'_>,
+    with: &mut Projection<'_>,
+) -> Result<TaskOutput, Fault> {
+    let (output, kept) = printed(output, with.budget().saturating_sub(WORDS), with)?;
+    let truncated = kept.truncated();
+    let task = shown(task, Detail::Handle);
+    Ok(TaskOutput { retrieval_status: retrieval, task, output, truncated, kept })
+}
+
+/// How much of a task is said.
+#[derive(Clone, Copy)]
+enum Detail {
+    /// Enough to name it and to know how it stands.
+    Handle,
+    /// Its command and its time as well.
+    Listed,
+}
+
+fn shown(task: &Snapshot<'_>, detail: Detail) -> TaskShown {
+    let (command, runtime_ms) = match detail {
+        Detail::Handle => (None, None),
+        Detail::Listed => (Some(short(task.command)), Some(task.runtime_ms)),
+    };
+    TaskShown {
+        task_id: task.task_id.to_owned(),
+        kind: "command_task".to_owned(),
+        status: task.status,
+        exit_status: task.exit_status,
+        signal: task.signal.map(str::to_owned),
+        command,
+        runtime_ms,
+    }
+}
+
+/// The first line of a command, for a list.
+fn short(command: &str) -> String {
+    const MOST: usize = 80;
+    let line = crate::preview::clean::line(command);
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
+    match Bounded::deserialize(result) {
+        Ok(Bounded::Output(output)) => output.render(),
+        Ok(Bounded::Listed(list)) => list.render(),
+        Ok(Bounded::Stopped(stopped)) => stopped.render(),
+        Ok(Bounded::Told(told)) => told.render(),
+        Err(_) => external::render(summary, result, budget),
+    }
+}
+
+impl TaskShown {
+    fn state(&self) -> String {
+        match self.status {
+            TaskStatus::Running => "still running".to_owned(),
+            TaskStatus::Exited | TaskStatus::Killed => {
+                let ended = ended(self.exit_status, self.signal.as_deref());
+                ended.trim_start_matches("Process ").to_owned()
+            }
+        }
+    }
+}
+
+impl TaskOutput {
+    fn render(&self) -> String {
+        let mut text = match (self.retrieval_status, self.task.status) {
+            (Retrieval::Timeout | Retrieval::NotReady, TaskStatus::Running) => {
+                format!("Task {} is still running; nothing new", self.task.task_id)
+            }
+            (Retrieval::Success | Retrieval::Timeout | Retrieval::NotReady, _) => {
+                format!("Task {} {}", self.task.task_id, self.task.state())
+            }
+        };
+        self.kept.render(&mut text);
+        if !self.output.render(&mut text) && self.retrieval_status == Retrieval::Success {
+            text.push_str("\n(no new output)");
+        }
+        text
+    }
+}
+
+impl TaskList {
+    fn render(&self) -> String {
+        if self.tasks.is_empty() {
+            return "No tasks".to_owned();
+        }
+        let all = self.tasks.len() as u64 + self.left_out;
+        let mut text = format!("{all} task{}", if all == 1 { "" } else { "s" });
+        for task in &self.tasks {
+            let (state, command) = (task.state(), task.command.as_deref().unwrap_or_default());
+            let seconds = task.runtime_ms.unwrap_or_default() / 1000;
+            let _infallible = write!(text, "\n{} {state} ({seconds} s): {command}", task.task_id);
+        }
+        if self.left_out > 0 {
+            let _infallible = write!(text, "\n[{} more not shown]", self.left_out);
+        }
+        text
+    }
+}
+
+impl TaskStopped {
+    fn render(&self) -> String {
+        let (id, state) = (&self.stopped.task_id, self.stopped.state());
+        match self.was_running {
+            true => format!("Task {id} stopped with all its processes ({state})"),
+            false => format!("Task {id} had ended before: {state}"),
+        }
+    }
+}
+
+impl TaskTold {
+    fn render(&self) -> String {
+        let mut text = format!("Wrote {} bytes to task {}", self.bytes_written, self.task_id);
+        if self.stdin_closed {
+            text.push_str(" and closed its input");
+        }
+        text
+    }
+}
