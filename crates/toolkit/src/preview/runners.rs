@@ -1,0 +1,150 @@
+//! What the runners of tests print for a test that passed, and what builders print for each thing they fetch
+//! or compile.
+//!
+//! Only lines of exactly such a form are recognised. Everything else a runner prints, above all a failure and
+//! the summary, is none of them and stays as it is. Skipped and ignored tests are not passing ones.
+
+/// What one line says has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passed {
+    Tests(u64),
+    /// A whole file or package, whose tests are not counted on the line.
+    File,
+    /// The line only says that a test began (`=== RUN`).
+    Begins,
+}
+
+/// Whether the line reports nothing but success.
+pub(super) fn passed(line: &str) -> Option<Passed> {
+    let text = line.trim();
+    let first = *text.as_bytes().first()?;
+    // cargo test, unittest, deno.
+    if text.ends_with(" ... ok") || (text.ends_with(')') && text.contains(" ... ok (")) {
+        return Some(Passed::Tests(1));
+    }
+    match first {
+        b'P' => passed_in_capitals(text),
+        b'-' => text.starts_with("--- PASS: ").then_some(Passed::Tests(1)),
+        b'=' => ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "]
+            .iter()
+            .any(|start| text.starts_with(start))
+            .then_some(Passed::Begins),
+        b'o' => ok_line(text),
+        0xe2 => ticked(text),
+        _ => pytest(text),
+    }
+}
+
+/// nextest: `PASS [   0.005s] crate test`. jest: `PASS src/a.test.ts`. dotnet: `Passed Name [3 ms]`.
+fn passed_in_capitals(text: &str) -> Option<Passed> {
+    if let Some(rest) = text.strip_prefix("PASS ") {
+        let rest = rest.trim_start();
+        return Some(if rest.starts_with('[') { Passed::Tests(1) } else { Passed::File });
+    }
+    (text.starts_with("Passed ") && text.ends_with(']')).then_some(Passed::Tests(1))
+}
+
+/// go: `ok`, a tab, the package, its time. TAP: `ok 3 - name`, unless it was skipped or is still to do.
+fn ok_line(text: &str) -> Option<Passed> {
+    let rest = text.strip_prefix("ok")?;
+    if rest.starts_with("  \t") || rest.starts_with('\t') {
+        return Some(Passed::File);
+    }
+    let rest = rest.strip_prefix(' ')?;
+    let skipped = rest.contains("# SKIP") || rest.contains("# TODO") || rest.contains("# skip");
+    (rest.starts_with(|c: char| c.is_ascii_digit()) && !skipped).then_some(Passed::Tests(1))
+}
+
+/// jest, vitest, mocha, node, bats: a tick and the name. vitest adds how many tests a file has.
+fn ticked(text: &str) -> Option<Passed> {
+    let name = ["✓ ", "✔ ", "√ "].iter().find_map(|tick| text.strip_prefix(tick))?;
+    let in_file =
+        name.split_once(" (").and_then(|(_, rest)| rest.split_once(" test")).and_then(|(count, after)| {
+            (after.starts_with(')') || after.starts_with("s)")).then(|| count.parse().ok()).flatten()
+        });
+    Some(Passed::Tests(in_file.unwrap_or(1)))
+}
+
+/// `a.py::test_x PASSED [ 10%]`, `[gw0] [ 10%] PASSED a.py::test_x`, or `a.py ..... [ 10%]` with dots only.
+fn pytest(text: &str) -> Option<Passed> {
+    let body = match text.strip_suffix("%]") {
+        Some(rest) => {
+            rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ').strip_suffix('[')?.trim_end()
+        }
+        None => text,
+    };
+    if body.contains("::")
+        && (body.ends_with(" PASSED") || (body.starts_with("[gw") && body.contains("] PASSED ")))
+    {
+        return Some(Passed::Tests(1));
+    }
+    let (file, marks) = body.rsplit_once(' ')?;
+    let dots = !marks.is_empty() && marks.bytes().all(|mark| mark == b'.');
+    (dots && file.ends_with(".py")).then_some(Passed::Tests(marks.len() as u64))
+}
+
+/// A group of lines that a builder prints in long rows. Two lines of one group are of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chore(u8);
+
+impl Chore {
+    /// Cargo's lines name crates, and `Compiling thiserror v2.0.1` is no error.
+    pub(super) fn names_only(self) -> bool {
+        self.0 == 0
+    }
+}
+
+const CHORES: [(u8, &str); 30] = [
+    (0, "Compiling "),
+    (0, "Checking "),
+    (0, "Downloaded "),
+    (0, "Fresh "),
+    (0, "Adding "),
+    (0, "Documenting "),
+    (1, "Downloading crates"),
+    (2, "npm warn "),
+    (2, "npm WARN "),
+    (3, "npm http fetch "),
+    (4, "Collecting "),
+    (4, "Downloading "),
+    (4, "Using cached "),
+    (5, "Requirement already satisfied: "),
+    (6, "go: downloading "),
+    (7, "Get:"),
+    (7, "Hit:"),
+    (8, "Selecting previously unselected package "),
+    (8, "Preparing to unpack "),
+    (8, "Unpacking "),
+    (9, "Setting up "),
+    (10, "Downloading from "),
+    (10, "Downloaded from "),
+    (10, "[INFO] Download"),
+    (11, "Building C"),
+    (12, "remote: Counting objects"),
+    (12, "remote: Compressing objects"),
+    (12, "Receiving objects: "),
+    (12, "Resolving deltas: "),
+    (13, "CC "),
+];
+
+/// Which row of a builder the line belongs to.
+pub(super) fn chore(line: &str) -> Option<Chore> {
+    let mut text = line.trim_start();
+    // ninja and cmake count in brackets first: `[12/300] `, `[ 10%] `.
+    if text.starts_with('[')
+        && let Some((count, rest)) = text.split_once("] ")
+        && count[1..].bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'/' | b'%' | b' '))
+    {
+        text = rest;
+    }
+    let first = *text.as_bytes().first()?;
+    let &(group, _) =
+        CHORES.iter().filter(|(_, start)| start.as_bytes()[0] == first).find(|(group, start)| {
+            text.starts_with(start) && (*group != 0 || text.split(' ').nth(2).is_some_and(is_version))
+        })?;
+    Some(Chore(group))
+}
+
+fn is_version(word: &str) -> bool {
+    word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
