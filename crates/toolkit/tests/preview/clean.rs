@@ -1,0 +1,69 @@
+//! What a terminal would have shown, and nothing that acts on one.
+
+use toolkit::preview::clean::{Cleaned, Cleaner, clean, line};
+
+#[test]
+fn escapes_are_left_out_and_everything_hidden_is_spelled_out() {
+    let cases: [(&str, &str); 26] = [
+        ("\u{1b}[1;31merror\u{1b}[0m: no", "error: no"),
+        ("\u{1b}]0;title\u{7}text", "text"),
+        ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+        ("a\u{1b}Pq#0;2\u{1b}\\b", "ab"),
+        ("a\u{9b}31mb\u{9d}0;t\u{9c}c", "abc"),
+        ("\u{1b}(Bx\u{1b}7y\u{1b}=z", "xyz"),
+        // What never ends swallows nothing.
+        ("a\u{1b}]0;title\nb", "a0;title\nb"),
+        ("a\u{1b}]0;title", "a0;title"),
+        ("a\u{1b}[31\nb", "a\nb"),
+        ("a\u{1b}", "a"),
+        // Line ends and what is written over.
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("10%\r50%\r100%\n", "100%\n"),
+        ("long state\rok", "ok"),
+        ("building\r\u{1b}[Kdone\n", "done\n"),
+        ("building\r\u{1b}[K\nnext", "\nnext"),
+        ("kept\r", "kept"),
+        ("kept\r\r\n", "kept\n"),
+        ("N\u{8}NA\u{8}A_\u{8}b", "NAb"),
+        ("ab\u{8}\nc", "ab\nc"),
+        ("a\n\u{8}\u{8}b", "a\nb"),
+        // Hidden characters.
+        ("a\u{202e}b\u{2066}c\u{200b}d", "a\\u{202e}b\\u{2066}c\\u{200b}d"),
+        ("a\u{2028}b\u{85}c\u{0}d\u{7f}", "a\\u{2028}b\\u{85}c\\u{0}d\\u{7f}"),
+        ("ring\u{7}", "ring"),
+        ("\u{feff}start\u{feff}", "start\\u{feff}"),
+        ("tab\there", "tab\there"),
+        ("größer 日本語 🚀", "größer 日本語 🚀"),
+    ];
+    for (raw, expected) in cases {
+        assert_eq!(clean(raw.as_bytes()).text, expected, "{raw:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_replaced_and_counted() {
+    let cases: [(&[u8], &str, u64); 3] = [
+        (b"a\xffb\xfe", "a\u{fffd}b\u{fffd}", 2),
+        (b"caf\xc3", "caf\u{fffd}", 1),
+        (b"\xe2\x82\xacx\xe2\x82x", "\u{20ac}x\u{fffd}x", 1),
+    ];
+    for (raw, text, not_utf8) in cases {
+        assert_eq!(clean(raw), Cleaned { text: text.to_owned(), not_utf8 });
+    }
+}
+
+#[test]
+fn it_does_not_matter_where_the_bytes_are_cut() {
+    let raw = "a\u{1b}[31mä\u{202e}\r\nb\rc€\u{1b}]0;t\u{7}🚀\u{8}x\n".as_bytes();
+    let whole = clean(raw);
+    for size in 1..raw.len() {
+        let mut cleaner = Cleaner::default();
+        raw.chunks(size).for_each(|chunk| cleaner.push(chunk));
+        assert_eq!(cleaner.finish(), whole, "in pieces of {size}");
+    }
+}
+
+#[test]
+fn a_text_for_one_line_has_one_line() {
+    assert_eq!(line("  git commit\n\t-m \u{1b}[1mx\u{202e}\n"), "git commit  -m x\\u{202e}");
+}

@@ -1,0 +1,170 @@
+//! What holds for any bytes, any budget and any style.
+
+use proptest::prelude::{
+    Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
+use toolkit::preview::clean::{Cleaner, clean};
+use toolkit::preview::condense::{Line, condense};
+use toolkit::preview::json::readable;
+use toolkit::preview::tokens::{estimate, prefix_within};
+use toolkit::preview::{Gap, Input, SMALLEST_BUDGET, Style, preview};
+
+/// Pieces of what programs print, in any order, with noise between them.
+fn output() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        4 => "[a-zA-Z0-9 .:/_-]{0,40}\n".prop_map(String::into_bytes),
+        2 => Just(b"test a::b ... ok\n".to_vec()),
+        2 => (0..9_u32).prop_map(|n| format!("step {n} took {n}ms\n").into_bytes()),
+        1 => Just(b"error: it broke\n".to_vec()),
+        1 => Just(b"=== RUN   TestA\n".to_vec()),
+        1 => Just(b"   Compiling serde v1.0.1\n".to_vec()),
+        1 => Just(b"\n".to_vec()),
+        1 => Just(b"\r".to_vec()),
+        1 => Just(b"\x1b[31m".to_vec()),
+        1 => Just(b"\x1b]0;".to_vec()),
+        1 => Just("\u{202e}\u{200b}\u{8}".as_bytes().to_vec()),
+        1 => "\\PC{0,300}".prop_map(String::into_bytes),
+        1 => prop::collection::vec(any::<u8>(), 0..30),
+    ];
+    prop::collection::vec(piece, 0..120).prop_map(|pieces| pieces.concat())
+}
+
+fn style() -> impl Strategy<Value = Style> {
+    prop_oneof![Just(Style::Log), Just(Style::Text), Just(Style::Prefix)]
+}
+
+fn is_safe(text: &str) -> bool {
+    clean(text.as_bytes()).text == text && !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
+}
+
+/// The part of a shown line that must stand in the text: without its number and without what was cut.
+fn body(line: &str) -> &str {
+    let line = line.split_once("...[").map_or(line, |(start, _)| start);
+    match line.split_once(": ") {
+        Some((number, rest)) if number.parse::<u64>().is_ok() => rest,
+        _ => line,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn cleaning_is_safe_and_cleaning_twice_changes_nothing(raw in output()) {
+        let once = clean(&raw);
+        prop_assert!(is_safe(&once.text));
+        prop_assert_eq!(&clean(once.text.as_bytes()).text, &once.text);
+        prop_assert_eq!(
+            once.text.matches('\n').count(),
+            raw.iter().filter(|byte| **byte == b'\n').count()
+        );
+    }
+
+    #[test]
+    fn cleaning_in_pieces_is_cleaning_at_once(raw in output(), size in 1..40_usize) {
+        let mut cleaner = Cleaner::default();
+        raw.chunks(size).for_each(|chunk| cleaner.push(chunk));
+        prop_assert_eq!(cleaner.finish(), clean(&raw));
+    }
+
+    #[test]
+    fn condensed_lines_stand_for_all_lines_and_keep_every_failure(raw in output()) {
+        let text = clean(&raw).text;
+        let lines: Vec<&str> = text.split_terminator('\n').collect();
+        let condensed = condense(&lines);
+        prop_assert_eq!(condensed.iter().map(Line::stands_for).sum::<u64>(), lines.len() as u64);
+        let broke = |line: &str| line.starts_with("error: it broke");
+        prop_assert_eq!(
+            lines.iter().any(|line| broke(line)),
+            condensed.iter().any(|line| broke(line.text()))
+        );
+        // What is verbatim comes in the order of the text.
+        let mut rest = lines.iter();
+        for line in &condensed {
+            if let Line::Verbatim(text) = line {
+                prop_assert!(rest.any(|original| original == text));
+            }
+        }
+    }
+
+    #[test]
+    fn a_preview_is_safe_within_its_budget_and_its_counts_add_up(
+        raw in output(),
+        budget in 0..700_usize,
+        style in style(),
+    ) {
+        let preview = preview(&Input::whole(&raw), budget, style);
+        let text = clean(&raw).text;
+        prop_assert!(is_safe(&preview.text));
+        let cost = estimate(&preview.text);
+        prop_assert!(cost <= budget.max(SMALLEST_BUDGET), "{} tokens: {}", cost, preview.text);
+        prop_assert_eq!(preview.lines, text.split_terminator('\n').count() as u64);
+        prop_assert_eq!(preview.lines, preview.shown_lines + preview.left_out_lines);
+        prop_assert!(preview.cut_lines <= preview.shown_lines);
+        if !preview.truncated && style != Style::Log {
+            prop_assert_eq!(&preview.text, text.strip_suffix('\n').unwrap_or(&text));
+        }
+    }
+
+    #[test]
+    fn the_first_and_the_last_line_are_shown_and_every_other_is_a_line_of_the_text(
+        raw in output(),
+        budget in 40..400_usize,
+        style in style(),
+    ) {
+        let preview = preview(&Input::whole(&raw), budget, style);
+        let text = clean(&raw).text;
+        let lines: Vec<&str> = text.split_terminator('\n').collect();
+        let shown: Vec<&str> = preview.text.split('\n').collect();
+        if let (Some(first), Some(last)) = (lines.first(), lines.last()) {
+            let is_note = |line: &str| line.starts_with('[');
+            prop_assert!(is_note(shown[0]) || first.starts_with(body(shown[0])));
+            let end = shown[shown.len() - 1];
+            prop_assert!(style == Style::Prefix || is_note(end) || last.starts_with(body(end)));
+        }
+        for line in shown {
+            let ours = line.is_empty() || line.starts_with('[') || line == "...";
+            prop_assert!(ours || lines.iter().any(|original| original.starts_with(body(line))), "{}", line);
+        }
+    }
+
+    #[test]
+    fn a_preview_around_a_gap_is_safe_within_its_budget_and_its_counts_add_up(
+        head in output(),
+        tail in output(),
+        gap in (1..9_000_000_000_u64, prop::option::of(0..100_000_000_u64)),
+        budget in 40..700_usize,
+        style in style(),
+    ) {
+        let gap = Some(Gap { bytes: gap.0, lines: gap.1 });
+        let preview = preview(&Input { head: &head, gap, tail: &tail }, budget, style);
+        prop_assert!(is_safe(&preview.text));
+        let cost = estimate(&preview.text);
+        prop_assert!(cost <= budget, "{} tokens: {}", cost, preview.text);
+        prop_assert!(preview.truncated);
+        prop_assert_eq!(preview.lines, preview.shown_lines + preview.left_out_lines);
+        prop_assert!(preview.text.contains("[output truncated: showing first "));
+    }
+
+    #[test]
+    fn a_prefix_never_costs_more_than_allowed(text in "\\PC{0,200}", tokens in 0..100_usize) {
+        let end = prefix_within(&text, tokens);
+        prop_assert!(text.is_char_boundary(end));
+        prop_assert!(estimate(&text[..end]) <= tokens);
+    }
+
+    #[test]
+    fn json_is_safe_and_within_its_budget(
+        names in prop::collection::vec("\\PC{0,12}", 1..6),
+        texts in prop::collection::vec(".{0,30}", 1..6),
+        budget in 40..400_usize,
+    ) {
+        let members = names.iter().zip(&texts).map(|(name, text)| (name.clone(), text.clone().into())).collect();
+        let value = serde_json::Value::Object(members);
+        let shown = readable(&value.to_string(), budget);
+        if let Some(shown) = &shown {
+            prop_assert!(is_safe(&shown.text), "{:?}", shown.text);
+            prop_assert!(estimate(&shown.text) <= budget);
+        }
+    }
+}
