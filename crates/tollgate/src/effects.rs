@@ -1,6 +1,6 @@
 //! What was changed, as a person reads it: the first ones by name, the rest counted.
 
-use envelope::{Effects, EntryKind};
+use envelope::{Effects, EntryKind, SideEffect};
 
 use crate::visible::one_line;
 
@@ -36,7 +36,18 @@ pub(crate) fn lines(effects: &Effects, all: bool) -> Vec<String> {
     group("changed", modified.collect());
     group("deleted", deleted.collect());
     group("renamed", renamed.collect());
+    if !lines.is_empty() && effects.side_effects_observed.contains(&SideEffect::RunCommand) {
+        lines.push("and what commands did, which is known to them only".to_owned());
+    }
     lines
+}
+
+/// What is said where no change is listed.
+pub(crate) fn none_listed(effects: &Effects) -> &'static str {
+    match effects.side_effects_observed.contains(&SideEffect::RunCommand) {
+        true => "No change is listed; what commands did is known to them only.",
+        false => "Nothing was changed.",
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
     }
     let changes = effects::lines(&report.effects, false);
     if changes.is_empty() {
-        screen::say("Nothing was changed.");
+        screen::say(effects::none_listed(&report.effects));
     } else {
         screen::say(paint.bold(count(effects::number(&report.effects) as u64, "change")));
         for line in changes {

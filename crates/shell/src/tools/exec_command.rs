@@ -162,7 +162,7 @@ impl Tool for ExecCommand {
                     task_id: Some(task.to_string()),
                     stdout,
                     stderr,
-                    sandbox: wall.name().to_owned(),
+                    sandbox: sandbox_name(wall).to_owned(),
                     duration_ms: elapsed(began, session.now()),
                 })
             }
@@ -210,7 +210,7 @@ impl Tool for ExecCommand {
                     (None, signal) => End::Signal(signal.as_deref().unwrap_or("a signal")),
                 },
                 output: printed,
-                unsandboxed: output.sandbox == Wall::Open.name(),
+                unsandboxed: output.sandbox == sandbox_name(Wall::Open),
             },
         };
         command::project(&became, with)
@@ -337,7 +337,7 @@ fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> 
         task_id: None,
         stdout: streams::ended(cx, "stdout", &finished.stdout)?,
         stderr: finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?,
-        sandbox: wall.name().to_owned(),
+        sandbox: sandbox_name(wall).to_owned(),
         duration_ms,
     })
 }
@@ -363,4 +363,12 @@ fn stopped(cx: &ToolCx, finished: &Finished, mut fault: Fault) -> Fault {
 
 fn elapsed(began: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond() - began.as_millisecond()).unwrap_or_default()
+}
+
+/// As the record spells it.
+fn sandbox_name(wall: Wall) -> &'static str {
+    match wall {
+        Wall::Bubblewrap | Wall::Landlock => wall.name(),
+        Wall::Open => "none",
+    }
 }

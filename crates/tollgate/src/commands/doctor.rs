@@ -9,6 +9,7 @@ use clap::Args;
 use journal::{RunState, RunSummary};
 use serde::Serialize;
 use serde_json::json;
+use shell::Demand;
 
 use crate::ask::Asker;
 use crate::drive::Interrupts;
@@ -112,6 +113,7 @@ fn examine(given: Option<&Path>) -> Vec<Finding> {
         Ok(place) => {
             findings.push(settings(&place));
             findings.extend(hooks(&place));
+            findings.extend(walls(&place));
             findings.extend(state_folder(&place));
             findings.extend(runs(&place));
         }
@@ -165,6 +167,38 @@ fn hooks(place: &Place) -> Vec<Finding> {
             .mend(format!("look at them and decide: tollgate trust {}", place.vault_words())),
         Err(stop) => Finding::failed("hooks", stop),
     });
+    findings
+}
+
+/// The walls around commands: which stand, and which of them is used.
+fn walls(place: &Place) -> Vec<Finding> {
+    let Ok(launcher) = std::env::current_exe() else { return Vec::new() };
+    let walls = shell::sandbox::probe(&launcher);
+    let stands = |name: &str, found: &Result<String, String>| match found {
+        Ok(version) => format!("{name} {version}"),
+        Err(why) => format!("no {name} ({why})"),
+    };
+    let listed = format!(
+        "{}, {}, {}",
+        stands("bubblewrap", &walls.bubblewrap),
+        stands("landlock", &walls.landlock),
+        stands("seccomp", &walls.seccomp)
+    );
+    let mut findings = vec![match (place.settings.commands.sandbox, walls.demand()) {
+        (Demand::Off, _) => {
+            Finding::new(Health::Warn, "sandbox", format!("switched off: commands run with your rights; {listed}"))
+                .mend(format!("set `sandbox = \"required\"` under [commands] in {CONFIG_FILE}"))
+        }
+        (Demand::Required, Ok(wall)) => {
+            Finding::ok("sandbox", format!("commands run behind {}; {listed}", wall.name()))
+        }
+        (Demand::Required, Err(fault)) => {
+            Finding::new(Health::Warn, "sandbox", format!("commands are refused: {}", fault.message))
+                .mend(fault.recovery_hint())
+        }
+    }];
+    let loosened = place.settings.commands.loosened();
+    findings.extend(loosened.into_iter().map(|said| Finding::new(Health::Warn, "commands", said)));
     findings
 }
 

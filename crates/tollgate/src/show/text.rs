@@ -208,7 +208,7 @@ impl Page {
         self.line("");
         let changes = effects::lines(&story.effects, self.all);
         if changes.is_empty() {
-            self.line("Nothing was changed.");
+            self.line(effects::none_listed(&story.effects));
         } else {
             let title = self.paint.bold(count(effects::number(&story.effects) as u64, "change"));
             self.line(title);
