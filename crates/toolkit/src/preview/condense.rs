@@ -6,7 +6,7 @@
 //! is compared with the first of its run only.
 
 use super::facts::tells_a_fact;
-use super::runners::{Passed, chore, passed};
+use super::runners::{Passed, Runners, chore};
 use super::similar::{has_words, same_shape};
 
 /// A line of a preview: one of the text, or a note that stands for some of them.
@@ -40,10 +40,11 @@ const LONGEST_TAP_BLOCK: usize = 40;
 
 /// Folds what can be folded. The lines that it stands for add up to `lines`.
 pub fn condense<'a>(lines: &[&'a str]) -> Vec<Line<'a>> {
+    let runners = Runners::of(lines);
     let mut folded = Vec::new();
     let mut rest = lines;
     while let Some((&first, others)) = rest.split_first() {
-        let fold = passing_tests(rest)
+        let fold = passing_tests(rest, runners)
             .or_else(|| row_of_chores(rest))
             .or_else(|| identical_lines(rest))
             .or_else(|| similar_lines(rest));
@@ -73,10 +74,10 @@ fn note<'a>(lines: &[&str], text: String) -> Option<Line<'a>> {
     (text.len() < length).then_some(Line::Note { text, lines: lines.len() as u64 })
 }
 
-fn passing_tests<'a>(rest: &[&'a str]) -> Option<Fold<'a>> {
+fn passing_tests<'a>(rest: &[&'a str], runners: Runners) -> Option<Fold<'a>> {
     let (mut tests, mut files, mut end) = (0, 0, 0);
     let mut began = false;
-    while let Some(what) = rest.get(end).and_then(|line| passed(line)) {
+    while let Some(what) = rest.get(end).and_then(|line| runners.passed(line)) {
         began = what == Passed::Begins;
         end += 1;
         match what {

@@ -14,15 +14,48 @@ pub(super) enum Passed {
     Begins,
 }
 
-/// Whether the line reports nothing but success.
-pub(super) fn passed(line: &str) -> Option<Passed> {
-    let text = line.trim();
-    let first = *text.as_bytes().first()?;
-    // cargo test, unittest, deno.
-    if text.ends_with(" ... ok") || (text.ends_with(')') && text.contains(" ... ok (")) {
-        return Some(Passed::Tests(1));
+/// Which lines are reports of tests in this text, and which only look like it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Runners {
+    /// Builders and installers tick off their steps as well, so a tick needs a summary of tests beside it.
+    ticks_are_tests: bool,
+}
+
+impl Runners {
+    pub(super) fn of(lines: &[&str]) -> Runners {
+        Runners { ticks_are_tests: lines.iter().any(|line| sums_up_ticks(line)) }
     }
+
+    /// Whether the line reports nothing but success.
+    pub(super) fn passed(self, line: &str) -> Option<Passed> {
+        let text = line.trim();
+        match text.as_bytes().first()? {
+            0xe2 if self.ticks_are_tests => ticked(text),
+            0xe2 => None,
+            first => passed_in_words(text, *first),
+        }
+    }
+}
+
+/// jest and vitest: `Tests:  1 failed`, `Test Files  2 passed`. mocha: `2 passing`. node: `ℹ tests 3`. bats: `3 tests, 0 failures`.
+fn sums_up_ticks(line: &str) -> bool {
+    let text = line.trim_start();
+    match text.as_bytes().first() {
+        Some(b'T') => {
+            ["Tests:", "Tests  ", "Test Suites:", "Test Files  "].iter().any(|start| text.starts_with(start))
+        }
+        Some(b'0'..=b'9') => text.split(' ').nth(1) == Some("passing") || text.contains(" tests, "),
+        Some(0xe2) => text.starts_with("ℹ tests "),
+        Some(_) | None => false,
+    }
+}
+
+fn passed_in_words(text: &str, first: u8) -> Option<Passed> {
     match first {
+        // cargo test: `test a::b ... ok`. unittest: `test_x (a.B.test_x) ... ok`.
+        b't' if text.starts_with("test") && text.ends_with(" ... ok") => Some(Passed::Tests(1)),
+        // deno: `name ... ok (5ms)`.
+        _ if text.ends_with("s)") && text.contains(" ... ok (") => Some(Passed::Tests(1)),
         b'P' => passed_in_capitals(text),
         b'-' => text.starts_with("--- PASS: ").then_some(Passed::Tests(1)),
         b'=' => ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "]
@@ -30,13 +63,16 @@ pub(super) fn passed(line: &str) -> Option<Passed> {
             .any(|start| text.starts_with(start))
             .then_some(Passed::Begins),
         b'o' => ok_line(text),
-        0xe2 => ticked(text),
         _ => pytest(text),
     }
 }
 
-/// nextest: `PASS [   0.005s] crate test`. jest: `PASS src/a.test.ts`. dotnet: `Passed Name [3 ms]`.
+/// nextest: `PASS [   0.005s] crate test`. jest: `PASS src/a.test.ts`. automake: `PASS: name`.
+/// dotnet: `Passed Name [3 ms]`.
 fn passed_in_capitals(text: &str) -> Option<Passed> {
+    if text.starts_with("PASS: ") {
+        return Some(Passed::Tests(1));
+    }
     if let Some(rest) = text.strip_prefix("PASS ") {
         let rest = rest.trim_start();
         return Some(if rest.starts_with('[') { Passed::Tests(1) } else { Passed::File });
@@ -55,7 +91,7 @@ fn ok_line(text: &str) -> Option<Passed> {
     (rest.starts_with(|c: char| c.is_ascii_digit()) && !skipped).then_some(Passed::Tests(1))
 }
 
-/// jest, vitest, mocha, node, bats: a tick and the name. vitest adds how many tests a file has.
+/// jest, vitest, mocha, node: a tick and the name. vitest adds how many tests a file has.
 fn ticked(text: &str) -> Option<Passed> {
     let name = ["✓ ", "✔ ", "√ "].iter().find_map(|tick| text.strip_prefix(tick))?;
     let in_file =

@@ -8,7 +8,7 @@ fn check(raw: &str, expected: &Expect) {
     let condensed = condense(&lines);
     assert_eq!(condensed.iter().map(Line::stands_for).sum::<u64>(), lines.len() as u64);
     let text: Vec<&str> = condensed.iter().map(Line::text).collect();
-    expected.assert_eq(&(text.join("\n") + "\n"));
+    expected.assert_eq(&(text.join("\n").replace('\t', "\\t") + "\n"));
 }
 
 #[test]
@@ -296,7 +296,7 @@ FAIL
                 report_test.go:31: got 41, want 42
             --- FAIL: TestTotals (0.00s)
             FAIL
-            FAIL	example.com/ledger/report	0.004s
+            FAIL\texample.com/ledger/report\t0.004s
             [2 passing test files not shown]
             FAIL
         "#]],
@@ -450,4 +450,28 @@ copied 2 GB of 2 GB (100%)
             11 12
         "#]],
     );
+}
+
+#[test]
+fn what_only_looks_like_a_passing_test_stays() {
+    let raw = "checking for gcc ... ok
+checking for ld ... ok
+✓ 34 modules transformed.
+✓ built in 1.20s
+✔ Container shop-db-1   Started
+✔ Container shop-web-1  Started
+ok then
+ok now
+PASSWORD reset for anna
+test report::tests::slow ... ignored
+";
+    let lines: Vec<&str> = raw.lines().collect();
+    assert_eq!(condense(&lines), lines.iter().map(|line| Line::Verbatim(line)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_warning_with_its_place_is_kept_among_lines_that_fold() {
+    let raw = "read 1 of 9\nread 2 of 9\na.c:1: warning: x\na.c:2: warning: x\na.c:3: warning: x\na.c:4: warning: x\n";
+    let lines: Vec<&str> = raw.lines().collect();
+    assert_eq!(condense(&lines), lines.iter().map(|line| Line::Verbatim(line)).collect::<Vec<_>>());
 }
