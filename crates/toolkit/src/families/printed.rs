@@ -41,28 +41,28 @@ pub(super) enum Printed {
 pub(super) struct Kept {
     #[serde(skip_serializing_if = "is_false")]
     stdout_truncated: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    stderr_truncated: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    combined_output_truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout_artifact: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_artifact: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    combined_output_artifact: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout_lines: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout_digest: Option<String>,
-    #[serde(skip_serializing_if = "is_false")]
-    stderr_truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stderr_artifact: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_lines: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_digest: Option<String>,
-    #[serde(skip_serializing_if = "is_false")]
-    combined_output_truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    combined_output_artifact: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     combined_output_lines: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
