@@ -131,13 +131,14 @@ const FILE_SETATTR: i64 = 469;
 const ORDERS: [u64; 4] = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x4008_6602, 0x401c_5820];
 
 /// Calls that change another process when their argument of this index is not zero, which means "myself".
-const ABOUT_PROCESSES: [(i64, u8); 6] = [
+const ABOUT_PROCESSES: [(i64, u8); 7] = [
     (libc::SYS_prlimit64, 0),
     (libc::SYS_setpriority, 1),
     (libc::SYS_ioprio_set, 1),
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
 ];
 
 /// The families of sockets that reach a network in the ordinary way, and what they need to find it.

@@ -1,0 +1,49 @@
+//! What a command tries. Each is a script that prints `BROKE`, or leaves a trace that the world finds.
+
+mod kernel;
+mod limits;
+mod network;
+mod outside;
+mod processes;
+mod protected;
+
+/// One attempt to get through a wall.
+pub(crate) struct Probe {
+    pub(crate) name: &'static str,
+    pub(crate) script: &'static str,
+    pub(crate) power: Power,
+}
+
+/// Who breaks something with a probe when there is no wall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Power {
+    Everyone,
+    /// Others are refused by the system itself.
+    Root,
+    /// Nothing is left to break for root.
+    User,
+    /// It is run behind walls only, for this reason.
+    Nobody(&'static str),
+    /// Depends on how the kernel was built and on what root may do; what is not there breaks nothing.
+    Somewhere,
+}
+
+const fn probe(name: &'static str, power: Power, script: &'static str) -> Probe {
+    Probe { name, script, power }
+}
+
+pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
+    [outside::ALL, protected::ALL, processes::ALL, kernel::ALL, network::ALL, limits::ALL]
+        .into_iter()
+        .flatten()
+}
+
+/// Words that the scripts share. `call` counts a system call as let through unless it was refused as such;
+/// `works` counts it only when it succeeded.
+pub(crate) const PRELUDE: &str = r#"
+got() { echo BROKE; }
+call() { perl -e '@a = map { /^-?\d+$/ ? $_ + 0 : $_ } @ARGV; $r = syscall(shift @a, @a); $e = $! + 0;
+    print "BROKE: answer $r, error $e\n" if $r != -1 || ($e != 1 && $e != 38)' -- "$@"; }
+works() { perl -e '@a = map { /^-?\d+$/ ? $_ + 0 : $_ } @ARGV; $r = syscall(shift @a, @a);
+    print "BROKE: answer $r\n" if $r != -1' -- "$@"; }
+"#;
