@@ -4,6 +4,7 @@
 //! then also has a digest, has counted the lines, and has everything on the disk.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "a benchmark prints, and stops at the first surprise"
 )]

@@ -4,21 +4,25 @@
 //! waits for two things at once, bytes and the word to stop.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use envelope::{Failure, Fault};
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, read};
 
-use super::event::{Flag, wait};
+use super::event::{Flag, wait, wait_at_most};
 use super::feed::Progress;
 use super::spool::{Spool, Stream, Trouble};
 use super::wires::PIPE_BYTES;
 
-/// How much is read after the word to stop: what a pipe can hold, and not what somebody still writes into it.
-const LAST_BYTES: u64 = PIPE_BYTES as u64;
+/// When so much came at once, more is on its way, and it is cheaper to be woken once for all of it.
+const BRISK: Range<usize> = (16 << 10)..(PIPE_BYTES / 2);
+/// How long a pipe is left to fill then. Too short for anyone to notice.
+const PAUSE: Duration = Duration::from_micros(500);
 
 /// What became of a stream.
 #[derive(Debug)]
@@ -65,42 +69,59 @@ impl Capture {
     }
 
     fn read(&mut self, tell: &impl Fn(Progress)) -> Result<(), Trouble> {
-        let mut left = None;
+        let mut spare = None;
+        let mut came = 0;
         loop {
-            let [_, stopped] = wait([self.source.as_fd(), self.stop.as_fd()]).map_err(unreadable)?;
+            let [_, mut stopped] = wait([self.source.as_fd(), self.stop.as_fd()]).map_err(unreadable)?;
+            if !stopped && BRISK.contains(&came) {
+                stopped = wait_at_most(&self.stop, PAUSE).map_err(unreadable)?;
+            }
+            came = 0;
+            // No more than a pipe holds, so that the word to stop is heard however much is printed.
+            while came < PIPE_BYTES {
+                let mut piece = spare.take().map_or_else(|| self.spool.piece(), Ok)?;
+                let after = fill(&self.source, &mut piece).map_err(unreadable)?;
+                came += piece.len();
+                if piece.is_empty() {
+                    spare = Some(piece);
+                } else {
+                    self.spool.push(piece)?;
+                    tell(self.spool.progress());
+                }
+                match after {
+                    After::More => {}
+                    After::Nothing => break,
+                    After::End => return Ok(()),
+                }
+            }
             if stopped {
-                left.get_or_insert(LAST_BYTES);
-            }
-            let mut piece = self.spool.piece()?;
-            let more = fill(&self.source, &mut piece).map_err(unreadable)?;
-            let count = piece.len() as u64;
-            if count > 0 {
-                self.spool.push(piece)?;
-                tell(self.spool.progress());
-            }
-            if let Some(left) = &mut left {
-                *left = left.saturating_sub(count);
-            }
-            let enough = left == Some(0) || (left.is_some() && count == 0);
-            if !more || enough {
                 return Ok(());
             }
         }
     }
 }
 
-/// Reads what is there, and says whether more can come.
-fn fill(source: &OwnedFd, piece: &mut Vec<u8>) -> io::Result<bool> {
+/// What is behind the bytes that were read.
+enum After {
+    /// Perhaps more.
+    More,
+    /// Nothing yet.
+    Nothing,
+    End,
+}
+
+/// Reads what is there, as much as fits.
+fn fill(source: &OwnedFd, piece: &mut Vec<u8>) -> io::Result<After> {
     while piece.len() < piece.capacity() {
         match read(source, spare_capacity(piece)) {
             // A terminal says `IO` when nobody is at its other side any more.
-            Ok(0) | Err(Errno::IO) => return Ok(false),
+            Ok(0) | Err(Errno::IO) => return Ok(After::End),
             Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(true),
+            Err(Errno::AGAIN) => return Ok(After::Nothing),
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(true)
+    Ok(After::More)
 }
 
 fn unreadable(error: io::Error) -> Trouble {

@@ -13,11 +13,11 @@ use super::capture::Capture;
 use super::event::{Flag, Timer};
 use super::exit::Exit;
 use super::feed::{Feed, Progress};
-use super::finished::{Cause, Cursor, End, NewOutput, Status};
+use super::finished::{Cause, Cursor, End, NewOutput};
 use super::input::{Input, Typist, closed};
 use super::job::{Job, Limits};
-use super::keeper::{Keeper, Request, Watched};
-use super::spawner::{Spawner, unavailable};
+use super::keeper::{Keeper, Request, Status, Watched};
+use super::spawner::{self, Spawner, unavailable};
 use super::spool::Spool;
 use super::table::MARK;
 use super::tree::Tree;
@@ -36,30 +36,49 @@ pub struct Running {
     stdout: Arc<Feed>,
     stderr: Option<Arc<Feed>>,
     status: Arc<watch::Sender<Status>>,
+    /// Apart from the status: who waits for the end is not woken by every line.
+    printed: Arc<watch::Sender<Cursor>>,
+}
+
+/// What the threads around a child need besides its output.
+struct Around {
+    tree: Tree,
+    end: Arc<OwnedFd>,
+    keep: (Spawner, Box<dyn Any + Send>),
+    limits: Limits,
+    input: Input,
 }
 
 impl Running {
     pub async fn start(spawner: &Spawner, job: Job) -> Result<Running, Fault> {
+        let keeps_thread = spawner.clone();
+        spawner.on_thread(move || Running::launch(keeps_thread, job)).await
+    }
+
+    fn launch(spawner: Spawner, job: Job) -> Result<Running, Fault> {
         let Job { mut command, shown, marker, started, input, terminal, enclosure, keep, limits, artifacts } =
             job;
         let (ours, theirs) = connect(&input, terminal).map_err(|error| unavailable(&error))?;
+        let request = Arc::new(Request::new().map_err(|error| unavailable(&error))?);
         command.env(MARK, &marker);
-        let child = spawner.start(command, theirs).await?;
+        let child = spawner::start(command, theirs)?;
         let tree = Tree::new(child.pid, enclosure, &marker);
         let end = Arc::new(child.end);
         let running = Running {
             shown,
             started,
             tree: tree.clone(),
-            request: Arc::new(Request::new().map_err(|error| unavailable(&error))?),
+            request,
             input: None,
             stdout: Arc::new(Feed::new(Arc::clone(&artifacts))),
             stderr: ours.stderr.as_ref().map(|_| Arc::new(Feed::new(artifacts))),
             status: Arc::new(watch::Sender::new(Status::default())),
+            printed: Arc::new(watch::Sender::new(Cursor::default())),
         };
-        let watched = running.watch(spawner, ours, limits, (tree, Arc::clone(&end), keep), input);
-        watched.map_err(|error| {
-            // The rest is on its way to end: `running` is gone.
+        let mut last_resort = tree.clone();
+        let around = Around { tree, end: Arc::clone(&end), keep: (spawner, keep), limits, input };
+        running.watch(ours, around).map_err(|error| {
+            let _survivors = last_resort.kill(LAST_RESORT);
             let _exit = Exit::collect(end.as_fd());
             unavailable(&error)
         })
@@ -90,8 +109,8 @@ impl Running {
 
     /// How much it has printed, of both streams.
     pub fn bytes(&self) -> u64 {
-        let status = self.status.borrow();
-        status.stdout.bytes + status.stderr.bytes
+        let printed = self.printed.borrow();
+        printed.stdout.bytes + printed.stderr.bytes
     }
 
     /// The artifacts that its output goes to so far, as paths in the run.
@@ -116,14 +135,13 @@ impl Running {
 
     /// Waits until it has printed something behind the cursor, or is over.
     pub async fn news(&self, cursor: &Cursor) {
-        let mut status = self.status.subscribe();
-        let is_news = |status: &Status| {
-            status.end.is_some()
-                || status.stdout.bytes > cursor.stdout.bytes
-                || status.stderr.bytes > cursor.stderr.bytes
-        };
-        // The sender is in `self`: there is always an answer.
-        let _answer = status.wait_for(is_news).await;
+        let mut printed = self.printed.subscribe();
+        let more = printed
+            .wait_for(|now| now.stdout.bytes > cursor.stdout.bytes || now.stderr.bytes > cursor.stderr.bytes);
+        tokio::select! {
+            _more = more => {}
+            _end = self.ended() => {}
+        }
     }
 
     /// Asks everyone to end, kills who has not ended after `grace`, and waits until everything is over.
@@ -155,13 +173,13 @@ impl Running {
     /// What was printed behind the cursor, which moves to its end. At most `window` bytes of the beginning and
     /// as many of the end of each stream.
     pub fn read_new(&self, cursor: &mut Cursor, window: usize) -> Result<NewOutput, Fault> {
-        let (out, err, ended) = {
-            let status = self.status.borrow();
-            (status.stdout, status.stderr, status.end.is_some())
-        };
+        // In this order: what is said to be the end must not be less than all.
+        let ended = self.end().is_some();
+        let now = *self.printed.borrow();
         let mut moved = *cursor;
-        let stdout = self.stdout.fresh(&mut moved.stdout, out, ended, window)?;
-        let stderr = self.stderr.as_ref().map(|feed| feed.fresh(&mut moved.stderr, err, ended, window));
+        let stdout = self.stdout.fresh(&mut moved.stdout, now.stdout, ended, window)?;
+        let stderr =
+            self.stderr.as_ref().map(|feed| feed.fresh(&mut moved.stderr, now.stderr, ended, window));
         let output = NewOutput { stdout, stderr: stderr.transpose()? };
         // Only now: what could not be read is new the next time as well.
         *cursor = moved;
@@ -171,20 +189,14 @@ impl Running {
     /// Kills everything without waiting for anyone, as a last resort when the process itself ends.
     pub(super) fn kill_now(&self) {
         if self.end().is_none() {
-            self.request.end(Cause::Stopped, Duration::ZERO);
             let _survivors = self.tree.clone().kill(LAST_RESORT);
+            self.request.end(Cause::Stopped, Duration::ZERO);
         }
     }
 
     /// Starts the threads around a child.
-    fn watch(
-        mut self,
-        spawner: &Spawner,
-        ours: OurEnds,
-        limits: Limits,
-        (tree, end, keep): (Tree, Arc<OwnedFd>, Box<dyn Any + Send>),
-        input: Input,
-    ) -> io::Result<Running> {
+    fn watch(mut self, ours: OurEnds, around: Around) -> io::Result<Running> {
+        let Around { tree, end, keep, limits, input } = around;
         let stop_reading = Arc::new(Flag::new()?);
         let terminal = ours.stderr.is_none();
         let both = if terminal { "output" } else { "stdout" };
@@ -194,11 +206,10 @@ impl Running {
                 status.stdout = now;
             });
         let err = ours.stderr.zip(self.stderr.clone()).map(|(source, feed)| {
-            self.capture(source, feed, "stderr", limit, &stop_reading, |status, now| status.stderr = now)
+            self.capture(source, feed, "stderr", limit, &stop_reading, |printed, now| printed.stderr = now)
         });
         if let Some(stdin) = ours.stdin {
-            let typist = Typist::start(stdin, terminal, Arc::clone(&stop_reading))?;
-            self.input = Some(typist);
+            self.input = Some(Typist::start(stdin, terminal, input, Arc::clone(&stop_reading))?);
         }
         let keeper = Keeper {
             end,
@@ -210,21 +221,9 @@ impl Running {
             stderr: err.transpose()?,
             stop_reading,
             status: Arc::clone(&self.status),
-            keep: (spawner.clone(), keep),
+            keep,
         };
         keeper.start()?;
-        match input {
-            // A terminal may be typed into; without a text it shows nobody.
-            Input::Nothing => self.close_stdin(),
-            Input::Text(text) => {
-                // A child that has gone already reads nothing, which is its own affair.
-                let _unread = self.write_stdin(&text);
-                self.close_stdin();
-            }
-            Input::Open(text) => {
-                let _unread = self.write_stdin(&text);
-            }
-        }
         Ok(self)
     }
 
@@ -235,7 +234,7 @@ impl Running {
         role: &'static str,
         limit: u64,
         stop: &Arc<Flag>,
-        set: fn(&mut Status, Progress),
+        set: fn(&mut Cursor, Progress),
     ) -> io::Result<Watched> {
         let (drained, done) = (Arc::new(Flag::new()?), Arc::new(Flag::new()?));
         let capture = Capture {
@@ -245,8 +244,8 @@ impl Running {
             drained: Arc::clone(&drained),
             done: Arc::clone(&done),
         };
-        let (status, request) = (Arc::clone(&self.status), Arc::clone(&self.request));
-        let tell = move |now| status.send_modify(|status| set(status, now));
+        let (printed, request) = (Arc::clone(&self.printed), Arc::clone(&self.request));
+        let tell = move |now| printed.send_modify(|printed| set(printed, now));
         let reader = capture.start(tell, move || request.end(Cause::OutputLimit, Duration::ZERO))?;
         Ok(Watched { drained, done, reader, path: Box::new(move || feed.path().map(str::to_owned)) })
     }

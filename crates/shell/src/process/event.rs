@@ -70,11 +70,7 @@ pub(super) struct Timer(OwnedFd);
 impl Timer {
     pub(super) fn after(span: Duration) -> io::Result<Timer> {
         // A timer that is set to nothing never fires.
-        let span = span.max(Duration::from_nanos(1));
-        let value = Timespec {
-            tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(span.subsec_nanos()),
-        };
+        let value = timespec(span.max(Duration::from_nanos(1)));
         let timer = Timer::never()?;
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         timerfd_settime(&timer.0, TimerfdTimerFlags::empty(), &once)?;
@@ -121,10 +117,26 @@ pub(super) fn wait_writable(sink: BorrowedFd<'_>, unless: &Flag) -> io::Result<b
     }
 }
 
+/// Waits until the flag is up, but no longer than `span`; true when it is up.
+pub(super) fn wait_at_most(flag: &Flag, span: Duration) -> io::Result<bool> {
+    let mut polled = [PollFd::new(flag, PollFlags::IN)];
+    match poll(&mut polled, Some(&timespec(span))) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn timespec(span: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(span.subsec_nanos()),
+    }
+}
+
 fn is_ready(source: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(source, PollFlags::IN)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut polled, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    poll(&mut polled, Some(&timespec(Duration::ZERO))).is_ok_and(|ready| ready > 0)
 }
 
 #[cfg(test)]

@@ -40,16 +40,7 @@ pub struct Finished {
 /// How it ended: with a result, or with the reason why there is none.
 pub type End = Arc<Result<Finished, Fault>>;
 
-/// What changes while a command runs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Status {
-    pub(super) stdout: Progress,
-    pub(super) stderr: Progress,
-    pub(super) exit: Option<Exit>,
-    pub(super) end: Option<End>,
-}
-
-/// How far a reader has read.
+/// A place in the output of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cursor {
     pub(super) stdout: Progress,

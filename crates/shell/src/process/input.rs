@@ -32,7 +32,7 @@ pub enum Input {
     Open(Vec<u8>),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
     bytes: VecDeque<u8>,
     /// Nothing is added any more.
@@ -50,9 +50,23 @@ pub(super) struct Typist {
 }
 
 impl Typist {
-    /// Hands over what is typed until the input is closed, breaks, or `stop` is raised.
-    pub(super) fn start(sink: OwnedFd, terminal: bool, stop: Arc<Flag>) -> io::Result<Arc<Typist>> {
-        let typist = Arc::new(Typist { waiting: Mutex::default(), bell: Bell::new()?, terminal });
+    /// Hands over the input and what is typed later, until it is closed, breaks, or `stop` is raised.
+    pub(super) fn start(
+        sink: OwnedFd,
+        terminal: bool,
+        input: Input,
+        stop: Arc<Flag>,
+    ) -> io::Result<Arc<Typist>> {
+        let (first, closed) = match input {
+            Input::Nothing => (Vec::new(), true),
+            Input::Text(text) => (text, true),
+            Input::Open(text) => (text, false),
+        };
+        let waiting = Waiting { bytes: first.into(), closed: false, broken: false };
+        let typist = Arc::new(Typist { waiting: Mutex::new(waiting), bell: Bell::new()?, terminal });
+        if closed {
+            typist.close();
+        }
         let hand = Arc::clone(&typist);
         let work = move || {
             // A broken pipe is the usual end of an input that nobody reads.

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::capture::Captured;
 use super::event::{Flag, Timer, wait};
 use super::exit::Exit;
-use super::finished::{Cause, Finished, Status};
+use super::finished::{Cause, End, Finished};
 use super::spawner::Spawner;
 use super::tree::Tree;
 
@@ -60,6 +60,13 @@ impl Request {
     fn lock(&self) -> MutexGuard<'_, Option<Wish>> {
         self.wish.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the keeper tells: how the command itself ended, and then how all of it did.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Status {
+    pub(super) exit: Option<Exit>,
+    pub(super) end: Option<End>,
 }
 
 /// One stream as the keeper sees it.

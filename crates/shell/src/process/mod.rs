@@ -16,8 +16,11 @@ mod job;
 mod keeper;
 mod pty;
 mod run;
+mod shore;
 mod spawner;
 mod spool;
+#[cfg(test)]
+mod spool_tests;
 mod table;
 mod tasks;
 mod tree;

@@ -4,17 +4,15 @@
 //! call happens to run, they would die with that worker instead of with us.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
 use envelope::{Failure, Fault};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::sync::oneshot;
-
-use super::exit::Exit;
 
 /// The child's ends of what connects it to us.
 #[derive(Debug)]
@@ -31,45 +29,43 @@ pub(super) struct Started {
     pub(super) end: OwnedFd,
 }
 
-struct Request {
-    command: Command,
-    ends: ChildEnds,
-    answer: oneshot::Sender<io::Result<Started>>,
-}
+type Work = Box<dyn FnOnce() + Send>;
 
 /// Starts commands. Clones share the thread; it ends when the last of them is gone.
 #[derive(Debug, Clone)]
-pub struct Spawner(mpsc::Sender<Request>);
+pub struct Spawner(mpsc::Sender<Work>);
 
 impl Spawner {
     pub fn new() -> Result<Spawner, Fault> {
-        let (requests, inbox) = mpsc::channel::<Request>();
-        let serve = move || {
-            for Request { command, ends, answer } in inbox {
-                if let Err(Ok(unwanted)) = answer.send(start(command, ends)) {
-                    // Whoever asked has gone in the meantime.
-                    let _ended = pidfd_send_signal(&unwanted.end, Signal::KILL);
-                    let _exit = Exit::collect(unwanted.end.as_fd());
-                }
-            }
-        };
+        let (work, inbox) = mpsc::channel::<Work>();
+        let serve = move || inbox.into_iter().for_each(|work| work());
         match thread::Builder::new().name("spawner".to_owned()).spawn(serve) {
-            Ok(_runs_until_nobody_asks) => Ok(Spawner(requests)),
+            Ok(_runs_until_nobody_asks) => Ok(Spawner(work)),
             Err(error) => Err(unavailable(&error)),
         }
     }
 
-    pub(super) async fn start(&self, command: Command, ends: ChildEnds) -> Result<Started, Fault> {
-        let program = command.get_program().to_string_lossy().into_owned();
-        let (answer, answered) = oneshot::channel();
+    /// Does something on the thread. It is done even if nobody waits for it any more: what it gives back has to
+    /// end what it started when it is dropped.
+    pub(super) async fn on_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
         let gone = || Fault::new(Failure::DependencyUnavailable, "the thread that starts commands is gone");
-        self.0.send(Request { command, ends, answer }).map_err(|_| gone())?;
-        let started = answered.await.map_err(|_| gone())?;
-        started.map_err(|error| cannot_start(&program, &error))
+        let (answer, answered) = oneshot::channel();
+        let work = Box::new(move || drop(answer.send(work())));
+        self.0.send(work).map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
     }
 }
 
-fn start(mut command: Command, ends: ChildEnds) -> io::Result<Started> {
+/// Starts a process. To be called on the thread.
+pub(super) fn start(command: Command, ends: ChildEnds) -> Result<Started, Fault> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    try_start(command, ends).map_err(|error| cannot_start(&program, &error))
+}
+
+fn try_start(mut command: Command, ends: ChildEnds) -> io::Result<Started> {
     command.stdin(ends.stdin).stdout(ends.stdout).stderr(ends.stderr).process_group(0);
     let mut child = command.spawn()?;
     let pid = Pid::from_child(&child);

@@ -180,7 +180,8 @@ impl Spool {
     }
 }
 
-fn write_all(file: &mut impl Write, bytes: &[u8]) -> Result<(), (u64, io::Error)> {
+/// Says how much was written when it could not be all.
+pub(super) fn write_all(file: &mut impl Write, bytes: &[u8]) -> Result<(), (u64, io::Error)> {
     let mut written = 0;
     while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
         match file.write(rest) {

@@ -37,6 +37,9 @@ impl From<Wall> for Enclosure {
     }
 }
 
+/// How often everyone is stopped before everyone is killed.
+const HOLDS: usize = 8;
+
 /// The processes of one command.
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
@@ -79,6 +82,7 @@ impl Tree {
         {
             wait([end.as_fd(), Timer::after(SUPERVISOR)?.as_fd()])?;
         }
+        self.hold();
         self.kill_group();
         loop {
             let members = self.members();
@@ -89,6 +93,21 @@ impl Tree {
             let ends: Vec<_> = members.iter().filter_map(|member| member.send(&[Signal::KILL])).collect();
             for end in &ends {
                 wait([end.as_fd(), timer.as_fd()])?;
+            }
+        }
+    }
+
+    /// Stops everyone where they are: who is stopped starts no others, and while parents live, their children
+    /// are known by them.
+    fn hold(&mut self) {
+        let mut held = HashSet::new();
+        for _ in 0..HOLDS {
+            let fresh: Vec<Process> = self.members().into_iter().filter(|it| held.insert(it.pid)).collect();
+            if fresh.is_empty() {
+                return;
+            }
+            for member in fresh {
+                let _end = member.send(&[Signal::STOP]);
             }
         }
     }

@@ -11,13 +11,13 @@ use shell::process::{Enclosure, Input, Job, Limits};
 use tempfile::TempDir;
 use toolkit::{ArtifactSink, OpenArtifact};
 
-pub struct Folder {
-    pub dir: TempDir,
+pub(crate) struct Folder {
+    pub(crate) dir: TempDir,
     made: AtomicU64,
 }
 
 impl Folder {
-    pub fn new() -> Arc<Folder> {
+    pub(crate) fn new() -> Arc<Folder> {
         Arc::new(Folder { dir: tempfile::tempdir().unwrap(), made: AtomicU64::new(0) })
     }
 }
@@ -46,13 +46,13 @@ impl ArtifactSink for Folder {
 }
 
 /// Unique among all processes that run now.
-pub fn marker() -> String {
+pub(crate) fn marker() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     format!("test-{}-{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed))
 }
 
 #[allow(clippy::disallowed_methods, reason = "a test starts its own processes")]
-pub fn job(script: &str, artifacts: Arc<dyn ArtifactSink>) -> Job {
+pub(crate) fn job(script: &str, artifacts: Arc<dyn ArtifactSink>) -> Job {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     Job {

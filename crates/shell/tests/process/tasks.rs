@@ -1,0 +1,161 @@
+//! Commands that outlive their call: what is new is given out once, and they can be typed into and stopped.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use shell::process::{
+    Cause, Exit, Input, Job, Outcome, RetrievalStatus, Retrieved, Spawner, TaskId, TaskState, Tasks, run,
+};
+use toolkit::CancelToken;
+
+use crate::rig::{Folder, job};
+
+const LONG: Duration = Duration::from_secs(20);
+
+async fn promoted(tasks: &Tasks, job: Job) -> TaskId {
+    let spawner = Spawner::new().unwrap();
+    let outcome = run(&spawner, tasks, job, Some(Duration::ZERO), &CancelToken::new()).await;
+    let Outcome::Promoted(id) = outcome else { panic!("{outcome:?}") };
+    id
+}
+
+/// Reads until `text` has come, and says what came.
+async fn read_until(tasks: &Tasks, id: TaskId, text: &str) -> String {
+    let mut seen = String::new();
+    while !seen.contains(text) {
+        let found = tasks.wait_new(id, LONG, 1 << 20).await.unwrap();
+        assert_eq!(found.status, RetrievalStatus::Success);
+        seen.push_str(&shown(&found));
+    }
+    seen
+}
+
+fn shown(found: &Retrieved) -> String {
+    String::from_utf8(found.output.stdout.head.clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_look_gives_what_is_new_and_only_once() {
+    let tasks = Tasks::new();
+    let mut talk = job("while read word; do echo \"heard $word\"; done; echo bye", Folder::new());
+    talk.input = Input::Open(b"a\n".to_vec());
+    let id = promoted(&tasks, talk).await;
+    assert_eq!(read_until(&tasks, id, "\n").await, "heard a\n");
+
+    let nothing = tasks.wait_new(id, Duration::ZERO, 100).await.unwrap();
+    assert_eq!((nothing.status, shown(&nothing)), (RetrievalStatus::NotReady, String::new()));
+    let waited = tasks.wait_new(id, Duration::from_millis(20), 100).await.unwrap();
+    assert_eq!((waited.status, shown(&waited)), (RetrievalStatus::Timeout, String::new()));
+
+    tasks.input(id, b"b\n", false).unwrap();
+    assert_eq!(read_until(&tasks, id, "\n").await, "heard b\n");
+    tasks.input(id, b"c\n", true).unwrap();
+    assert_eq!(read_until(&tasks, id, "bye\n").await, "heard c\nbye\n");
+    expect![[r#"
+        Fault {
+            failure: PreconditionFailed,
+            message: "the command's input is closed",
+            details: None,
+            hint: Some(
+                "Start the command again with its input open, or give it everything at the start.",
+            ),
+            retryable: None,
+        }
+    "#]]
+    .assert_debug_eq(&tasks.input(id, b"d\n", false).unwrap_err());
+}
+
+#[tokio::test]
+async fn a_task_that_has_ended_stays_listed_with_how_it_ended() {
+    let tasks = Tasks::new();
+    let ends = promoted(&tasks, job("echo one; exit 3", Folder::new())).await;
+    let stays = promoted(&tasks, job("sleep 1000", Folder::new())).await;
+    let end = loop {
+        let found = tasks.wait_new(ends, LONG, 100).await.unwrap();
+        if let Some(end) = found.end {
+            break end;
+        }
+    };
+    assert_eq!(end.as_ref().as_ref().unwrap().exit, Some(Exit::Code(3)));
+    let stopped = tasks.stop(stays, Duration::from_secs(1)).await.unwrap();
+    assert_eq!(stopped.as_ref().as_ref().unwrap().cause, Cause::Stopped);
+    let listed: Vec<_> = tasks
+        .list()
+        .into_iter()
+        .map(|it| (it.id.to_string(), it.command, it.state, it.exit, it.bytes))
+        .collect();
+    expect![[r#"
+        [
+            (
+                "task_1",
+                "echo one; exit 3",
+                Exited,
+                Some(
+                    Code(
+                        3,
+                    ),
+                ),
+                4,
+            ),
+            (
+                "task_2",
+                "sleep 1000",
+                Killed,
+                Some(
+                    Signal(
+                        15,
+                    ),
+                ),
+                0,
+            ),
+        ]
+    "#]]
+    .assert_debug_eq(&listed);
+}
+
+#[tokio::test]
+async fn a_stop_lets_a_command_tidy_up() {
+    let tasks = Tasks::new();
+    let script = "trap 'echo tidied; exit 5' TERM; echo ready; while :; do sleep 0.01; done";
+    let id = promoted(&tasks, job(script, Folder::new())).await;
+    read_until(&tasks, id, "ready").await;
+    let end = tasks.stop(id, LONG).await.unwrap();
+    let finished = end.as_ref().as_ref().unwrap();
+    let whole = (finished.cause, finished.exit, finished.stdout.text.as_deref());
+    assert_eq!(whole, (Cause::Stopped, Some(Exit::Code(5)), Some(&b"ready\ntidied\n"[..])));
+}
+
+#[tokio::test]
+async fn the_time_of_a_command_goes_on_when_it_is_a_task() {
+    let tasks = Tasks::new();
+    let mut slow = job("sleep 1000", Folder::new());
+    slow.limits.timeout = Some(Duration::from_millis(50));
+    let id = promoted(&tasks, slow).await;
+    let found = tasks.wait_new(id, LONG, 100).await.unwrap();
+    let end = found.end.expect("nothing is printed, so it is the end");
+    assert_eq!(
+        (end.as_ref().as_ref().unwrap().cause, found.task.state),
+        (Cause::TimedOut, TaskState::Killed)
+    );
+}
+
+#[tokio::test]
+async fn a_hundred_tasks_that_have_ended_are_remembered_and_no_more() {
+    let tasks = Tasks::new();
+    for _ in 0..103 {
+        let id = promoted(&tasks, job(":", Folder::new())).await;
+        tasks.stop(id, Duration::ZERO).await.unwrap();
+    }
+    let names: Vec<String> = tasks.list().iter().map(|task| task.id.to_string()).collect();
+    // The newest was alive when it was added.
+    assert_eq!((names.len(), names[0].as_str(), names[100].as_str()), (101, "task_3", "task_103"));
+    let forgotten = tasks.get(TaskId::parse("task_1").unwrap()).unwrap_err();
+    assert_eq!(forgotten.message, "there is no task `task_1`");
+}
+
+#[test]
+fn a_task_has_one_name() {
+    let parsed = ["task_1", "task_01", "task_+1", "task_", "1", "task_18446744073709551616", "Task_1"]
+        .map(|text| TaskId::parse(text).map(|id| id.to_string()));
+    assert_eq!(parsed, [Some("task_1".to_owned()), None, None, None, None, None, None]);
+}
