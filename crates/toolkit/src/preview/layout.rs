@@ -44,6 +44,8 @@ struct Picked {
 const MOST_PICKED: usize = 12;
 /// A smaller budget has better uses for its tokens than a count of bytes.
 const ROOM_FOR_BYTES: usize = 80;
+/// The most tokens that a line of a log commonly has.
+const ORDINARY_LINE: usize = 48;
 /// A line is not cut shorter than to this many tokens while there is a choice.
 const SHORTEST_CUT: usize = 12;
 
@@ -87,7 +89,9 @@ impl Layout<'_> {
     fn choose(&self) -> Choice {
         let marker = estimate(&self.marker(self.text.lines, self.text.lines, 0, 0)) + 2;
         let room = self.budget.saturating_sub(marker);
-        let longest = (self.budget / 8).max(SHORTEST_CUT).min(room / 2).max(1);
+        // An ordinary line is not cut; but no line takes more than a third, and two must fit.
+        let longest =
+            (self.budget / 8).max(ORDINARY_LINE).min((room / 3).max(SHORTEST_CUT)).min(room / 2).max(1);
         let for_failures = if self.style == Style::Log { room / 4 } else { 0 };
         let mut choice = self.fill(room - for_failures, longest);
         if for_failures > 0 {

@@ -229,13 +229,13 @@ fn one_line_around_a_gap_is_shown_by_its_beginning_and_its_end() {
         80,
         Style::Log,
         &expect![[r#"
-        begin begin begin begin begin begin...[the line goes on]
-        ...
-        [output truncated: showing first 1 and last 1 lines of 1]
-        ...
-        [the line began before]... finish finish finish finish finish finish finish
-        (truncated: true, lines: 1, shown: 1, left out: 0, cut: 2)
-    "#]],
+            begin begin begin begin begin begin begin begin begin begin begin begin...[the line goes on]
+            ...
+            [output truncated: showing first 1 and last 1 lines of 1]
+            ...
+            [the line began before]... finish finish finish finish finish finish finish finish finish finish finish finish finish
+            (truncated: true, lines: 1, shown: 1, left out: 0, cut: 2)
+        "#]],
     );
 }
 

@@ -217,7 +217,9 @@ impl Writer {
     fn one_line(&self, value: &Node<'_>, place: Place) -> Option<String> {
         let text = match value {
             Node::Word(word) => (*word).to_owned(),
-            Node::Text(text) if text.len() > self.limits.characters || text.contains('\n') => return None,
+            Node::Text(text) if cut(text, self.limits.characters).1 > 0 || text.contains('\n') => {
+                return None;
+            }
             Node::Text(text) if needs_escapes(text, place) => return None,
             Node::Text(text) if place == Place::Between && text.len() > ONE_LINE => return None,
             // Alone on its line a text may be as long as it is.
@@ -279,11 +281,13 @@ fn fits_cell(value: &Node<'_>) -> bool {
     }
 }
 
-/// The first characters of `text`, and how many more it has.
+/// The first characters of `text`, and how many more it has. A few more are shown rather than counted, because
+/// the count is not shorter.
 fn cut(text: &str, characters: usize) -> (&str, usize) {
+    const A_FEW: usize = 30;
     match text.char_indices().nth(characters) {
-        Some((at, _)) => (&text[..at], text[at..].chars().count()),
-        None => (text, 0),
+        Some((at, _)) if text[at..].chars().nth(A_FEW).is_some() => (&text[..at], text[at..].chars().count()),
+        Some(_) | None => (text, 0),
     }
 }
 
