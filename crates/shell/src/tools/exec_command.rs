@@ -30,11 +30,11 @@ const NOT_BUILT_CODE: i32 = 125;
 /// Tokens for what a command had printed when it was stopped.
 const STOPPED_BUDGET: usize = 800;
 
-pub(crate) struct ExecCommand(pub(crate) Shell);
+pub(super) struct ExecCommand(pub(super) Shell);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Args {
+pub(super) struct Args {
     /// A command line for `/bin/sh -c`. Give this or `argv`.
     #[serde(default)]
     cmd: Option<String>,
@@ -67,32 +67,32 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Disposition {
+pub(super) enum Disposition {
     Completed,
     PromotedToTask,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
-    pub disposition: Disposition,
+pub(super) struct Output {
+    disposition: Disposition,
     /// The exit code; absent while it runs and when a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_status: Option<i32>,
+    exit_status: Option<i32>,
     /// The signal that ended it, such as `SIGKILL`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<String>,
+    signal: Option<String>,
     /// The task that it became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
+    task_id: Option<String>,
     /// What it printed; with a terminal, everything.
-    pub stdout: StreamOutput,
+    stdout: StreamOutput,
     /// Absent with a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stderr: Option<StreamOutput>,
+    stderr: Option<StreamOutput>,
     /// The wall around it: `bubblewrap`, `landlock` or `none`.
-    pub sandbox: String,
-    pub duration_ms: u64,
+    sandbox: String,
+    duration_ms: u64,
 }
 
 impl Tool for ExecCommand {

@@ -44,23 +44,23 @@ fn task_id(given: &str) -> Result<TaskId, Fault> {
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub struct TaskOut {
+struct TaskOut {
     /// The handle of the task.
-    pub task_id: String,
+    task_id: String,
     /// What it runs.
-    pub command: String,
+    command: String,
     /// How far it has come.
-    pub status: TaskStatus,
+    status: TaskStatus,
     /// The exit code, once it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_status: Option<i32>,
+    exit_status: Option<i32>,
     /// The signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<String>,
+    signal: Option<String>,
     /// How long ago it was started.
-    pub runtime_ms: u64,
+    runtime_ms: u64,
     /// What it has printed so far.
-    pub bytes: u64,
+    bytes: u64,
 }
 
 impl TaskOut {

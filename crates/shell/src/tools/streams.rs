@@ -20,24 +20,24 @@ const BEGINNING: u64 = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub struct StreamOutput {
+pub(super) struct StreamOutput {
     /// What was printed: everything, or only the beginning when `complete` is false.
-    pub text: String,
+    pub(super) text: String,
     /// Whether `text` is everything, byte for byte.
-    pub complete: bool,
+    pub(super) complete: bool,
     /// Where this part begins in the whole stream.
-    pub from: u64,
+    pub(super) from: u64,
     /// How many bytes were printed.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// How many lines were printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<u64>,
+    pub(super) lines: Option<u64>,
     /// The digest of the artifact, once that is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
+    pub(super) digest: Option<String>,
     /// Where everything is, relative to the folder of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifact: Option<String>,
+    pub(super) artifact: Option<String>,
 }
 
 impl StreamOutput {

@@ -12,11 +12,11 @@ use crate::session::Shell;
 
 const MAX_INPUT: usize = 64 * 1024;
 
-pub(crate) struct TaskInput(pub(crate) Shell);
+pub(super) struct TaskInput(pub(super) Shell);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Args {
+pub(super) struct Args {
     /// The task, which must have a terminal (`tty`).
     task_id: String,
     /// What is typed; end a line with a line break.
@@ -29,13 +29,13 @@ pub struct Args {
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
+pub(super) struct Output {
     /// The task that was typed into.
-    pub task_id: String,
+    task_id: String,
     /// How many bytes were typed.
-    pub bytes_written: u64,
+    bytes_written: u64,
     /// Whether its input was closed.
-    pub stdin_closed: bool,
+    stdin_closed: bool,
 }
 
 impl Tool for TaskInput {

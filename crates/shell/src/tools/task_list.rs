@@ -10,17 +10,17 @@ use toolkit::{Tool, ToolCx};
 use super::{TaskOut, session};
 use crate::session::Shell;
 
-pub(crate) struct TaskList(pub(crate) Shell);
+pub(super) struct TaskList(pub(super) Shell);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Args {}
+pub(super) struct Args {}
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
+pub(super) struct Output {
     /// The tasks, the oldest first; ended ones stay listed for a while.
-    pub tasks: Vec<TaskOut>,
+    tasks: Vec<TaskOut>,
 }
 
 impl Tool for TaskList {

@@ -17,11 +17,11 @@ use crate::session::Shell;
 const WAIT_MS: u64 = 10_000;
 const MAX_WAIT_MS: u64 = 600_000;
 
-pub(crate) struct TaskOutput(pub(crate) Shell);
+pub(super) struct TaskOutput(pub(super) Shell);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Args {
+pub(super) struct Args {
     /// The task, as `ExecCommand` or `TaskList` names it.
     task_id: String,
     /// Whether to wait for something new. Unless set: yes.
@@ -42,15 +42,15 @@ const fn yes() -> bool {
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
+pub(super) struct Output {
     /// Whether there was anything to report.
-    pub retrieval_status: Retrieval,
-    pub task: TaskOut,
+    retrieval_status: Retrieval,
+    task: TaskOut,
     /// What is new; with a terminal, of everything.
-    pub stdout: StreamOutput,
+    stdout: StreamOutput,
     /// Absent with a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stderr: Option<StreamOutput>,
+    stderr: Option<StreamOutput>,
 }
 
 impl Tool for TaskOutput {

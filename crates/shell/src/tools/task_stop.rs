@@ -11,21 +11,21 @@ use super::{TaskOut, session, task_id};
 use crate::process::TaskState;
 use crate::session::{GRACE, Shell};
 
-pub(crate) struct TaskStop(pub(crate) Shell);
+pub(super) struct TaskStop(pub(super) Shell);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Args {
+pub(super) struct Args {
     /// The task, as `ExecCommand` or `TaskList` names it.
     task_id: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
-    pub task: TaskOut,
+pub(super) struct Output {
+    task: TaskOut,
     /// False when it had ended before.
-    pub was_running: bool,
+    was_running: bool,
 }
 
 impl Tool for TaskStop {

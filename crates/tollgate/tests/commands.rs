@@ -1,0 +1,399 @@
+//! Commands through the real binary: what they reach, what they leave, and that nothing of them survives.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and drives the binary as a person would"
+)]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use expect_test::{Expect, expect};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use support::{Ended, Sandbox};
+
+/// A call of `ExecCommand` that somebody has said yes to.
+fn exec(sandbox: &Sandbox, args: &Value) -> Ended {
+    sandbox.tollgate(&["call", "ExecCommand", &args.to_string(), "--yes"])
+}
+
+fn exec_json(sandbox: &Sandbox, args: &Value) -> Value {
+    sandbox.tollgate(&["call", "ExecCommand", &args.to_string(), "--yes", "--json"]).json()
+}
+
+#[track_caller]
+fn receipt(ended: &Ended, expect: Expect) {
+    expect.assert_eq(&ended.out);
+}
+
+/// Processes whose command line has this in it.
+fn alive(mark: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(mark))
+        .collect()
+}
+
+/// Whether none is left, two seconds from now at the latest.
+#[track_caller]
+fn none_survives(mark: &str) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while !alive(mark).is_empty() {
+        assert!(Instant::now() < deadline, "still there: {:?}", alive(mark));
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until a process with this in its command line is there.
+fn until_alive(mark: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while alive(mark).is_empty() {
+        assert!(Instant::now() < deadline, "it never started: {mark}");
+        std::thread::yield_now();
+    }
+}
+
+/// All bytes of all files below a folder.
+fn everything_in(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            bytes.extend(everything_in(&path));
+        } else {
+            bytes.extend(std::fs::read(&path).unwrap_or_default());
+        }
+    }
+    bytes
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn a_command_runs_in_the_vault_and_reads_like_a_terminal() {
+    let sandbox = Sandbox::new();
+    let ended = exec(&sandbox, &json!({ "cmd": "cat Inbox.md | head -3; echo gone wrong >&2; exit 3" }));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    receipt(
+        &ended,
+        expect![[r"
+        Process exited with code 3
+        stdout:
+        # Inbox
+
+        - Red apples
+        stderr:
+        gone wrong
+    "]],
+    );
+    let ended = exec(&sandbox, &json!({ "argv": ["printf", "%s|", "a b", "$HOME", "*"], "workdir": "." }));
+    receipt(
+        &ended,
+        expect![[r"
+        Process exited with code 0
+        stdout:
+        a b|$HOME|*|
+    "]],
+    );
+    let ended = exec(
+        &sandbox,
+        &json!({ "cmd": "cat; echo $GREETING", "stdin": "typed\n", "env": { "GREETING": "hello" } }),
+    );
+    receipt(
+        &ended,
+        expect![[r"
+        Process exited with code 0
+        stdout:
+        typed
+        hello
+    "]],
+    );
+    receipt(
+        &exec(&sandbox, &json!({ "cmd": "true" })),
+        expect![[r"
+        Process exited with code 0
+        (no output)
+    "]],
+    );
+}
+
+#[test]
+fn a_terminal_is_there_when_it_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let ended = exec(&sandbox, &json!({ "cmd": "test -t 0 && test -t 1 && echo a terminal", "tty": true }));
+    receipt(
+        &ended,
+        expect![[r"
+        Process exited with code 0
+        output:
+        a terminal
+    "]],
+    );
+}
+
+#[test]
+fn a_folder_outside_of_the_vault_is_refused_as_the_contract_words_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("other-repo/secret.md", "canary");
+    for workdir in ["../other-repo", "/etc", "..", ".obsidian", "Notes/../..", ".tollgate"] {
+        let result = exec_json(&sandbox, &json!({ "cmd": "ls", "workdir": workdir }));
+        let example = json!({
+            "tool_name": "ExecCommand",
+            "status": "error",
+            "summary_text": "requested working directory is outside the current execution root",
+            "result": null,
+            "error": {
+                "kind": "sandbox_violation",
+                "message": "requested working directory is outside the current execution root",
+                "details": { "workdir": workdir },
+                "recovery_hint": "omit workdir or use a relative path inside the active workspace",
+                "retryable": false
+            }
+        });
+        assert_eq!(result["canonical"].to_string(), example.to_string());
+    }
+}
+
+#[test]
+fn a_call_that_says_nothing_to_run_is_refused() {
+    let sandbox = Sandbox::new();
+    for (args, why) in [
+        (json!({}), "neither `cmd` nor `argv` is given"),
+        (json!({ "cmd": "ls", "argv": ["ls"] }), "both given"),
+        (json!({ "cmd": "  " }), "`cmd` is empty"),
+        (json!({ "argv": [] }), "`argv` names no program"),
+        (json!({ "cmd": "ls", "env": { "A=B": "c" } }), "no name of a variable"),
+        (json!({ "cmd": format!("echo {}", "x".repeat(70_000)) }), "the most that is run"),
+    ] {
+        let ended = exec(&sandbox, &args);
+        assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+        assert!(ended.out.contains(why), "{}", ended.out);
+    }
+}
+
+#[test]
+fn no_secret_of_the_person_reaches_a_command_or_a_record() {
+    const CANARY: &str = "sk-canary-8c1f0e";
+    const LOOK: &str =
+        "printenv; cat /proc/self/environ /proc/*/environ /proc/$PPID/environ; set; ps auxeww; env";
+    let sandbox = Sandbox::new();
+    let run = |sandbox: &Sandbox| {
+        let args = json!({ "cmd": LOOK }).to_string();
+        let mut command = sandbox.command(&["call", "ExecCommand", &args, "--yes", "--json"]);
+        support::ended(command.env("CANARY_TOKEN", CANARY).output().unwrap())
+    };
+    let ended = run(&sandbox).expect_code(0);
+    assert!(ended.out.contains("PATH="), "{}", ended.out);
+    assert!(!ended.out.contains(CANARY) && !ended.err.contains(CANARY));
+    assert!(!contains(&everything_in(&sandbox.vault().join(".tollgate")), CANARY));
+    // The same look finds it where the person hands it on, so it would have found it above.
+    sandbox.trusted_config("[commands]\nenv = [\"CANARY_TOKEN\"]\n");
+    assert!(run(&sandbox).expect_code(0).out.contains(CANARY));
+}
+
+#[test]
+fn what_a_vault_loosens_holds_only_after_a_person_trusts_it() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[commands]\nsandbox = \"off\"\nnetwork = true\n");
+    let ended = exec(&sandbox, &json!({ "cmd": "echo hi" })).expect_code(3);
+    assert!(ended.err.contains("commands run without a sandbox"), "{}", ended.err);
+    assert!(ended.err.contains("tollgate trust"), "{}", ended.err);
+    sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
+    receipt(
+        &exec(&sandbox, &json!({ "cmd": "echo hi" })),
+        expect![[r"
+        Process exited with code 0 (no sandbox)
+        stdout:
+        hi
+    "]],
+    );
+    assert_eq!(exec_json(&sandbox, &json!({ "cmd": "true" }))["data"]["sandbox"], "none");
+    // Another loosening is another word.
+    sandbox.config("[commands]\nsandbox = \"off\"\nnetwork = true\nenv = [\"TOKEN\"]\n");
+    exec(&sandbox, &json!({ "cmd": "echo hi" })).expect_code(3);
+}
+
+#[test]
+fn a_command_leaves_protected_folders_and_what_is_outside_as_they_are() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.write("outside.md", "outside");
+    let cmd = format!(
+        "echo x > .obsidian/app.json; mkdir -p .git/hooks && echo x > .git/hooks/post-commit; echo x > .trash/x; \
+         echo x > .tollgate/config.toml; rm -rf .obsidian; echo x > {}; echo kept > Notes.md; true",
+        outside.display()
+    );
+    exec(&sandbox, &json!({ "cmd": cmd })).expect_code(0);
+    let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).unwrap_or_default();
+    assert_eq!(
+        (read("vault/.obsidian/app.json"), read("outside.md")),
+        ("{}".to_owned(), "outside".to_owned())
+    );
+    assert_eq!(read("vault/Notes.md"), "kept\n");
+    for absent in ["vault/.git", "vault/.trash", "vault/.tollgate/config.toml"] {
+        assert!(!sandbox.path(absent).exists(), "{absent}");
+    }
+}
+
+#[test]
+fn nothing_of_one_command_is_left_for_the_next() {
+    let sandbox = Sandbox::new();
+    exec(&sandbox, &json!({ "cmd": "export POISON=1; alias ls=rm; echo 'export POISON=1' > ~/.profile; echo x > /tmp/left" }))
+        .expect_code(0);
+    let ended =
+        exec(&sandbox, &json!({ "cmd": "echo [$POISON]; cat ~/.profile /tmp/left 2>/dev/null; true" }));
+    receipt(
+        &ended,
+        expect![[r"
+        Process exited with code 0
+        stdout:
+        []
+    "]],
+    );
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_killed_and_what_it_printed_stays() {
+    let sandbox = Sandbox::new();
+    let cmd = "echo before; setsid sleep 86411 & (sleep 86411 &); trap '' TERM; sleep 86411";
+    let ended = exec(&sandbox, &json!({ "cmd": cmd, "timeout_ms": 1000 })).expect_code(1);
+    assert!(
+        ended.out.starts_with("ExecCommand failed (timeout): the command did not end within 1000 ms"),
+        "{}",
+        ended.out
+    );
+    assert!(ended.out.contains("before"), "{}", ended.out);
+    none_survives("sleep 86411");
+}
+
+#[test]
+fn long_output_is_kept_paged_and_proven() {
+    let sandbox = Sandbox::new();
+    let result = exec_json(&sandbox, &json!({ "cmd": "seq 1 30000", "max_output_tokens": 200 }));
+    let path = result["artifacts"][0]["path"].as_str().unwrap();
+    assert_eq!(path, "artifacts/call-stdout.log");
+    let shown = &result["canonical"]["result"];
+    assert_eq!((&shown["stdout_artifact"], &shown["artifacts"][0]["path"]), (&json!(0), &json!(path)));
+    assert_eq!(shown["stdout_digest"], result["artifacts"][0]["hash"]);
+    let said = result["receipt"].as_str().unwrap();
+    assert!(said.contains("artifact.read") && said.contains("30000"), "{said}");
+    let folder = sandbox.only_run();
+    let (run, log) = (folder.file_name().unwrap().to_str().unwrap(), folder.join(path));
+    assert_eq!(std::fs::read_to_string(&log).unwrap().lines().count(), 30_000);
+    let args = json!({ "path": path, "run": run, "lines": { "start": 12_344, "count": 3 } }).to_string();
+    let page = sandbox.tollgate(&["call", "artifact.read", &args]).expect_code(0);
+    assert!(
+        page.out.contains("12344") && page.out.contains("12346") && !page.out.contains("12347"),
+        "{}",
+        page.out
+    );
+    sandbox.tollgate(&["verify", run]).expect_code(0);
+    std::fs::write(&log, "1\n").unwrap();
+    let changed = sandbox.tollgate(&["verify", run]).expect_code(4);
+    assert!(changed.out.contains("artifact changed: artifacts/call-stdout.log"), "{}", changed.out);
+}
+
+/// A plan of commands.
+fn plan(steps: &[(&str, &str, Value)]) -> Value {
+    let steps: Vec<Value> = steps
+        .iter()
+        .enumerate()
+        .map(|(n, (id, tool, args))| match n {
+            0 => json!({ "id": id, "tool": tool, "args": args }),
+            _ => json!({ "id": id, "tool": tool, "args": args, "dependsOn": [steps[n - 1].0] }),
+        })
+        .collect();
+    json!({ "version": "1.0", "goal": "Commands", "riskLevel": "commands", "steps": steps })
+}
+
+#[test]
+fn a_task_goes_on_behind_its_call_and_tells_only_what_is_new() {
+    let sandbox = Sandbox::new();
+    let waits = "echo first; until test -e go; do sleep 0.05; done; echo second; sleep 86412";
+    let plan = plan(&[
+        ("server", "ExecCommand", json!({ "cmd": waits, "yield_time_ms": 1500 })),
+        ("nothing", "TaskOutput", json!({ "task_id": "task_1", "block": false })),
+        ("go", "vault.createFile", json!({ "path": "go", "content": "" })),
+        ("look", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+        ("list", "TaskList", json!({})),
+        ("stop", "TaskStop", json!({ "task_id": "task_1" })),
+        ("ended", "TaskOutput", json!({ "task_id": "task_1" })),
+        ("left", "ExecCommand", json!({ "cmd": "echo left; sleep 86412", "yield_time_ms": 200 })),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &file, "--yes"]).expect_code(0);
+    none_survives("sleep 86412");
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    let receipts: Vec<&str> = shown.split("\n\n").filter(|part| !part.contains("Commands (ok)")).collect();
+    let told = |n: usize| receipts[n].split_once('\n').unwrap().1;
+    assert_eq!(told(0), "Command promoted to background task\nTask: task_1\nInitial output:\nfirst");
+    assert_eq!(told(1), "Task task_1 is still running; nothing new");
+    assert_eq!(told(3), "Task task_1 still running\nstdout:\nsecond");
+    assert!(told(4).starts_with("1 task\ntask_1 still running"), "{}", told(4));
+    assert!(told(5).starts_with("Task task_1 stopped with all its processes"), "{}", told(5));
+    assert!(told(6).ends_with("(no new output)"), "{}", told(6));
+    let events = std::fs::read_to_string(sandbox.only_run().join("events.jsonl")).unwrap();
+    assert!(events.contains("task_2 was still running when the run ended and was stopped"), "{events}");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    sandbox.tollgate(&["replay", "last"]).expect_code(0);
+}
+
+/// The binary with a plan that waits in a command and has a task behind it.
+fn waiting(sandbox: &Sandbox, seconds: &str) -> Child {
+    let cmd = format!("setsid sleep {seconds} & (sleep {seconds} &); trap '' TERM INT HUP; sleep {seconds}");
+    let plan = plan(&[
+        ("task", "ExecCommand", json!({ "cmd": &cmd, "yield_time_ms": 100 })),
+        (
+            "wait",
+            "ExecCommand",
+            json!({ "cmd": format!("echo {seconds}-b; {cmd}"), "yield_time_ms": 500_000 }),
+        ),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    let mut command = sandbox.command(&["run", &file, "--yes"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until_alive(&format!("{seconds}-b"));
+    child
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn ctrl_c_ends_commands_and_tasks_with_all_they_started() {
+    let sandbox = Sandbox::new();
+    let mut child = waiting(&sandbox, "86413");
+    send(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    none_survives("sleep 86413");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+}
+
+#[test]
+fn a_killed_binary_leaves_no_command_behind() {
+    let sandbox = Sandbox::new();
+    let mut child = waiting(&sandbox, "86414");
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    none_survives("sleep 86414");
+}
+
+#[test]
+fn a_command_is_not_run_without_a_yes() {
+    let sandbox = Sandbox::new();
+    let args = json!({ "cmd": "touch ran" }).to_string();
+    let ended = sandbox.tollgate(&["call", "ExecCommand", &args]);
+    assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
+    assert!(!sandbox.path("vault/ran").exists());
+}
