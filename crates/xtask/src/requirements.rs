@@ -1,7 +1,8 @@
 //! What the stages of `cargo xtask test` need beyond cargo, and how each is fetched.
 //!
 //! A stranger has a Rust toolchain; what else a stage needs is listed here, looked for, and installed
-//! when it is missing. Whatever is not needed for the verdict (nextest) is used when present, never asked for.
+//! when it is missing. Without some of it a part of the tests is skipped, which is said; without the rest there
+//! is no verdict. Whatever is not needed for the verdict (nextest) is used when present, never asked for.
 
 use anyhow::bail;
 
@@ -13,28 +14,45 @@ struct Requirement {
     probe: &'static [&'static str],
     /// Fetches it.
     install: &'static [&'static str],
+    without: Without,
 }
 
-const REQUIREMENTS: [Requirement; 3] = [
+/// What happens when a requirement cannot be had.
+enum Without {
+    NoVerdict,
+    /// These tests say themselves that they are skipped.
+    Skipped(&'static str),
+}
+
+const REQUIREMENTS: [Requirement; 4] = [
     Requirement {
         name: "rustfmt",
         probe: &["cargo", "fmt", "--version"],
         install: &["rustup", "component", "add", "rustfmt"],
+        without: Without::NoVerdict,
     },
     Requirement {
         name: "clippy",
         probe: &["cargo", "clippy", "--version"],
         install: &["rustup", "component", "add", "clippy"],
+        without: Without::NoVerdict,
     },
     Requirement {
         // Gives the tests of the prompts a terminal.
         name: "script (of util-linux)",
         probe: &["script", "--version"],
         install: &["apt-get", "install", "-y", "bsdutils"],
+        without: Without::NoVerdict,
+    },
+    Requirement {
+        name: "bubblewrap",
+        probe: &["bwrap", "--version"],
+        install: &["apt-get", "install", "-y", "bubblewrap"],
+        without: Without::Skipped("the tests of the best wall around commands"),
     },
 ];
 
-/// Installs what is missing; fails with the name and the command of what could not be installed.
+/// Installs what is missing; fails with the name and the command of what there is no verdict without.
 pub(crate) fn install_missing() -> anyhow::Result<()> {
     for requirement in &REQUIREMENTS {
         if Shown::new(requirement.probe).works() {
@@ -42,8 +60,15 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
         }
         let install = Shown::new(requirement.install);
         println!("{} is missing; running `{install}`", requirement.name);
-        if !matches!(install.run(), Ok(true)) {
-            bail!("{} is missing and `{install}` did not help; install it and try again", requirement.name);
+        if matches!(install.run(), Ok(true)) {
+            continue;
+        }
+        let name = requirement.name;
+        match requirement.without {
+            Without::NoVerdict => {
+                bail!("{name} is missing and `{install}` did not help; install it and try again")
+            }
+            Without::Skipped(tests) => println!("{name} is missing and stays so; skipped: {tests}"),
         }
     }
     Ok(())

@@ -9,6 +9,7 @@
 
 mod reach;
 mod wall;
+mod mending;
 mod workdir;
 mod prepare;
 mod spec;

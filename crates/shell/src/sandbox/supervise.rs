@@ -13,8 +13,8 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::descendants;
 use super::spec::{Role, Spec};
+use super::{Wall, descendants};
 
 /// How often processes are counted where the kernel does not hold root to a number of them.
 const COUNTING: Duration = Duration::from_millis(50);
@@ -40,13 +40,15 @@ async fn watch(spec: &Spec, argv: &[OsString]) -> Result<u8, String> {
     let mut child_changed = told(SignalKind::child())?;
     bind(spec).map_err(|error| error.to_string())?;
     let command = start(spec, argv)?;
+    // Behind bubblewrap the wall ends everything; a signal is for the command, which may want to tidy up.
+    let heeds = spec.wall != Wall::Bubblewrap;
     let mut count = tokio::time::interval_at(tokio::time::Instant::now() + COUNTING, COUNTING);
     let end = loop {
         tokio::select! {
             biased;
-            _ = terminated.recv() => break End::Told(Signal::TERM),
-            _ = interrupted.recv() => break End::Told(Signal::INT),
-            _ = hung_up.recv() => break End::Told(Signal::HUP),
+            _ = terminated.recv(), if heeds => break End::Told(Signal::TERM),
+            _ = interrupted.recv(), if heeds => break End::Told(Signal::INT),
+            _ = hung_up.recv(), if heeds => break End::Told(Signal::HUP),
             _ = child_changed.recv() => if let Some(status) = collect(command) {
                 break End::Command(status);
             },

@@ -3,6 +3,8 @@
 use envelope::{Failure, Fault};
 use serde::{Deserialize, Serialize};
 
+use super::mending;
+
 /// The walls that a command runs behind, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,7 +67,39 @@ impl Walls {
 
 /// A wall is demanded and cannot be built.
 pub(super) fn no_wall(why: &str) -> Fault {
-    Fault::new(Failure::SetupRequired, format!("no sandbox can be built around the command ({why})")).hint(
-        "install bubblewrap, for example with `sudo apt install bubblewrap`, then look at `tollgate doctor`",
-    )
+    Fault::new(Failure::SetupRequired, format!("no sandbox can be built around the command ({why})"))
+        .hint(mending::command())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{Wall, Walls};
+
+    fn walls(bubblewrap: bool, landlock: bool, seccomp: bool) -> Walls {
+        let found = |stands: bool| if stands { Ok("1".to_owned()) } else { Err("it is broken".to_owned()) };
+        Walls { bubblewrap: found(bubblewrap), landlock: found(landlock), seccomp: found(seccomp) }
+    }
+
+    #[test]
+    fn the_best_wall_is_taken_and_none_is_never_the_open_one() {
+        let best = |bubblewrap, landlock, seccomp| walls(bubblewrap, landlock, seccomp).best();
+        assert_eq!(best(true, true, true), Some(Wall::Bubblewrap));
+        assert_eq!(best(false, true, true), Some(Wall::Landlock));
+        assert_eq!(best(false, false, true), None);
+        assert_eq!(best(true, true, false), None, "every wall needs filtered system calls");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let fault = walls(false, false, true).demand().unwrap_err();
+        expect![[r#"
+            (
+                SetupRequired,
+                "no sandbox can be built around the command (bubblewrap: it is broken; landlock: it is broken)",
+            )
+        "#]]
+        .assert_debug_eq(&(fault.failure, fault.message));
+    }
 }

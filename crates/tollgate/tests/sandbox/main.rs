@@ -14,6 +14,7 @@
 )]
 
 mod ends;
+mod links;
 mod other_user;
 mod probes;
 mod tries;
