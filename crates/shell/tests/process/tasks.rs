@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use expect_test::expect;
 use shell::process::{
-    Cause, Exit, Input, Job, Outcome, RetrievalStatus, Retrieved, Spawner, TaskId, TaskState, Tasks, run,
+    Cause, Exit, Input, Job, Outcome, RetrievalStatus, Retrieved, Running, Spawner, TaskId, TaskState, Tasks,
+    run,
 };
 use toolkit::CancelToken;
 
@@ -13,10 +14,7 @@ use crate::rig::{Folder, job};
 const LONG: Duration = Duration::from_secs(20);
 
 async fn promoted(tasks: &Tasks, job: Job) -> TaskId {
-    let spawner = Spawner::new().unwrap();
-    let outcome = run(&spawner, tasks, job, Some(Duration::ZERO), &CancelToken::new()).await;
-    let Outcome::Promoted(id) = outcome else { panic!("{outcome:?}") };
-    id
+    tasks.promote(Running::start(&Spawner::new().unwrap(), job).await.unwrap())
 }
 
 /// Reads until `text` has come, and says what came.
@@ -66,10 +64,19 @@ async fn a_look_gives_what_is_new_and_only_once() {
 }
 
 #[tokio::test]
+async fn a_command_that_takes_longer_than_its_call_waits_becomes_a_task() {
+    let (spawner, tasks, cancel) = (Spawner::new().unwrap(), Tasks::new(), CancelToken::new());
+    let patience = Some(Duration::from_millis(10));
+    let outcome = run(&spawner, &tasks, job("exec sleep 1000", Folder::new()), patience, &cancel).await;
+    let Outcome::Promoted(id) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((id.to_string(), tasks.get(id).unwrap().state), ("task_1".to_owned(), TaskState::Running));
+}
+
+#[tokio::test]
 async fn a_task_that_has_ended_stays_listed_with_how_it_ended() {
     let tasks = Tasks::new();
     let ends = promoted(&tasks, job("echo one; exit 3", Folder::new())).await;
-    let stays = promoted(&tasks, job("sleep 1000", Folder::new())).await;
+    let stays = promoted(&tasks, job("exec sleep 1000", Folder::new())).await;
     let end = loop {
         let found = tasks.wait_new(ends, LONG, 100).await.unwrap();
         if let Some(end) = found.end {
@@ -99,7 +106,7 @@ async fn a_task_that_has_ended_stays_listed_with_how_it_ended() {
             ),
             (
                 "task_2",
-                "sleep 1000",
+                "exec sleep 1000",
                 Killed,
                 Some(
                     Signal(
@@ -128,7 +135,7 @@ async fn a_stop_lets_a_command_tidy_up() {
 #[tokio::test]
 async fn the_time_of_a_command_goes_on_when_it_is_a_task() {
     let tasks = Tasks::new();
-    let mut slow = job("sleep 1000", Folder::new());
+    let mut slow = job("exec sleep 1000", Folder::new());
     slow.limits.timeout = Some(Duration::from_millis(50));
     let id = promoted(&tasks, slow).await;
     let found = tasks.wait_new(id, LONG, 100).await.unwrap();
@@ -143,7 +150,7 @@ async fn the_time_of_a_command_goes_on_when_it_is_a_task() {
 async fn a_hundred_tasks_that_have_ended_are_remembered_and_no_more() {
     let tasks = Tasks::new();
     for _ in 0..103 {
-        let id = promoted(&tasks, job(":", Folder::new())).await;
+        let id = promoted(&tasks, job("exec sleep 1000", Folder::new())).await;
         tasks.stop(id, Duration::ZERO).await.unwrap();
     }
     let names: Vec<String> = tasks.list().iter().map(|task| task.id.to_string()).collect();
