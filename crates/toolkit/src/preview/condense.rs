@@ -132,13 +132,12 @@ fn identical_lines<'a>(rest: &[&'a str]) -> Option<Fold<'a>> {
 }
 
 fn similar_lines<'a>(rest: &[&'a str]) -> Option<Fold<'a>> {
-    let first = *rest.first()?;
-    let second = *rest.get(1)?;
-    if !same_shape(first, second) || !has_words(first) {
+    let (&first, others) = rest.split_first()?;
+    if !same_shape(first, others.first()?) || !has_words(first) || tells_a_fact(first) {
         return None;
     }
-    let length = rest.iter().take_while(|line| same_shape(first, line) && !tells_a_fact(line)).count();
-    first_and_last(&rest[..length])
+    let more = others.iter().take_while(|line| same_shape(first, line) && !tells_a_fact(line)).count();
+    first_and_last(&rest[..=more])
 }
 
 fn first_and_last<'a>(row: &[&'a str]) -> Option<Fold<'a>> {

@@ -1,7 +1,7 @@
 //! The estimate of tokens against true counts.
 //!
-//! The counts are those of `o200k_base`, taken once with the crate `bpe-openai` 0.3.2. It is not a dependency:
-//! it takes half a minute and a third of a gigabyte to build. The table is made anew by printing
+//! The counts are those of `o200k_base`, taken once with the crate `bpe-openai` 0.3.2. It is not a dependency
+//! of this crate: it takes half a minute and a third of a gigabyte to build. The table is made anew by printing
 //! `bpe_openai::o200k_base().count(text)` for each file of `samples`. None of them was used to find the costs.
 
 use toolkit::preview::tokens::{estimate, prefix_within};
