@@ -8,7 +8,7 @@ pub(crate) struct Bench {
     about: &'static str,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 3] = [
     Bench {
         name: "gate",
         package: "engine",
@@ -18,6 +18,11 @@ const BENCHES: [Bench; 2] = [
         name: "vault",
         package: "tollgate",
         about: "search, listing and durable creation in a vault of 50,000 notes, against ripgrep, fd and find",
+    },
+    Bench {
+        name: "commands",
+        package: "tollgate",
+        about: "a command that prints 5 GiB, against the same command into a file",
     },
 ];
 
