@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use envelope::Family;
 use serde::{Deserialize, Serialize};
 
-/// Below this a receipt could not even name its outcome.
-const LEAST: u32 = 50;
-
 /// Budgets in tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,10 +23,13 @@ impl Default for Receipts {
 }
 
 impl Receipts {
+    /// Below this a receipt could not even name its outcome.
+    pub const LEAST: u32 = 50;
+
     /// What a receipt of this family may have, given what the caller wants.
     pub fn budget(&self, family: Family, wanted: Option<u32>) -> usize {
         let usual = self.budgets.get(&family).copied().unwrap_or(family.default_budget());
-        wanted.unwrap_or(usual).min(self.max_tokens).max(LEAST) as usize
+        wanted.unwrap_or(usual).min(self.max_tokens).max(Receipts::LEAST) as usize
     }
 }
 

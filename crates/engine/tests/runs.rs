@@ -350,6 +350,7 @@ async fn interrupted(folder: &Path, act: &str) -> (std::path::PathBuf, Vec<Strin
         planner_version: None,
         cancel: RunCancel::new(),
         foresight: None,
+        budget: None,
     };
     let engine = gate.engine.clone();
     let run = tokio::spawn(async move { engine.run_plan(request).await });

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::RunReport;
+use engine::{Receipts, RunReport};
 use envelope::{Catalog, PLAN_VERSION, ToolDecl, ToolResult, nearest};
 use journal::RunKind;
 use plan::{CheckedPlan, Finding, FindingCode};
 use serde_json::{Value, json};
 use toolkit::Surface;
+
+use shell::Lifetime;
 
 use crate::ask::Asker;
 use crate::drive::Interrupts;
@@ -20,7 +22,7 @@ use crate::plan_text;
 use crate::preview::{Rehearsal, Seer};
 use crate::progress::Progress;
 use crate::screen;
-use crate::settings::Settings;
+use crate::settings::{CONFIG_FILE, Settings};
 use crate::stop::{Outcome, Stop};
 use crate::visible::{one_line, visible};
 use crate::watch::Watcher;
@@ -29,7 +31,7 @@ use crate::wiring::{self, Toolset};
 /// Calls one tool through the gate and prints its receipt
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --vault ~/Notes\n  tollgate call vault.createFile @note.json --yes --json"
+    after_help = "Example:\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --vault ~/Notes\n  tollgate call vault.createFile @note.json --yes --json\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --budget 300"
 )]
 pub(crate) struct Call {
     /// The tool, as `tollgate tools` lists it
@@ -39,6 +41,9 @@ pub(crate) struct Call {
     /// Say yes in advance
     #[arg(long)]
     yes: bool,
+    /// Tokens that the receipt may have [default: what its family has, see `tollgate tools NAME`]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(i64::from(Receipts::LEAST)..))]
+    budget: Option<u32>,
     /// Answer in JSON: the result with its canonical form, receipt and phases
     #[arg(long)]
     pub(crate) json: bool,
@@ -50,7 +55,8 @@ const STEP: &str = "call";
 impl Call {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
-        let tools = Arc::new(Toolset::open(&place.vault)?);
+        within_policy(self.budget, &place.settings)?;
+        let tools = Arc::new(Toolset::open(&place, Lifetime::OneCall)?);
         let surface = &tools.surface;
         let decl = known_tool(surface, &self.tool)?;
         let args = read_args(&self.args)?;
@@ -62,8 +68,9 @@ impl Call {
         let watcher = Watcher::of_call(progress.clone());
         let interrupts = Interrupts::new(self.json);
         let asker = Asker::new(self.yes, progress, interrupts.clone()).showing(seer.clone());
-        let engine = wiring::engine(&place, surface, Arc::new(asker), watcher.clone())?;
-        let report = super::run::carry(&engine, plan, (RunKind::Call, seer), &place, &interrupts)?;
+        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone())?;
+        let report =
+            super::run::carry(&engine, plan, (RunKind::Call, seer), &place, &interrupts, self.budget)?;
         match watcher.take_last() {
             Some(result) if result.error.is_some() || result.ok => Ok(self.show(&result)),
             Some(_) | None => Err(declined(&report)),
@@ -83,6 +90,19 @@ impl Call {
             Some(None) => Exit::Failures,
             None => Exit::Done,
         }
+    }
+}
+
+/// More than the owner of the vault allows is refused rather than quietly made less.
+fn within_policy(budget: Option<u32>, settings: &Settings) -> Result<(), Stop> {
+    let most = settings.policy.receipts.max_tokens;
+    match budget.filter(|budget| *budget > most) {
+        Some(budget) => Err(Stop::bad_input(
+            "budget_too_large",
+            format!("a receipt of {budget} tokens is more than the {most} that the settings allow"),
+        )
+        .hint(format!("ask for at most {most}, or raise `receipts.max_tokens` in {CONFIG_FILE}"))),
+        None => Ok(()),
     }
 }
 

@@ -11,6 +11,8 @@ use envelope::Channel;
 use journal::RunKind;
 use toolkit::BoxFuture;
 
+use shell::Lifetime;
+
 use crate::diff::Limits;
 use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
@@ -96,7 +98,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
 
     title(2, "The plan", "what a model would write; `tollgate check` proves it before anything runs");
     indented(PLAN);
-    let tools = Arc::new(Toolset::open(&place.vault)?);
+    let tools = Arc::new(Toolset::open(place, Lifetime::Session)?);
     let report = plan::check(PLAN, &*tools.surface, &wiring::check_limits(&place.settings));
     findings::show(&report.findings);
     let plan = report
@@ -119,9 +121,9 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     title(4, "The question", "one yes for the whole plan, bound to the hash of what is shown");
     let progress = Arc::new(Progress::new(false));
     let watcher = Watcher::of_run(progress.clone());
-    let engine = wiring::engine(place, &tools.surface, Arc::new(SaysYes), watcher.clone())?;
+    let engine = wiring::engine(place, &tools, Arc::new(SaysYes), watcher.clone())?;
     let seer = Arc::new(Seer::new(rehearsal, Some(SavedPreview::of(&preview))));
-    let report = super::run::carry(&engine, plan, (RunKind::Plan, Some(seer)), place, &interrupts)?;
+    let report = super::run::carry(&engine, plan, (RunKind::Plan, Some(seer)), place, &interrupts, None)?;
     progress.end();
 
     title(5, "The receipts", "each call went through the same twelve phases and ended in one record");

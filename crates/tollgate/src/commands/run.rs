@@ -9,6 +9,8 @@ use journal::RunKind;
 use plan::CheckedPlan;
 use toolkit::Surface;
 
+use shell::Lifetime;
+
 use crate::ask::Asker;
 use crate::diff::Limits;
 use crate::drive::{self, Interrupts};
@@ -47,7 +49,7 @@ impl Run {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let text = plan_text::read(&self.plan, "plan")?;
-        let tools = Arc::new(Toolset::open(&place.vault)?);
+        let tools = Arc::new(Toolset::open(&place, Lifetime::Session)?);
         let plan = checked(&text, &tools.surface, &place, self.json)?;
         let saved = self.previewed.as_deref().map(SavedPreview::read).transpose()?;
         let rehearsal = || Rehearsal::new(&place, tools.clone(), &plan);
@@ -57,11 +59,11 @@ impl Run {
         // With a yes in advance nobody looks, so nothing is foreseen.
         let seer = (!self.yes).then(|| Arc::new(Seer::new(rehearsal(), saved.clone())));
         let asker = Asker::new(self.yes, progress.clone(), interrupts.clone()).showing(seer.clone());
-        let engine = wiring::engine(&place, &tools.surface, Arc::new(asker), watcher.clone())?;
+        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone())?;
         if let Some(saved) = saved.filter(|_| self.yes || !engine.asks_about(&plan)) {
             refuse_other(&rehearsal(), &saved, &interrupts)?;
         }
-        let report = carry(&engine, plan, (RunKind::Plan, seer), &place, &interrupts)?;
+        let report = carry(&engine, plan, (RunKind::Plan, seer), &place, &interrupts, None)?;
         progress.end();
         if self.json {
             screen::json(&report);
@@ -80,6 +82,7 @@ pub(super) fn carry(
     (kind, seer): (RunKind, Option<Arc<Seer>>),
     place: &Place,
     interrupts: &Interrupts,
+    budget: Option<u32>,
 ) -> Result<RunReport, Stop> {
     let place = RunPlace::Disk(place.prepare_runs()?);
     let request = RunRequest {
@@ -89,6 +92,7 @@ pub(super) fn carry(
         planner_version: None,
         cancel: interrupts.cancel(),
         foresight: seer.map(|seer| seer as Arc<dyn Foresight>),
+        budget,
     };
     drive::to_end(interrupts, engine.run_plan(request))?.map_err(|error| match error {
         engine::RunError::Journal(error) => Stop::from(error),

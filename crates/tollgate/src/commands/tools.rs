@@ -56,6 +56,11 @@ fn show_one(tool: &ToolDecl) {
     screen::say(format_args!("Effects:      {}", or_none(&words(&tool.side_effects))));
     screen::say(format_args!("Needs:        {}", or_none(&words(&tool.availability))));
     screen::say(format_args!("Alias:        {}", tool.alias()));
+    screen::say(format_args!(
+        "Receipt:      {} family, up to {} tokens unless the settings or the caller say otherwise",
+        tool.family,
+        tool.family.default_budget()
+    ));
     screen::say(format_args!("Time limit:   {} ms", tool.timeout_ms));
     screen::say(format_args!(
         "Runs:         {}, {}",

@@ -50,6 +50,7 @@ impl Rehearsal {
             planner_version: None,
             cancel,
             foresight: None,
+            budget: None,
         };
         let report = engine.run_plan(request).await.map_err(|error| match error {
             engine::RunError::Journal(error) => Stop::from(error),

@@ -5,12 +5,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 use engine::{Limits, Mode, Rule};
 use plan::SiblingPolicy;
 use serde::Deserialize;
+use shell::CommandSettings;
 use toml::Spanned;
 use toml::de::DeTable;
 
 use super::hook::DeclaredHook;
 use super::keys::{unknown_key, wrong_value};
 use super::place_in_text::line_of;
+use super::receipts::ReceiptsTable;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -19,6 +21,8 @@ pub(super) struct File {
     pub(super) state: Option<Spanned<String>>,
     pub(super) sibling_failure: Option<SiblingPolicy>,
     pub(super) limits: LimitsTable,
+    pub(super) receipts: ReceiptsTable,
+    pub(super) commands: CommandSettings,
     pub(super) rules: Vec<Spanned<Rule>>,
     pub(super) hooks: Vec<DeclaredHook>,
 }

@@ -22,7 +22,7 @@ const fn key(section: &'static str, name: &'static str, value: &'static str, doc
     Key { section, name, value, doc }
 }
 
-pub(super) const KEYS: [Key; 20] = [
+pub(super) const KEYS: [Key; 44] = [
     key(
         "",
         "mode",
@@ -53,6 +53,55 @@ pub(super) const KEYS: [Key; 20] = [
     key("limits", "max_backoff_ms", "60000", "The longest wait between two attempts."),
     key("limits", "max_result_bytes", "16777216", "The largest output of one call that is kept."),
     key("limits", "cancel_grace_ms", "1000", "How long a call may take to stop after it was cancelled."),
+    key(
+        "receipts",
+        "max_tokens",
+        "20000",
+        "The most tokens that a receipt, which is what a model reads of a call, may have, whoever asks for more.",
+    ),
+    key(
+        "receipts",
+        "command",
+        "2000",
+        "What a receipt of this family has unless the caller asks for another budget: a command that ran.",
+    ),
+    key("receipts", "task", "2000", "A look at a background task."),
+    key("receipts", "mutation", "500", "Files that were made, changed or removed."),
+    key("receipts", "read", "2000", "The content of a file."),
+    key("receipts", "listing", "1000", "Names of files."),
+    key("receipts", "search", "1500", "Places that match."),
+    key("receipts", "links", "1000", "Links between notes, and renames."),
+    key("receipts", "editor", "1000", "The open note and its selection."),
+    key("receipts", "workspace", "500", "What is open where."),
+    key("receipts", "host_command", "500", "Commands of the host application."),
+    key("receipts", "text", "1500", "Text that was taken apart or put together."),
+    key("receipts", "artifact", "2000", "A piece of an artifact."),
+    key("receipts", "external", "1500", "Tools that were not written here."),
+    key(
+        "commands",
+        "sandbox",
+        "\"required\"",
+        "\"required\": a command runs in a sandbox or not at all. \"off\": it runs with your rights, and its record says so.",
+    ),
+    key("commands", "network", "false", "Whether commands reach the network."),
+    key(
+        "commands",
+        "readable",
+        "[]",
+        "Folders outside of the vault that commands may read, such as \"~/.cargo\". The programs of the system are readable anyway, your home folder is not.",
+    ),
+    key(
+        "commands",
+        "env",
+        "[]",
+        "Names of variables that commands get from you. Unless named here they get none, so no secret either.",
+    ),
+    key("commands", "path", "\"/usr/local/bin:/usr/bin:/bin\"", "Where commands find programs."),
+    key("commands", "memory_mb", "4096", "Memory that one process may have."),
+    key("commands", "processes", "512", "Processes that one command may have."),
+    key("commands", "open_files", "1024", "Files that one process may have open."),
+    key("commands", "output_mb", "16384", "What one command may print before it is stopped."),
+    key("commands", "file_mb", "16384", "How large a file that a command writes may become."),
     key(
         "rules",
         "effect",
@@ -89,6 +138,9 @@ pub(super) const KEYS: [Key; 20] = [
     ),
     key("hooks", "tools", "[\"vault.*\"]", "Globs over tool names. Left out: every tool."),
 ];
+
+/// What a model reads of calls.
+const RECEIPTS: &str = "receipts";
 
 /// Sections that may stand several times, each time as one more entry.
 const LISTS: [&str; 2] = ["rules", "hooks"];
@@ -214,16 +266,28 @@ pub(crate) fn template() -> String {
                 if LISTS.contains(&section) { format!("# [[{section}]]") } else { format!("[{section}]") };
             let _infallible = write!(text, "\n{}{head}\n", about(section));
         }
-        let off = if LISTS.contains(&section) || key.name == "state" { "# " } else { "" };
+        let off = if is_left_to_you(key) { "# " } else { "" };
         let gap = if section.is_empty() { "\n" } else { "" };
         let _infallible = writeln!(text, "{gap}{}{off}{} = {}", comment(key.doc), key.name, key.value);
     }
     text
 }
 
+/// Whether `init` writes the key as a comment: what has no value unless you give it one, and the budgets, which
+/// belong to their families.
+fn is_left_to_you(key: &Key) -> bool {
+    LISTS.contains(&key.section)
+        || key.name == "state"
+        || (key.section == RECEIPTS && key.name != "max_tokens")
+}
+
 fn about(section: &str) -> &'static str {
     match section {
+        RECEIPTS => "# How long receipts may be, in tokens.\n",
         "rules" => "# Rules: as many as you like, each under its own [[rules]].\n",
+        "commands" => {
+            "# How far commands reach. What loosens their sandbox takes effect only after `tollgate trust`.\n"
+        }
         "hooks" => "# Hooks: programs that see calls and may add, change, tighten or stop, never loosen.\n",
         _ => "",
     }
@@ -249,9 +313,10 @@ fn comment(doc: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use envelope::Family;
     use expect_test::expect_file;
 
-    use super::{KEYS, template};
+    use super::{KEYS, RECEIPTS, template};
     use crate::settings::file;
 
     #[test]
@@ -268,6 +333,14 @@ mod tests {
         let settings = super::super::Settings::parse(&template(), std::path::Path::new("/vault")).unwrap();
         assert_eq!(settings.policy, engine::Policy::cautious());
         assert!(settings.state.is_none() && settings.hooks.is_empty());
+    }
+
+    #[test]
+    fn every_family_has_its_budget_in_the_file() {
+        let listed = KEYS.iter().filter(|key| key.section == RECEIPTS && key.name != "max_tokens");
+        let listed: Vec<(&str, String)> = listed.map(|key| (key.name, key.value.to_owned())).collect();
+        let owned = Family::ALL.map(|family| (family.name(), family.default_budget().to_string()));
+        assert_eq!(listed, owned);
     }
 
     #[test]

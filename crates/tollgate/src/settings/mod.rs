@@ -2,16 +2,19 @@
 //!
 //! Small on purpose. [`keys`] lists every key; a golden file shows when the list grows.
 
+mod commands;
 mod file;
 mod hook;
 mod keys;
 mod place_in_text;
+mod receipts;
 mod state;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use engine::{Policy, Rule};
+use shell::CommandSettings;
 use toml::Spanned;
 
 use crate::stop::Stop;
@@ -31,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) state: Option<PathBuf>,
     /// Declared, which is not to say trusted.
     pub(crate) hooks: Vec<DeclaredHook>,
+    pub(crate) commands: CommandSettings,
     /// Whether there is a settings file at all.
     pub(crate) written: bool,
 }
@@ -38,7 +42,13 @@ pub(crate) struct Settings {
 impl Settings {
     /// What holds where nobody has set anything.
     pub(crate) fn cautious() -> Settings {
-        Settings { policy: Policy::cautious(), state: None, hooks: Vec::new(), written: false }
+        Settings {
+            policy: Policy::cautious(),
+            state: None,
+            hooks: Vec::new(),
+            commands: CommandSettings::default(),
+            written: false,
+        }
     }
 
     /// Reads the settings of a vault; a vault without any has the cautious ones.
@@ -76,6 +86,7 @@ impl Settings {
         }
         let mut policy = Policy::cautious();
         file.limits.apply(&mut policy.limits);
+        policy.receipts = file.receipts.resolve().map_err(|(offset, why)| at(offset, why))?;
         policy.mode = file.mode.unwrap_or(policy.mode);
         policy.sibling_failure = file.sibling_failure.unwrap_or(policy.sibling_failure);
         policy.hooks = file.hooks.iter().map(DeclaredHook::declaration).collect();
@@ -89,7 +100,9 @@ impl Settings {
             state::resolve(given.get_ref(), vault, home.as_deref()).map_err(|why| at(given.span().start, why))
         };
         let state = file.state.map(resolved).transpose()?;
-        Ok(Settings { policy, state, hooks: file.hooks, written: true })
+        let commands = commands::resolve(file.commands, home.as_deref())?;
+        policy.commands = commands::declaration(&commands);
+        Ok(Settings { policy, state, hooks: file.hooks, commands, written: true })
     }
 }
 
@@ -158,6 +171,38 @@ mod tests {
     }
 
     #[test]
+    fn budgets_of_receipts_are_set_one_by_one() {
+        let text = "[receipts]\nmax_tokens = 9000\ncommand = 4000\n";
+        let receipts = Settings::parse(text, Path::new("/vault")).unwrap().policy.receipts;
+        assert_eq!(receipts.max_tokens, 9000);
+        assert_eq!(receipts.budgets, [(envelope::Family::Command, 4000)].into());
+        refused(
+            "[receipts]\ncomand = 4000\n",
+            expect!["line 2: `receipts.comand` is not a key; did you mean `receipts.command`?"],
+        );
+        refused(
+            "[receipts]\nmax_tokens = 0\n",
+            expect!["line 2: `receipts.max_tokens` cannot be 0: a receipt needs at least 50 tokens"],
+        );
+        refused(
+            "\n[receipts]\nread = 49\n",
+            expect!["line 3: `receipts.read` cannot be 49: a receipt needs at least 50 tokens"],
+        );
+        refused(
+            "[receipts]\nread = \"much\"\n",
+            expect![[
+                r#"line 2: `receipts.read` cannot be "much"; write it like `read = 2000`. The content of a file."#
+            ]],
+        );
+        refused(
+            "[receipts]\nmax_tokens = 1000\nread = 100\ncommand = 4000\n",
+            expect![
+                "line 4: `receipts.command` cannot be 4000: no receipt may have more than `receipts.max_tokens`, which is 1000; raise that first"
+            ],
+        );
+    }
+
+    #[test]
     fn a_wrong_key_is_named_with_its_line_and_the_nearest_right_one() {
         refused("mode = \"ask\"\nmodee = 1\n", expect!["line 2: `modee` is not a key; did you mean `mode`?"]);
         refused(
@@ -171,7 +216,7 @@ mod tests {
         refused(
             "[colours]\nx = 1\n",
             expect![
-                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `rules` and `hooks`"
+                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `receipts`, `commands`, `rules` and `hooks`"
             ],
         );
     }

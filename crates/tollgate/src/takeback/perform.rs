@@ -47,7 +47,7 @@ pub(crate) fn perform(place: &Place, target: Target, options: Options) -> Outcom
     if target.made.is_empty() {
         return Ok(nothing(&target, None, options, "changed nothing in the vault"));
     }
-    let tools = Toolset::open_with_restore(&place.vault)?;
+    let tools = Toolset::open_with_restore(place)?;
     let Some(vault) = tools.vault().cloned() else {
         return Err(Stop::bad_input("no_vault", "no vault is open"));
     };
@@ -99,7 +99,7 @@ fn carry(
     let interrupts = Interrupts::new(options.json);
     let asker = Asker::new(options.act == Act::SaidYes, progress.clone(), interrupts.clone());
     let approver = Arc::new(Painted { asker, lookback: lookback.clone() });
-    let engine = wiring::engine(place, &tools.surface, approver, watcher.clone())?;
+    let engine = wiring::engine(place, &tools, approver, watcher.clone())?;
     let request = RunRequest {
         plan,
         place: RunPlace::Disk(place.prepare_runs()?),
@@ -108,6 +108,7 @@ fn carry(
         cancel: interrupts.cancel(),
         // Nobody looks at what is answered in advance.
         foresight: (options.act == Act::Ask).then(|| lookback.clone() as Arc<dyn Foresight>),
+        budget: None,
     };
     let report = drive::to_end(&interrupts, engine.run_undoing(request, target.undoes.clone()))?;
     progress.end();
