@@ -5,9 +5,11 @@ mod call;
 mod step;
 mod story;
 mod text;
+mod transcript;
 
 pub(crate) use story::Story;
 pub(crate) use text::tell;
+pub(crate) use transcript::Transcript;
 
 use envelope::Timestamp;
 
