@@ -40,6 +40,17 @@ const LONGEST_TAP_BLOCK: usize = 40;
 
 /// Folds what can be folded. The lines that it stands for add up to `lines`.
 pub fn condense<'a>(lines: &[&'a str]) -> Vec<Line<'a>> {
+    fold(lines, similar_lines)
+}
+
+/// The same for a text that is short enough for its figures: lines that differ in their numbers all stay.
+pub(super) fn condense_repeats<'a>(lines: &[&'a str]) -> Vec<Line<'a>> {
+    fold(lines, |_| None)
+}
+
+type Folding<'a> = fn(&[&'a str]) -> Option<Fold<'a>>;
+
+fn fold<'a>(lines: &[&'a str], similar: Folding<'a>) -> Vec<Line<'a>> {
     let runners = Runners::of(lines);
     let mut folded = Vec::new();
     let mut rest = lines;
@@ -47,7 +58,7 @@ pub fn condense<'a>(lines: &[&'a str]) -> Vec<Line<'a>> {
         let fold = passing_tests(rest, runners)
             .or_else(|| row_of_chores(rest))
             .or_else(|| identical_lines(rest))
-            .or_else(|| similar_lines(rest));
+            .or_else(|| similar(rest));
         match fold {
             Some(fold) => {
                 rest = &rest[fold.lines..];

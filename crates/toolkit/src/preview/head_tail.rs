@@ -8,10 +8,11 @@
 //! The number of lines in the marker counts lines of the text, with those that a note stands for.
 
 use super::clean::clean;
-use super::condense::{Line, condense};
+use super::condense::{Line, condense, condense_repeats};
 use super::json::readable;
 use super::layout::Layout;
 use super::text::{Text, line_ends};
+use super::tokens::estimate;
 
 /// A budget below this is read as this: a marker and a word of two lines need that much.
 pub const SMALLEST_BUDGET: usize = 40;
@@ -109,12 +110,19 @@ fn lines_of(text: &str, style: Style, budget: usize) -> Vec<Line<'_>> {
         Style::Log => {
             let mut lines = Vec::with_capacity(line_ends(text) + 1);
             lines.extend(text.split_terminator('\n'));
-            condense(&lines)
+            // Figures are facts: they go only where there is no room for them.
+            let repeats =
+                (text.len() <= budget.saturating_mul(BYTES_PER_TOKEN)).then(|| condense_repeats(&lines));
+            let tokens =
+                |lines: &[Line<'_>]| lines.iter().map(|line| estimate(line.text()) + 1).sum::<usize>();
+            repeats.filter(|repeats| tokens(repeats) <= budget).unwrap_or_else(|| condense(&lines))
         }
         Style::Text | Style::Prefix => first_and_last(text, budget.saturating_mul(LINES_PER_TOKEN)),
     }
 }
 
+/// No text has more bytes for each of its tokens than this, but for one that is a row of equal signs.
+const BYTES_PER_TOKEN: usize = 16;
 /// More lines than this cannot be shown, even if all of them are empty.
 const LINES_PER_TOKEN: usize = 8;
 

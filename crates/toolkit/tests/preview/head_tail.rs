@@ -244,3 +244,12 @@ fn bytes_that_are_not_text_are_counted() {
     let shown = preview(&Input::whole(b"\x89PNG\r\n\x1a\n\x00\x00\xff"), 100, Style::Log);
     assert_eq!((shown.not_utf8, shown.text.as_str()), (2, "\u{fffd}PNG\n\\u{1a}\n\\u{0}\\u{0}\u{fffd}"));
 }
+
+#[test]
+fn figures_are_folded_only_where_there_is_no_room_for_them() {
+    let timings: String = (1..=12).map(|n| format!("iteration {n}: {} ms\n", 100 + n * 7)).collect();
+    let roomy = preview(&Input::whole(timings.as_bytes()), 1_000, Style::Log);
+    assert_eq!(roomy.text.trim_end(), timings.trim_end());
+    let tight = preview(&Input::whole(timings.as_bytes()), 60, Style::Log);
+    assert!(tight.text.contains("similar lines"), "{}", tight.text);
+}
