@@ -19,6 +19,10 @@ pub struct ToolCall {
     pub attempt: u32,
     /// Fully materialised: no reference or template is left in them.
     pub args: Map<String, Value>,
+    /// Where in `args` a command of the plan was filled in while it ran: JSON pointers, none for other risks.
+    /// Whoever said yes to the plan has not seen what stands there now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filled_in: Vec<String>,
     /// [`crate::canonical_hash`] of `args`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args_hash: Option<Hash>,

@@ -73,6 +73,7 @@ pub(crate) fn call(index: u64) -> ToolCall {
         attempt: 1,
         args_hash: Some(canonical_hash(&Value::Object(args.clone()))),
         args,
+        filled_in: Vec::new(),
         timeout_ms: Some(30_000),
         deadline_at: None,
         cancellable: true,

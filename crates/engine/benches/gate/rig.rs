@@ -140,6 +140,7 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
         attempt: 1,
         args_hash: Some(envelope::canonical_hash(&args)),
         args: args.as_object().unwrap().clone(),
+        filled_in: Vec::new(),
         timeout_ms: Some(30_000),
         deadline_at: None,
         cancellable: true,

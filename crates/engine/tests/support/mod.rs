@@ -11,13 +11,14 @@
 
 mod people;
 mod script;
+mod shell;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{
-    CallRequest, Engine, EngineParts, Foresight, Hook, ManualClock, Observer, Policy, Purpose, RunCancel,
-    RunPlace, RunReport, RunRequest, RunScope, SeededIds,
+    BadRule, CallRequest, Engine, EngineParts, Foresight, Hook, ManualClock, Observer, Policy, Purpose,
+    RunCancel, RunPlace, RunReport, RunRequest, RunScope, SeededIds,
 };
 use envelope::{CallId, ExecutionEvent, Requirement, Risk, RunId, StepId, ToolCall, ToolName, ToolResult};
 use journal::{Journal, RunHeader, RunKind};
@@ -74,16 +75,25 @@ impl Default for Build {
             people: People::nobody(),
             seed: 7,
             purpose: Purpose::Act,
-            closing: None,
         }
     }
 }
 
 impl Build {
     pub fn gate(self) -> Gate {
+        self.built().unwrap()
+    }
+
+    /// Why no gate can be built like this.
+    pub fn refused(self) -> String {
+        self.built().err().unwrap().to_string()
+    }
+
+    fn built(self) -> Result<Gate, BadRule> {
         let work = Arc::new(Worklog::default());
         let mut registry = Registry::new();
         script::register(&mut registry, &work);
+        shell::register(&mut registry, &work);
         let satisfied = BTreeSet::from([Requirement::Vault]);
         let people = Arc::new(self.people);
         let clock = Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap()));
@@ -98,9 +108,9 @@ impl Build {
             observer: Some(seen.clone()),
             executor_version: "0.0.0-test".into(),
             purpose: self.purpose,
-        })
-        .unwrap();
-        Gate { engine, people, work, clock, seen }
+            closing: None,
+        })?;
+        Ok(Gate { engine, people, work, clock, seen })
     }
 }
 
@@ -217,6 +227,7 @@ pub fn tool_call(tool: &str, args: Value) -> ToolCall {
         attempt: 1,
         args_hash: Some(envelope::canonical_hash(&args)),
         args: args.as_object().unwrap().clone(),
+        filled_in: Vec::new(),
         timeout_ms: None,
         deadline_at: None,
         cancellable: true,

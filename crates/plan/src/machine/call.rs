@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use envelope::{
-    CallId, ConfirmationId, Failure, Fault, Iteration, Status, Timestamp, ToolCall, ToolError, ToolResult,
-    canonical_hash,
+    CallId, ConfirmationId, Failure, Fault, Iteration, Risk, Status, Timestamp, ToolCall, ToolError,
+    ToolResult, canonical_hash,
 };
 use serde_json::Value;
 
@@ -51,6 +51,7 @@ impl Draft<'_> {
             tool: decl.name.clone(),
             attempt: self.attempt.attempt,
             args,
+            filled_in: self.filled_in(),
             args_hash: Some(args_hash),
             timeout_ms: Some(self.step.timeout_ms),
             deadline_at: None,
@@ -70,6 +71,20 @@ impl Draft<'_> {
             called_with: None,
             intent: Vec::new(),
         })
+    }
+
+    /// Where the arguments of a command hold references. What a command runs is read with care before it is
+    /// confirmed, so it matters that this was not there to be read.
+    fn filled_in(&self) -> Vec<String> {
+        let mut pointers: Vec<String> = Vec::new();
+        if self.step.decl.risk_level == Risk::Commands {
+            self.step.args.references(&mut |pointer, _, _| {
+                if pointers.last().is_none_or(|last| last != pointer) {
+                    pointers.push(pointer.to_owned());
+                }
+            });
+        }
+        pointers
     }
 
     fn item(&self) -> Result<Option<&Value>, Dangling> {

@@ -108,6 +108,7 @@ fn call(tool: &str, args: &Value, number: u64) -> ToolCall {
         attempt: 1,
         args_hash: Some(envelope::canonical_hash(args)),
         args: args.as_object().unwrap().clone(),
+        filled_in: Vec::new(),
         timeout_ms: Some(600_000),
         deadline_at: None,
         cancellable: true,

@@ -1,0 +1,78 @@
+//! A tool that says which commands it would run, and runs none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use envelope::{Fault, Idempotency, Risk, SideEffect};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolkit::command_line::CommandLine;
+use toolkit::{Registry, Tool, ToolCx};
+
+use super::Worklog;
+
+struct Exec {
+    work: Arc<Worklog>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Args {
+    /// What a shell is handed.
+    #[serde(default)]
+    cmd: Option<String>,
+    /// What is started directly.
+    #[serde(default)]
+    argv: Vec<String>,
+    /// Variables that are set for it.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// The folder that it runs in.
+    #[serde(default)]
+    workdir: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Output {
+    said: String,
+}
+
+impl Tool for Exec {
+    const NAME: &'static str = "test.exec";
+    const SUMMARY: &'static str = "Run a command";
+    const CATEGORY: &'static str = "test";
+    const RISK: Risk = Risk::Commands;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::RunCommand];
+    const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
+
+    type Args = Args;
+    type Output = Output;
+
+    fn command(&self, args: &Args) -> Option<CommandLine> {
+        let env = args.env.keys().cloned().collect();
+        Some(match &args.cmd {
+            Some(text) => CommandLine::of_shell(text, env),
+            None => CommandLine::of_argv(&args.argv, env),
+        })
+    }
+
+    fn preview(&self, _args: &Args) -> String {
+        "Run something".to_owned()
+    }
+
+    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        let said = args.cmd.unwrap_or_else(|| args.argv.join(" "));
+        self.work.begun.lock().unwrap().push(said.clone());
+        cx.observed(SideEffect::RunCommand);
+        Ok(Output { said })
+    }
+
+    fn summary(&self, output: &Output) -> String {
+        format!("Ran {}", output.said)
+    }
+}
+
+pub(super) fn register(registry: &mut Registry, work: &Arc<Worklog>) {
+    registry.register(Exec { work: work.clone() }).unwrap();
+}
