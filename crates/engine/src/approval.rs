@@ -34,19 +34,32 @@ pub struct ApprovalRequest {
     pub step_id: StepId,
     pub call_id: CallId,
     pub tool: ToolName,
-    /// What the tool says it will do, and what the plan says about it where that differs.
+    /// What the tool says it will do, and what the plan says about it where that differs. For a command the
+    /// whole line, however long.
     pub preview: String,
     /// What the tool will be called with, made safe to show.
     pub input: Value,
     /// Every reason that is still open; a yes answers all of them.
     pub why: String,
+    pub remembering: Remembering,
+}
+
+/// What a yes that is to be remembered would answer later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Remembering {
+    /// Calls of the same tool for any of these reasons.
+    Reasons,
+    /// The same command with the same variables in the same folder, which this is the hash of.
+    Exactly(Hash),
+    /// Nothing: a yes to a wrapper, or to a line that is not understood, would be a yes to anything.
+    Nothing,
 }
 
 pub enum Verdict {
     Once {
         channel: Channel,
     },
-    /// Also for later calls of the same tool for any of these reasons, as long as the engine lives.
+    /// Also for later calls, as far as [`ApprovalRequest::remembering`] says and as long as the engine lives.
     Remember {
         channel: Channel,
     },

@@ -26,7 +26,7 @@ use crate::rules::BadRule;
 use crate::schedule::{Scheduler, Slot, Ticket};
 use crate::store::JournalStore;
 use crate::trace::Trace;
-use crate::{Approver, Clock, Ids, Observer, Purpose};
+use crate::{Approver, Clock, Ids, Observer, Purpose, Remembering};
 
 /// What an engine is made of. Everything it may touch comes in here.
 pub struct EngineParts {
@@ -64,8 +64,8 @@ pub(crate) struct Parts {
     pub(crate) snapshot: Arc<PolicySnapshot>,
     pub(crate) registry_version: Arc<str>,
     pub(crate) scheduler: Scheduler,
-    /// Approvals that the person wanted remembered: tool and reason.
-    pub(crate) remembered: Mutex<HashSet<(String, String)>>,
+    /// Approvals that the person wanted remembered: tool, reason, and which calls they answer.
+    pub(crate) remembered: Mutex<HashSet<(String, String, Remembering)>>,
 }
 
 /// One run as its calls see it.
@@ -389,14 +389,14 @@ impl Engine {
         Ok(seq)
     }
 
-    pub(crate) fn is_remembered(&self, tool: &str, why: &str) -> bool {
+    pub(crate) fn is_remembered(&self, tool: &str, why: &str, by: Remembering) -> bool {
         let remembered = self.parts.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.contains(&(tool.to_owned(), why.to_owned()))
+        by != Remembering::Nothing && remembered.contains(&(tool.to_owned(), why.to_owned(), by))
     }
 
-    pub(crate) fn remember(&self, tool: &str, why: &str) {
+    pub(crate) fn remember(&self, tool: &str, why: &str, by: Remembering) {
         let mut remembered = self.parts.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.insert((tool.to_owned(), why.to_owned()));
+        remembered.insert((tool.to_owned(), why.to_owned(), by));
     }
 }
 

@@ -6,8 +6,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use envelope::{Failure, Fault};
 use serde_json::{Map, Value};
-use toolkit::{DecodedArgs, PathKeys};
+use toolkit::command_line::CommandLine;
+use toolkit::{DecodedArgs, Entry, PathKeys};
+
+use crate::catch::catch_call;
 
 /// The input on its way through the phases before permission.
 pub(crate) struct Inputs {
@@ -18,7 +22,29 @@ pub(crate) struct Inputs {
     /// What the model's own input reaches; deny rules hold for it even if a hook changed the input.
     pub(crate) first_paths: PathKeys,
     pub(crate) paths: PathKeys,
+    /// What the model's own input would run.
+    pub(crate) first_command: Option<CommandLine>,
+    pub(crate) command: Option<CommandLine>,
     pub(crate) preview: String,
+}
+
+/// What the tool says about its arguments.
+pub(crate) struct Described {
+    pub(crate) paths: PathKeys,
+    pub(crate) command: Option<CommandLine>,
+    pub(crate) preview: String,
+}
+
+impl Described {
+    /// Says why if the tool has no words for them.
+    pub(crate) fn of(entry: &Entry, decoded: &DecodedArgs) -> Result<Described, Fault> {
+        let tool = &entry.tool;
+        let described = catch_call(|| (tool.paths(decoded), tool.command(decoded), tool.preview(decoded)));
+        described.map(|(paths, command, preview)| Described { paths, command, preview }).map_err(|panic| {
+            let what = format!("{} cannot describe this call: {panic}", entry.decl.name);
+            Fault::new(Failure::InputMutationFailed, what)
+        })
+    }
 }
 
 impl Inputs {

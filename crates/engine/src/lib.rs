@@ -32,7 +32,7 @@ mod trace;
 mod undo;
 
 pub use approval::{
-    Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict,
+    Answer, ApprovalRequest, Approver, ConfirmRequest, Remembering, UncertainCall, UncertainVerdict, Verdict,
 };
 pub use call::{CallRequest, Engine, EngineParts, RunScope};
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -7,9 +7,10 @@ use envelope::{Hash, LimitsSnapshot, PolicySnapshot, SandboxSnapshot, ToolDecl, 
 use plan::{CheckLimits, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use toolkit::PathKeys;
+use toolkit::command_line::CommandLine;
 
 use crate::receipts::Receipts;
-use crate::rules::{BadRule, CompiledRule, Rule, RuleEffect};
+use crate::rules::{BadRule, BuiltIns, CompiledRule, Rule, RuleEffect, Subject};
 
 /// What happens to a call that no rule speaks about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +126,7 @@ impl Policy {
 pub(crate) struct CompiledPolicy {
     pub(crate) policy: Policy,
     rules: Vec<CompiledRule>,
+    built_ins: BuiltIns,
 }
 
 /// What the rules and the mode say about one call.
@@ -163,28 +165,34 @@ impl CompiledPolicy {
             .enumerate()
             .map(|(index, rule)| CompiledRule::compile(index + 1, rule.clone()))
             .collect::<Result<_, _>>()?;
-        Ok(CompiledPolicy { policy, rules })
+        let built_ins = BuiltIns::compile().map_err(|what| BadRule { number: 0, what })?;
+        Ok(CompiledPolicy { policy, rules, built_ins })
     }
 
-    /// The first deny rule that matches, if any.
-    pub(crate) fn denied(&self, tool: &ToolDecl, paths: &PathKeys) -> Option<String> {
-        self.matching(RuleEffect::Deny, tool, paths).next().map(CompiledRule::label)
+    /// The first deny rule that matches, if any. A line that nobody can judge is denied too: asking about it
+    /// would be asking for a yes to something unread.
+    pub(crate) fn denied(&self, subject: Subject<'_>) -> Option<String> {
+        if let Some(CommandLine { over_limit: true, opaque: Some(why), .. }) = subject.command {
+            return Some(format!("the limit on commands ({why})"));
+        }
+        self.matching(RuleEffect::Deny, subject).next().map(CompiledRule::label)
     }
 
     /// Deny, then ask, then allow, then the mode's default.
-    pub(crate) fn opinion(&self, tool: &ToolDecl, paths: &PathKeys) -> Opinion {
-        if let Some(why) = self.denied(tool, paths) {
+    pub(crate) fn opinion(&self, subject: Subject<'_>) -> Opinion {
+        if let Some(why) = self.denied(subject) {
             return Opinion::Deny { why };
         }
-        let effects = tool.risk_level.has_effects();
+        let effects = subject.tool.risk_level.has_effects();
         if self.policy.mode == Mode::ReadOnly && effects {
             return Opinion::Blocked { why: "mode read-only".to_owned() };
         }
-        let allowed = self.matching(RuleEffect::Allow, tool, paths).next();
+        let allowed = self.allowed(subject);
         let mut reasons: Vec<AskReason> = self
-            .matching(RuleEffect::Ask, tool, paths)
+            .matching(RuleEffect::Ask, subject)
             .map(|rule| AskReason { why: rule.label(), by_plan: !rule.has_paths() })
             .collect();
+        reasons.extend(self.doubts(subject).into_iter().map(|why| AskReason { why, by_plan: false }));
         if effects && allowed.is_none() && self.policy.mode == Mode::Ask {
             // Also beside a rule that asks: a remembered yes to that rule must not answer for the mode.
             reasons.push(AskReason { why: "mode ask".to_owned(), by_plan: true });
@@ -193,7 +201,7 @@ impl CompiledPolicy {
             return Opinion::Ask { reasons };
         }
         let why = match (allowed, self.policy.mode) {
-            (Some(rule), _) => rule.label(),
+            (Some(by), _) => by,
             (None, Mode::Ask) => "mode ask, read-only".to_owned(),
             (None, Mode::ReadOnly) => "mode read-only".to_owned(),
             (None, Mode::Trusted) => "mode trusted".to_owned(),
@@ -201,22 +209,59 @@ impl CompiledPolicy {
         Opinion::Allow { why }
     }
 
-    /// Whether a plan with these tools has to be confirmed before it starts.
+    /// What allows the call. A line of commands is allowed when each of them is, by whatever rules.
+    fn allowed(&self, subject: Subject<'_>) -> Option<String> {
+        let Some(line) = subject.command else {
+            return self.matching(RuleEffect::Allow, subject).next().map(CompiledRule::label);
+        };
+        if line.opaque.is_some() || !line.env.is_empty() || line.commands.is_empty() {
+            return None;
+        }
+        let mut labels: Vec<String> = Vec::new();
+        for command in &line.commands {
+            let label = self.rules.iter().find(|rule| rule.allows_command(subject, command))?.label();
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        Some(labels.join(", "))
+    }
+
+    /// Reasons to ask about a command that no mode and no other rule answers.
+    fn doubts(&self, subject: Subject<'_>) -> Vec<String> {
+        let Some(line) = subject.command else {
+            return Vec::new();
+        };
+        let mut doubts = self.built_ins.objections(line);
+        if let Some(why) = &line.opaque {
+            let might = self.rules.iter().find(|rule| rule.might_deny(subject));
+            doubts.extend(might.map(|rule| {
+                format!("{} may be meant: the line cannot be read in full ({why})", rule.label())
+            }));
+        }
+        doubts
+    }
+
+    /// Whether a plan with these tools has to be confirmed before it starts. The commands are those that
+    /// stand in the plan in full.
     ///
     /// Paths are not known yet: a rule that names paths speaks up when a call with such a path comes.
-    pub(crate) fn needs_confirmation<'t>(&self, tools: impl IntoIterator<Item = &'t ToolDecl>) -> bool {
-        let no_paths = PathKeys::default();
-        tools.into_iter().any(|tool| matches!(self.opinion(tool, &no_paths), Opinion::Ask { .. }))
+    pub(crate) fn needs_confirmation<'t>(
+        &self,
+        steps: impl IntoIterator<Item = (&'t ToolDecl, Option<CommandLine>)>,
+    ) -> bool {
+        let paths = &PathKeys::default();
+        steps.into_iter().any(|(tool, command)| {
+            let subject = Subject { tool, paths, command: command.as_ref() };
+            matches!(self.opinion(subject), Opinion::Ask { .. })
+        })
     }
 
     fn matching<'a>(
         &'a self,
         effect: RuleEffect,
-        tool: &'a ToolDecl,
-        paths: &'a PathKeys,
+        subject: Subject<'a>,
     ) -> impl Iterator<Item = &'a CompiledRule> {
-        self.rules.iter().filter(move |rule| {
-            rule.rule.effect == effect && rule.matches(tool.name.as_str(), tool.risk_level, paths)
-        })
+        self.rules.iter().filter(move |rule| rule.rule.effect == effect && rule.matches(subject))
     }
 }

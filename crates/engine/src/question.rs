@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use envelope::{OnError, Step, StepId};
+use envelope::{OnError, Risk, Step, StepId};
 use plan::{CheckedPlan, CheckedStep, Question};
 use serde_json::Value;
 
@@ -58,7 +58,9 @@ fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &Ste
         ),
     );
     for (name, value) in &written.args {
-        line(text, &format!("       {}: {}", one_line(name), short(value)));
+        // What a command runs may stand at its very end, and the yes covers it.
+        let shown = if step.decl.risk_level == Risk::Commands { whole(value) } else { short(value) };
+        line(text, &format!("       {}: {shown}", one_line(name)));
     }
     for setting in settings(step, written) {
         line(text, &format!("       ({setting})"));
@@ -97,14 +99,19 @@ pub(crate) fn question_text(plan: &CheckedPlan, question: &Question) -> String {
     }
 }
 
-/// One value on one line: what is cut is counted.
-fn short(value: &Value) -> String {
-    let whole = match value {
+/// One value on one line.
+fn whole(value: &Value) -> String {
+    match value {
         Value::String(text) => serde_json::to_string(&visible_text(text)).unwrap_or_default(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             visible_text(&value.to_string())
         }
-    };
+    }
+}
+
+/// The same without the end of a long one: what is cut is counted.
+fn short(value: &Value) -> String {
+    let whole = whole(value);
     match whole.char_indices().nth(SHOWN_CHARS) {
         Some((cut, _)) => format!("{}… ({} more characters)", &whole[..cut], whole[cut..].chars().count()),
         None => whole,

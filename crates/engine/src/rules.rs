@@ -1,12 +1,18 @@
 //! Rules a person writes: which tools, on which paths, up to which risk, are allowed, asked about or denied.
 
+mod built_in;
+mod command;
 mod pattern;
 
-use envelope::{Risk, VaultPath};
+use command::CommandRule;
+use envelope::{Risk, ToolDecl, VaultPath};
 use globset::{GlobBuilder, GlobMatcher};
 use pattern::{Below, PathPattern};
 use serde::{Deserialize, Serialize};
+use toolkit::command_line::{CommandLine, SimpleCommand, Word};
 use toolkit::{PathKeys, Reach};
+
+pub(crate) use built_in::BuiltIns;
 
 /// What a rule says about the calls it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +37,17 @@ pub struct Rule {
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// The program and the words that must follow it, each a word or a list of alternatives. Speaks only of
+    /// calls that run commands. A rule that allows needs every command of a line to be allowed, by it or by
+    /// another; one that asks or denies needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<Word>>,
+    /// Command lines that the rule must match, tried when it is loaded.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    pub matching: Vec<String>,
+    /// Command lines that the rule must not match.
+    #[serde(default, rename = "not_match", skip_serializing_if = "Vec::is_empty")]
+    pub not_matching: Vec<String>,
     /// Shown to whoever meets the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -50,14 +67,25 @@ pub(crate) struct CompiledRule {
     pub(crate) number: usize,
     tools: Vec<GlobMatcher>,
     paths: Vec<PathPattern>,
+    command: Option<CommandRule>,
+}
+
+/// What a call is about, as far as rules can speak of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) tool: &'a ToolDecl,
+    pub(crate) paths: &'a PathKeys,
+    /// Set for a call that runs commands.
+    pub(crate) command: Option<&'a CommandLine>,
 }
 
 impl CompiledRule {
     pub(crate) fn compile(number: usize, rule: Rule) -> Result<CompiledRule, BadRule> {
         let bad = |what: String| BadRule { number, what };
-        if rule.tools.is_empty() && rule.paths.is_empty() && rule.risk.is_none() {
+        if rule.tools.is_empty() && rule.paths.is_empty() && rule.risk.is_none() && rule.command.is_none() {
             return Err(bad(
-                "it names no `tools`, `paths` or `risk`; to let everything through set `mode`".to_owned()
+                "it names no `tools`, `paths`, `risk` or `command`; to let everything through set `mode`"
+                    .to_owned(),
             ));
         }
         let tools =
@@ -67,7 +95,8 @@ impl CompiledRule {
             .iter()
             .map(|pattern| PathPattern::compile(pattern).map_err(bad))
             .collect::<Result<_, _>>()?;
-        Ok(CompiledRule { rule, number, tools, paths })
+        let command = CommandRule::compile(&rule).map_err(bad)?;
+        Ok(CompiledRule { rule, number, tools, paths, command })
     }
 
     /// Whether the rule speaks about a call of this tool, whatever its paths.
@@ -83,8 +112,37 @@ impl CompiledRule {
         !self.paths.is_empty()
     }
 
-    pub(crate) fn matches(&self, tool: &str, risk: Risk, paths: &PathKeys) -> bool {
-        if !self.names_tool(tool, risk) {
+    /// Whether the rule decides about the call by itself. One that allows commands does not: see
+    /// [`CompiledRule::allows_command`].
+    pub(crate) fn matches(&self, subject: Subject<'_>) -> bool {
+        let speaks_of_command = match (&self.command, subject.command, self.rule.effect) {
+            // What a command does is in its words, so a yes to the tool is no yes to the command.
+            (_, Some(_), RuleEffect::Allow) | (Some(_), None, _) => false,
+            (Some(command), Some(line), RuleEffect::Ask | RuleEffect::Deny) => command.touches(line),
+            (None, _, _) => true,
+        };
+        speaks_of_command && self.matches_place(subject)
+    }
+
+    /// Whether the rule allows one command of the call.
+    pub(crate) fn allows_command(&self, subject: Subject<'_>, command: &SimpleCommand) -> bool {
+        self.rule.effect == RuleEffect::Allow
+            && self.command.as_ref().is_some_and(|rule| rule.allows(command))
+            && self.matches_place(subject)
+    }
+
+    /// Whether the rule would deny a line with the right words in it, which nobody can say of this one.
+    pub(crate) fn might_deny(&self, subject: Subject<'_>) -> bool {
+        self.rule.effect == RuleEffect::Deny
+            && self.command.is_some()
+            && subject.command.is_some_and(|line| line.opaque.is_some())
+            && self.matches_place(subject)
+    }
+
+    /// Whether the rule speaks about the tool and the paths of the call.
+    fn matches_place(&self, subject: Subject<'_>) -> bool {
+        let Subject { tool, paths, .. } = subject;
+        if !self.names_tool(tool.name.as_str(), tool.risk_level) {
             return false;
         }
         if self.paths.is_empty() {

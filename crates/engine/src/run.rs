@@ -12,13 +12,15 @@ use envelope::{
     CallId, Confirmation, ConfirmationId, Effects, ExecutionEvent, Hash, ToolCall, ToolDecl, ToolResult,
 };
 use journal::{Journal, JournalError, OpenCall, RunHeader, RunKind};
-use plan::{CheckedPlan, Input, Machine, Output, Question, RunOutcome, RunSpec};
+use plan::{CheckedPlan, CheckedStep, Input, Machine, Output, Question, RunOutcome, RunSpec, Template};
 use tokio::task::JoinSet;
+use toolkit::command_line::CommandLine;
 use toolkit::{CancelCause, CancelToken};
 
 use crate::Engine;
 use crate::approval::ConfirmRequest;
 use crate::call::{CallRequest, RunScope};
+use crate::catch::catch_call;
 use crate::confirm::{confirm, confirm_foreseen};
 use crate::foresight::Foresight;
 use crate::question::question_text;
@@ -98,7 +100,17 @@ impl Engine {
 
     /// Whether a person has to say yes to this plan before it runs.
     pub fn asks_about(&self, plan: &CheckedPlan) -> bool {
-        self.parts.policy.needs_confirmation(plan.steps.iter().map(|step| &*step.decl))
+        let steps = plan.steps.iter().map(|step| (&*step.decl, self.written_command(step)));
+        self.parts.policy.needs_confirmation(steps)
+    }
+
+    /// What a step would run, where all of it stands in the plan.
+    fn written_command(&self, step: &CheckedStep) -> Option<CommandLine> {
+        let Template::Literal(args) = &step.args else {
+            return None;
+        };
+        let entry = self.parts.surface.resolve(step.decl.name.as_str()).ok()?;
+        catch_call(|| entry.tool.decode(args).ok().and_then(|args| entry.tool.command(&args))).ok().flatten()
     }
 
     pub(crate) fn spec(

@@ -151,7 +151,16 @@ async fn a_hook_that_crashes_or_is_late_is_hook_failed() {
 
 fn rule(effect: RuleEffect, tools: &[&str], paths: &[&str]) -> Rule {
     let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-    Rule { effect, tools: own(tools), paths: own(paths), risk: None, reason: None }
+    Rule {
+        effect,
+        tools: own(tools),
+        paths: own(paths),
+        risk: None,
+        command: None,
+        matching: Vec::new(),
+        not_matching: Vec::new(),
+        reason: None,
+    }
 }
 
 #[tokio::test]

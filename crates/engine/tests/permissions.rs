@@ -23,7 +23,16 @@ use toolkit::{CancelCause, CancelToken};
 
 fn rule(effect: RuleEffect, tools: &[&str], paths: &[&str]) -> Rule {
     let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-    Rule { effect, tools: own(tools), paths: own(paths), risk: None, reason: None }
+    Rule {
+        effect,
+        tools: own(tools),
+        paths: own(paths),
+        risk: None,
+        command: None,
+        matching: Vec::new(),
+        not_matching: Vec::new(),
+        reason: None,
+    }
 }
 
 fn asks(tools: &[&str], paths: &[&str]) -> Rule {

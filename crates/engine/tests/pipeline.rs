@@ -114,6 +114,9 @@ async fn an_input_changed_by_a_hook_is_checked_again() {
         tools: Vec::new(),
         paths: vec!["Private/**".to_owned()],
         risk: None,
+        command: None,
+        matching: Vec::new(),
+        not_matching: Vec::new(),
         reason: None,
     }];
     let hook = Hooked::before("fixer", |_| {
@@ -181,6 +184,9 @@ async fn permission_asks_its_sources_in_one_order() {
         tools: vec!["test.*".to_owned()],
         paths: Vec::new(),
         risk: None,
+        command: None,
+        matching: Vec::new(),
+        not_matching: Vec::new(),
         reason: None,
     };
     let (allow, ask, deny) = (rule(RuleEffect::Allow), rule(RuleEffect::Ask), rule(RuleEffect::Deny));

@@ -9,7 +9,9 @@ use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
+use engine::{
+    Answer, ApprovalRequest, Approver, ConfirmRequest, Remembering, UncertainCall, UncertainVerdict, Verdict,
+};
 use envelope::Channel;
 use tokio::sync::{Mutex, oneshot};
 use toolkit::BoxFuture;
@@ -31,7 +33,7 @@ pub(crate) struct Asker {
     /// Who foresees the plan, if anyone does.
     seer: Option<Arc<Seer>>,
     /// One question at a time; holds what the person wants to be asked no more.
-    always: Mutex<HashSet<(String, String)>>,
+    always: Mutex<HashSet<(String, String, Remembering)>>,
 }
 
 impl Asker {
@@ -86,21 +88,26 @@ impl Asker {
             return Verdict::Once { channel: Channel::YesFlag };
         }
         let mut always = self.always.lock().await;
-        let reason = (request.tool.to_string(), request.why.clone());
+        let reason = (request.tool.to_string(), request.why.clone(), request.remembering);
         if always.contains(&reason) {
             return Verdict::Once { channel: Channel::Terminal };
         }
+        let choices = match request.remembering {
+            Remembering::Reasons => "[y]es once, [a]lways for this reason, [N]o",
+            Remembering::Exactly(_) => "[y]es once, [a]lways for exactly this command, [N]o",
+            Remembering::Nothing => "[y]es once, [N]o",
+        };
         let question = format!(
             "{} ({})\n  {}\n  input: {}\n{}",
             Paint::stderr().bold(one_line(&request.preview)),
             one_line(&request.why),
             request.tool,
             short(&request.input.to_string(), SHOWN_CHARS),
-            Paint::stderr().bold("May this call run? [y]es once, [a]lways for this reason, [N]o"),
+            Paint::stderr().bold(format!("May this call run? {choices}")),
         );
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Verdict::Once { channel: Channel::Terminal },
-            Some("a" | "always") => {
+            Some("a" | "always") if request.remembering != Remembering::Nothing => {
                 always.insert(reason);
                 Verdict::Remember { channel: Channel::Terminal }
             }

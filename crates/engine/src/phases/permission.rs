@@ -4,16 +4,21 @@
 //! tool would be called with, hooks, ask, allow, the mode's default. Nothing later loosens anything earlier:
 //! every reason to ask needs its own yes, given with the plan, remembered, or asked for now. The person is
 //! asked once, about all that is open.
+//!
+//! A yes to a command is a yes to what was read: the whole line is shown, the yes to a plan covers only what
+//! stood in the plan, and a remembered yes answers exactly the same call.
 
-use envelope::{Channel, Failure, Fault};
+use envelope::{Channel, Failure, Fault, canonical_hash};
+use toolkit::command_line::CommandLine;
 use toolkit::{CancelCause, Entry};
 
 use crate::Engine;
-use crate::approval::{ApprovalRequest, Verdict};
+use crate::approval::{ApprovalRequest, Remembering, Verdict};
 use crate::call::Flight;
 use crate::catch::catch_call;
 use crate::inputs::{Inputs, PermittedArgs, observable, visible_text};
 use crate::policy::{AskReason, Opinion};
+use crate::rules::Subject;
 use crate::trace::Trace;
 
 use super::pre_hooks::Hooked;
@@ -28,10 +33,12 @@ pub(crate) async fn permission(
 ) -> Result<PermittedArgs, Fault> {
     let Hooked { inputs, asks, denies } = hooked;
     let decl = &*entry.decl;
-    if let Some(why) = engine.parts.policy.denied(decl, &inputs.first_paths) {
+    let subject = |paths, command| Subject { tool: decl, paths, command };
+    let first = subject(&inputs.first_paths, inputs.first_command.as_ref());
+    if let Some(why) = engine.parts.policy.denied(first) {
         return Err(denied(entry, &inputs, &why));
     }
-    let opinion = engine.parts.policy.opinion(decl, &inputs.paths);
+    let opinion = engine.parts.policy.opinion(subject(&inputs.paths, inputs.command.as_ref()));
     // A rule has its say before a hook: the rule is what the person can look up and change.
     let mut reasons = match (opinion, denies) {
         (Opinion::Deny { why }, _) => return Err(denied(entry, &inputs, &why)),
@@ -52,7 +59,7 @@ pub(crate) async fn permission(
         }
     };
     reasons.extend(asks.into_iter().map(|why| AskReason { why, by_plan: false }));
-    let open = unanswered(engine, entry, flight, reasons, trace);
+    let open = unanswered(engine, entry, flight, &inputs, reasons, trace);
     if !open.is_empty() {
         ask_person(engine, entry, flight, &inputs, &open, trace).await?;
     }
@@ -61,7 +68,14 @@ pub(crate) async fn permission(
 }
 
 fn denied(entry: &Entry, inputs: &Inputs, why: &str) -> Fault {
-    Fault::new(Failure::PermissionDenied, format!("{why} denies {}: {}", entry.decl.name, inputs.preview))
+    let what = format!("{why} denies {}: {}", entry.decl.name, inputs.preview);
+    let fault = Fault::new(Failure::PermissionDenied, what);
+    match &inputs.command {
+        Some(CommandLine { over_limit: true, .. }) => {
+            fault.hint("run it in several calls, each of which a person can read")
+        }
+        Some(_) | None => fault,
+    }
 }
 
 /// The reasons that neither the yes to the plan nor a remembered one answers.
@@ -69,20 +83,44 @@ fn unanswered(
     engine: &Engine,
     entry: &Entry,
     flight: &Flight,
+    inputs: &Inputs,
     reasons: Vec<AskReason>,
     trace: &mut Trace<'_>,
 ) -> Vec<String> {
     let mut open = Vec::new();
+    if reasons.is_empty() {
+        return open;
+    }
+    let is_unread =
+        inputs.command.is_some() && (!flight.call.filled_in.is_empty() || inputs.changed.is_some());
+    let remembering = remembering(flight, inputs);
     for AskReason { why, by_plan } in reasons {
-        match &flight.call.confirmation_id {
-            Some(id) if by_plan => trace.note(format!("{why}: confirmed ({id})")),
-            Some(_) | None if engine.is_remembered(entry.decl.name.as_str(), &why) => {
-                trace.note(format!("{why}: a remembered yes"));
+        let why = match &flight.call.confirmation_id {
+            Some(id) if by_plan && !is_unread => {
+                trace.note(format!("{why}: confirmed ({id})"));
+                continue;
             }
-            Some(_) | None => open.push(why),
+            Some(_) if by_plan => format!("{why}, for a command that the plan does not show"),
+            Some(_) | None => why,
+        };
+        if engine.is_remembered(entry.decl.name.as_str(), &why, remembering) {
+            trace.note(format!("{why}: a remembered yes"));
+        } else {
+            open.push(why);
         }
     }
     open
+}
+
+/// What a yes to this call may answer later.
+fn remembering(flight: &Flight, inputs: &Inputs) -> Remembering {
+    match &inputs.command {
+        None => Remembering::Reasons,
+        Some(line) if line.can_be_remembered() => {
+            Remembering::Exactly(canonical_hash(inputs.current(&flight.model)))
+        }
+        Some(_) => Remembering::Nothing,
+    }
 }
 
 async fn ask_person(
@@ -102,6 +140,7 @@ async fn ask_person(
         preview: both_previews(entry, flight, inputs),
         input: observable(inputs.current(&flight.model)).into_owned(),
         why: why.clone(),
+        remembering: remembering(flight, inputs),
     };
     let verdict = tokio::select! {
         biased;
@@ -109,12 +148,15 @@ async fn ask_person(
         cause = flight.cancel.cancelled() => return Err(cancelled_while_asking(cause)),
     };
     match verdict {
-        Verdict::Once { channel } => trace.note(format!("{why}: approved ({})", channel_name(channel))),
-        Verdict::Remember { channel } => {
+        Verdict::Remember { channel } if request.remembering != Remembering::Nothing => {
             for reason in open {
-                engine.remember(entry.decl.name.as_str(), reason);
+                engine.remember(entry.decl.name.as_str(), reason, request.remembering);
             }
             trace.note(format!("{why}: approved and remembered ({})", channel_name(channel)));
+        }
+        // There is nothing to keep a yes to a wrapper by.
+        Verdict::Once { channel } | Verdict::Remember { channel } => {
+            trace.note(format!("{why}: approved ({})", channel_name(channel)));
         }
         Verdict::Reject { reason } => {
             return Err(Fault::new(
@@ -134,12 +176,24 @@ async fn ask_person(
 
 /// What the tool says it will do, then what the plan says about it: only the first is bound to the input.
 fn both_previews(entry: &Entry, flight: &Flight, inputs: &Inputs) -> String {
-    let own = catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)))
-        .unwrap_or_else(|_panic| inputs.preview.clone());
+    let own = match &inputs.command {
+        Some(line) => command_preview(line),
+        None => catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)))
+            .unwrap_or_else(|_panic| inputs.preview.clone()),
+    };
     match flight.call.preview.as_deref().map(visible_text) {
         Some(said) if said != own => format!("{own} (the plan says: {said})"),
         Some(_) | None => own,
     }
+}
+
+/// The whole line, and which variables are set for it: both decide what is run.
+fn command_preview(line: &CommandLine) -> String {
+    let shown = visible_text(&line.shown);
+    if line.env.is_empty() {
+        return shown;
+    }
+    format!("{shown} (with {} set)", visible_text(&line.env.join(", ")))
 }
 
 fn cancelled_while_asking(cause: CancelCause) -> Fault {

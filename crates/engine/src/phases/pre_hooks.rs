@@ -6,9 +6,8 @@ use toolkit::Entry;
 
 use crate::Engine;
 use crate::call::Flight;
-use crate::catch::catch_call;
 use crate::hooks::{BeforeCall, BeforeReply, CallNames, Hook, HookDecision, ask_before, hook_fault};
-use crate::inputs::{Inputs, changed_fields, observable, unescaped, visible_text};
+use crate::inputs::{Described, Inputs, changed_fields, observable, unescaped, visible_text};
 use crate::trace::Trace;
 
 use super::{parse_schema, validate_values};
@@ -112,13 +111,8 @@ async fn change_input(
     };
     let decoded = parse_schema(entry, &updated).map_err(blame)?;
     validate_values(entry, flight, &decoded).await.map_err(blame)?;
-    let described = catch_call(|| (entry.tool.paths(&decoded), entry.tool.preview(&decoded)));
-    let (paths, preview) = described.map_err(|panic| {
-        blame(Fault::new(
-            Failure::InputMutationFailed,
-            format!("{} cannot describe this call: {panic}", entry.decl.name),
-        ))
-    })?;
+    let Described { paths, command, preview } = Described::of(entry, &decoded).map_err(blame)?;
+    hooked.inputs.command = command;
     hooked.inputs.paths = paths;
     hooked.inputs.preview = visible_text(&preview);
     hooked.inputs.decoded = decoded;

@@ -1,11 +1,10 @@
 //! Phase 4: makes what hooks, prompts and logs will see of the input.
 
-use envelope::{Failure, Fault};
+use envelope::Fault;
 use toolkit::{DecodedArgs, Entry};
 
 use crate::call::Flight;
-use crate::catch::catch_call;
-use crate::inputs::{Inputs, visible_text};
+use crate::inputs::{Described, Inputs, visible_text};
 
 /// Ends in `input_mutation_failed` when the tool cannot say what the call is about.
 pub(crate) fn prepare_observable_input(
@@ -13,14 +12,16 @@ pub(crate) fn prepare_observable_input(
     flight: &Flight,
     decoded: DecodedArgs,
 ) -> Result<Inputs, Fault> {
-    let described = catch_call(|| (entry.tool.paths(&decoded), entry.tool.preview(&decoded)));
-    let (paths, preview) = described.map_err(|panic| {
-        Fault::new(
-            Failure::InputMutationFailed,
-            format!("{} cannot describe this call: {panic}", entry.decl.name),
-        )
-    })?;
+    let Described { paths, command, preview } = Described::of(entry, &decoded)?;
     // The author of the plan may have said it better than the tool does.
     let preview = visible_text(flight.call.preview.as_deref().unwrap_or(&preview));
-    Ok(Inputs { changed: None, decoded, first_paths: paths.clone(), paths, preview })
+    Ok(Inputs {
+        changed: None,
+        decoded,
+        first_paths: paths.clone(),
+        paths,
+        first_command: command.clone(),
+        command,
+        preview,
+    })
 }
