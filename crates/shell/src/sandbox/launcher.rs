@@ -29,9 +29,27 @@ pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let outcome = told.and_then(|(spec, argv)| match role {
         Role::Supervise => supervise(&spec, &argv),
-        Role::Inner | Role::Trial => close_in(&spec).map(|()| become_command(&spec, &argv)),
+        Role::Inner | Role::Trial => {
+            close_inherited().map_err(|error| format!("inherited files: {error}"))?;
+            close_in(&spec).map(|()| become_command(&spec, &argv))
+        }
     });
     outcome.map_or_else(|why| failed(&why), ExitCode::from)
+}
+
+/// Closes what is open beyond input, output and error. Whoever started tollgate may have left a folder or a
+/// socket open for it, and what is open already is looked at by no wall.
+///
+/// Nothing of ours is open yet, except the list that is read here, which closes when it has been read.
+fn close_inherited() -> std::io::Result<()> {
+    let names: Vec<OsString> = std::fs::read_dir("/proc/self/fd")?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<_, _>>()?;
+    let numbers = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
+    for number in numbers.filter(|number| *number > 2) {
+        let _the_list = nix::unistd::close(number);
+    }
+    Ok(())
 }
 
 /// Takes away everything that the command must not have.

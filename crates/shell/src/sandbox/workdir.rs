@@ -52,7 +52,7 @@ fn outside(given: &str) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
     use std::os::unix::fs::symlink;
 
     use expect_test::expect;
@@ -66,7 +66,7 @@ mod tests {
         fs::create_dir_all(root.join("Projects/house")).unwrap();
         fs::create_dir_all(root.join(".Git/hooks")).unwrap();
         fs::create_dir(base.path().join("outside")).unwrap();
-        fs::write(root.join("note.md"), "").unwrap();
+        File::create(root.join("note.md")).unwrap();
         symlink("Projects/house", root.join("in")).unwrap();
         symlink("../outside", root.join("out")).unwrap();
         symlink(base.path().join("outside"), root.join("far")).unwrap();

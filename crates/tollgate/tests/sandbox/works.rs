@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use shell::sandbox::{Launch, Prepared, Wall, command};
@@ -108,6 +108,24 @@ fn the_environment_is_exactly_what_was_given() {
         assert_eq!(names, ["A=1\n2=3", "LD_PRELOAD=/nowhere.so"], "{wall:?}");
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(err.matches("/nowhere.so").count(), 1, "{wall:?} only the command is told: {err}");
+    }
+}
+
+#[test]
+fn nothing_that_is_open_elsewhere_is_handed_on() {
+    let world = World::new();
+    for wall in standing() {
+        let launch = world.launch("cat <&9; echo silence");
+        let Prepared { command, leftovers } =
+            command(wall, &world.reach(wall), &launch, &launcher()).unwrap();
+        // Whoever started us had this file open.
+        let mut starter = Command::new("sh");
+        starter.args(["-c", "exec 9< \"$0\"; exec \"$@\""]).arg(world.path("outside/secret"));
+        starter.arg(command.get_program()).args(command.get_args()).current_dir(world.vault());
+        starter.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = starter.output().unwrap();
+        drop(leftovers);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "silence\n", "{wall:?}");
     }
 }
 
