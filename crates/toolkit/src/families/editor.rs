@@ -1,0 +1,237 @@
+//! The note that is open: what is selected in it, and what an edit did to it.
+//!
+//! A selection is never kept as an artifact: the note is still there to be read. An edit cannot be large.
+
+use envelope::{Family, Fault};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::plain::{Receipt, fitting_text, many_lines, projected, quoted, room};
+use super::{Projected, Projection, external};
+
+/// What a tool says about the open note, without bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Editor<'a> {
+    Selection(Selection<'a>),
+    Edit(Edit<'a>),
+}
+
+/// What is selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection<'a> {
+    pub file_path: &'a str,
+    pub range: Range,
+    pub text: &'a str,
+    /// How the note is shown, where that is known.
+    pub mode: Option<&'a str>,
+}
+
+/// What was put where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit<'a> {
+    pub file_path: &'a str,
+    /// What was replaced, as it was before; none for what was put in at the cursor.
+    pub range: Option<Range>,
+    /// Where the cursor is afterwards, where that is told.
+    pub cursor_after: Option<Place>,
+    /// In UTF-16 code units.
+    pub inserted_chars: u32,
+    pub etag: &'a str,
+    pub dry_run: bool,
+}
+
+/// A place between two characters: lines from 0, `ch` in UTF-16 code units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub line: u32,
+    pub ch: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    pub from: Place,
+    pub to: Place,
+}
+
+/// What stands in the canonical result.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Shown<Text> {
+    Selection(SelectionShown<Text>),
+    Edit(EditShown<Text>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SelectionShown<Text> {
+    file_path: Text,
+    range: Range,
+    is_empty: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Text>,
+    text_preview: Text,
+    text_bytes: u64,
+    truncated: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditShown<Text> {
+    file_path: Text,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<Range>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor_after: Option<Place>,
+    inserted_chars: u32,
+    etag: Text,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+/// Bounds what is said about the open note.
+pub fn project(complete: &Editor<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    let shown = match complete {
+        Editor::Selection(selection) => {
+            let cut = fitting_text(selection.text, room(with.budget()));
+            Shown::Selection(SelectionShown {
+                file_path: selection.file_path,
+                range: selection.range,
+                is_empty: selection.range.from == selection.range.to,
+                mode: selection.mode,
+                text_preview: &selection.text[..cut],
+                text_bytes: selection.text.len() as u64,
+                truncated: cut < selection.text.len(),
+            })
+        }
+        Editor::Edit(edit) => Shown::Edit(EditShown {
+            file_path: edit.file_path,
+            range: edit.range,
+            cursor_after: edit.cursor_after,
+            inserted_chars: edit.inserted_chars,
+            etag: edit.etag,
+            dry_run: edit.dry_run,
+        }),
+    };
+    projected(Family::Editor, &shown)
+}
+
+pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
+    let mut receipt = Receipt::new(summary, budget);
+    match Shown::<String>::deserialize(result) {
+        Ok(Shown::Selection(selection)) => {
+            let cut = fitting_text(&selection.text_preview, receipt.room());
+            let text = many_lines(&selection.text_preview[..cut]);
+            if !text.is_empty() {
+                receipt.line(text.strip_suffix('\n').unwrap_or(&text));
+            }
+            let left_out = selection.text_bytes - cut as u64;
+            if left_out > 0 {
+                receipt.line(&format!(
+                    "… {left_out} more bytes: read the note with vault.readFile {{\"path\":{}}}",
+                    quoted(&selection.file_path)
+                ));
+            }
+        }
+        Ok(Shown::Edit(edit)) => receipt.add(&format!(" (etag {})", edit.etag)),
+        Err(_) => return external::render(summary, result, budget),
+    }
+    receipt.done()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    use super::{Edit, Editor, Place, Range, Selection, project, render};
+    use crate::families::Projection;
+    use crate::preview::tokens::estimate;
+
+    const RANGE: Range = Range { from: Place { line: 0, ch: 2 }, to: Place { line: 3, ch: 0 } };
+
+    #[track_caller]
+    fn check(complete: &Editor<'_>, summary: &str, budget: usize, expected: &Expect) {
+        let result = project(complete, &mut Projection::new(budget, None)).unwrap().result;
+        expected.assert_eq(&format!("{result}\n---\n{}\n", render(summary, &result, budget)));
+    }
+
+    #[test]
+    fn an_edit_is_confirmed_with_its_etag() {
+        let edit = Edit {
+            file_path: "Inbox.md",
+            range: None,
+            cursor_after: Some(Place { line: 0, ch: 5 }),
+            inserted_chars: 5,
+            etag: "8f434346648f6b96df89dda901c5176b",
+            dry_run: false,
+        };
+        check(
+            &Editor::Edit(edit.clone()),
+            "Inserted 5 characters in Inbox.md; the cursor is at 0:5",
+            1_000,
+            &expect![[r#"
+                {"file_path":"Inbox.md","cursor_after":{"line":0,"ch":5},"inserted_chars":5,"etag":"8f434346648f6b96df89dda901c5176b"}
+                ---
+                Inserted 5 characters in Inbox.md; the cursor is at 0:5 (etag 8f434346648f6b96df89dda901c5176b)
+            "#]],
+        );
+        check(
+            &Editor::Edit(Edit { range: Some(RANGE), cursor_after: None, dry_run: true, ..edit }),
+            "Would replace 0:2 to 3:0 of Inbox.md by 5 characters",
+            1_000,
+            &expect![[r#"
+                {"file_path":"Inbox.md","range":{"from":{"line":0,"ch":2},"to":{"line":3,"ch":0}},"inserted_chars":5,"etag":"8f434346648f6b96df89dda901c5176b","dry_run":true}
+                ---
+                Would replace 0:2 to 3:0 of Inbox.md by 5 characters (etag 8f434346648f6b96df89dda901c5176b)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_selection_is_shown_and_what_is_too_long_is_cut_with_a_way_to_the_rest() {
+        let text = "a line of the note\n".repeat(30);
+        let selection = |text| {
+            Editor::Selection(Selection { file_path: "In box.md", range: RANGE, text, mode: Some("source") })
+        };
+        check(
+            &selection("one\n\u{1b}[2Jtwo\n"),
+            "0:2 to 3:0 of In box.md is selected",
+            1_000,
+            &expect![[r#"
+                {"file_path":"In box.md","range":{"from":{"line":0,"ch":2},"to":{"line":3,"ch":0}},"is_empty":false,"mode":"source","text_preview":"one\n\u001b[2Jtwo\n","text_bytes":12,"truncated":false}
+                ---
+                0:2 to 3:0 of In box.md is selected
+                one
+                \u{1b}[2Jtwo
+            "#]],
+        );
+        check(
+            &selection(&text),
+            "0:2 to 3:0 of In box.md is selected",
+            115,
+            &expect![[r#"
+                {"file_path":"In box.md","range":{"from":{"line":0,"ch":2},"to":{"line":3,"ch":0}},"is_empty":false,"mode":"source","text_preview":"a line of the note\na line of the note\na line of the note\n","text_bytes":570,"truncated":true}
+                ---
+                0:2 to 3:0 of In box.md is selected
+                a line of the note
+                a line of the note
+                a line of the note
+                … 513 more bytes: read the note with vault.readFile {"path":"In box.md"}
+            "#]],
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_receipt_stays_near_its_budget(text in any::<String>(), budget in 150_usize..600) {
+            let text = text.repeat(20);
+            let complete =
+                Editor::Selection(Selection { file_path: "a.md", range: RANGE, text: &text, mode: None });
+            let result = project(&complete, &mut Projection::new(budget, None)).unwrap().result;
+            let again = project(&complete, &mut Projection::new(budget, None)).unwrap().result;
+            prop_assert_eq!(&result, &again);
+            let receipt = render("a.md: 0:2 to 3:0 is selected", &result, budget);
+            prop_assert!(estimate(&receipt) <= budget + 20, "{receipt}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What is open where, and what was opened.
+
+use envelope::{Family, Fault};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::plain::{Receipt, cost, counted, fitting, is_zero, one_line, projected, room, short};
+use super::{Projected, Projection, external};
+
+/// A tab can be called anything; so much of it is enough to know it by.
+const TITLE_CHARS: usize = 120;
+
+/// What a tool says about the workspace, without bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Workspace<'a> {
+    Context(Context<'a>),
+    Opened(Opened<'a>),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context<'a> {
+    pub active_file_path: Option<&'a str>,
+    pub active_view_type: Option<&'a str>,
+    pub is_markdown: Option<bool>,
+    /// In UTF-16 code units, when it was asked for.
+    pub selection_length: Option<u32>,
+    /// In the order of the tabs, when they were asked for.
+    pub open_leaves: Option<Vec<Leaf<&'a str>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Leaf<Text> {
+    pub id: Text,
+    pub view_type: Text,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened<'a> {
+    pub path: &'a str,
+    /// False when the leaf showed it already.
+    pub opened: bool,
+    pub leaf_id: Option<&'a str>,
+}
+
+/// What stands in the canonical result.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Shown<Text> {
+    Opened(OpenedShown<Text>),
+    Context(ContextShown<Text>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpenedShown<Text> {
+    path: Text,
+    opened: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaf_id: Option<Text>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContextShown<Text> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active_file_path: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active_view_type: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_markdown: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_leaves: Option<Vec<Leaf<Text>>>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    leaves_left_out: u64,
+}
+
+/// Bounds what is said about the workspace. Only a list of leaves can be long.
+pub fn project(complete: &Workspace<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    let shown = match complete {
+        Workspace::Opened(Opened { path, opened, leaf_id }) => {
+            Shown::Opened(OpenedShown { path: *path, opened: *opened, leaf_id: *leaf_id })
+        }
+        Workspace::Context(context) => {
+            let leaves = context.open_leaves.as_ref().map(|leaves| {
+                fitting(leaves.iter(), room(with.budget()), |leaf| cost(&line(leaf)))
+                    .into_iter()
+                    .cloned()
+                    .collect()
+            });
+            let kept = leaves.as_ref().map_or(0, Vec::len);
+            let all = context.open_leaves.as_ref().map_or(0, Vec::len);
+            Shown::Context(ContextShown {
+                active_file_path: context.active_file_path,
+                active_view_type: context.active_view_type,
+                is_markdown: context.is_markdown,
+                selection_length: context.selection_length,
+                open_leaves: leaves,
+                leaves_left_out: (all - kept) as u64,
+            })
+        }
+    };
+    projected(Family::Workspace, &shown)
+}
+
+pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
+    let mut receipt = Receipt::new(summary, budget);
+    match Shown::<String>::deserialize(result) {
+        Ok(Shown::Opened(OpenedShown { leaf_id, .. })) => {
+            if let Some(leaf) = &leaf_id {
+                receipt.add(&format!(" (leaf {})", one_line(leaf)));
+            }
+        }
+        Ok(Shown::Context(context)) => {
+            if let (Some(_), Some(view)) = (&context.active_file_path, &context.active_view_type) {
+                receipt.add(&format!(" ({})", one_line(view)));
+            }
+            if let Some(length) = context.selection_length {
+                receipt.add(&format!("; {length} UTF-16 units are selected"));
+            }
+            let leaves = context.open_leaves.unwrap_or_default();
+            let shown = fitting(leaves.iter(), receipt.room(), |leaf| cost(&line(leaf)));
+            shown.iter().for_each(|leaf| receipt.line(&line(leaf)));
+            let left_out = context.leaves_left_out + (leaves.len() - shown.len()) as u64;
+            if left_out > 0 {
+                receipt
+                    .line(&format!("… {}", counted(left_out, "more leaf is open", "more leaves are open")));
+            }
+        }
+        Err(_) => return external::render(summary, result, budget),
+    }
+    receipt.done()
+}
+
+/// `leaf-1 markdown Inbox`.
+fn line<Text: AsRef<str>>(leaf: &Leaf<Text>) -> String {
+    let title =
+        leaf.title.as_ref().map_or(String::new(), |title| format!(" {}", short(title.as_ref(), TITLE_CHARS)));
+    format!("{} {}{title}", one_line(leaf.id.as_ref()), one_line(leaf.view_type.as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::{Context, Leaf, Opened, Workspace, project, render};
+    use crate::families::Projection;
+    use crate::preview::tokens::estimate;
+
+    #[track_caller]
+    fn check(complete: &Workspace<'_>, summary: &str, budget: usize, expected: &Expect) {
+        let result = project(complete, &mut Projection::new(budget, None)).unwrap().result;
+        let receipt = render(summary, &result, budget);
+        assert!(estimate(&receipt) <= budget);
+        expected.assert_eq(&format!("{result}\n---\n{receipt}\n"));
+    }
+
+    #[test]
+    fn what_was_opened_is_confirmed_with_its_leaf() {
+        check(
+            &Workspace::Opened(Opened { path: "Inbox.md", opened: true, leaf_id: Some("leaf-1") }),
+            "Opened Inbox.md",
+            500,
+            &expect![[r#"
+                {"path":"Inbox.md","opened":true,"leaf_id":"leaf-1"}
+                ---
+                Opened Inbox.md (leaf leaf-1)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_open_is_listed_as_far_as_it_fits() {
+        let titles: Vec<String> = (1..=40).map(|n| format!("Note {n}\nwith a line")).collect();
+        let ids: Vec<String> = (1..=40).map(|n| format!("leaf-{n}")).collect();
+        let leaves = ids.iter().zip(&titles).map(|(id, title)| Leaf {
+            id: id.as_str(),
+            view_type: "markdown",
+            title: Some(title.as_str()),
+        });
+        let context = Context {
+            active_file_path: Some("Note 1.md"),
+            active_view_type: Some("markdown"),
+            is_markdown: Some(true),
+            selection_length: Some(3),
+            open_leaves: Some(leaves.collect()),
+        };
+        check(
+            &Workspace::Context(context),
+            "Note 1.md is active",
+            150,
+            &expect![[r#"
+                {"active_file_path":"Note 1.md","active_view_type":"markdown","is_markdown":true,"selection_length":3,"open_leaves":[{"id":"leaf-1","view_type":"markdown","title":"Note 1\nwith a line"},{"id":"leaf-2","view_type":"markdown","title":"Note 2\nwith a line"},{"id":"leaf-3","view_type":"markdown","title":"Note 3\nwith a line"},{"id":"leaf-4","view_type":"markdown","title":"Note 4\nwith a line"}],"leaves_left_out":36}
+                ---
+                Note 1.md is active (markdown); 3 UTF-16 units are selected
+                leaf-1 markdown Note 1\nwith a line
+                leaf-2 markdown Note 2\nwith a line
+                leaf-3 markdown Note 3\nwith a line
+                leaf-4 markdown Note 4\nwith a line
+                … 36 more leaves are open
+            "#]],
+        );
+        check(
+            &Workspace::Context(Context::default()),
+            "Nothing is open",
+            500,
+            &expect![[r#"
+                {}
+                ---
+                Nothing is open
+            "#]],
+        );
+    }
+}
