@@ -94,12 +94,15 @@ async fn a_dry_run_says_what_would_be_written() {
     expect![[r#"
         Write Note.md (3 bytes)
         Would write Note.md (3 bytes) (etag b20ab0a020a48d349e0c64d109c441f8)
+        Dry run: nothing was written.
         {"path":"Note.md","etag":"b20ab0a020a48d349e0c64d109c441f8","bytesWritten":3,"created":false,"dryRun":true}
         Append 3 bytes to Note.md
         Would write Note.md (3 bytes) (etag b2e7158c512f379a045d8f51769d1b98)
+        Dry run: nothing was written.
         {"path":"Note.md","etag":"b2e7158c512f379a045d8f51769d1b98","bytesWritten":3,"created":false,"dryRun":true}
         Write A/New.md (3 bytes)
         Would create A/New.md (3 bytes) (etag b20ab0a020a48d349e0c64d109c441f8)
+        Dry run: nothing was written.
         {"path":"A/New.md","etag":"b20ab0a020a48d349e0c64d109c441f8","bytesWritten":3,"created":true,"dryRun":true}
     "#]].assert_eq(&shown);
 }
@@ -271,12 +274,15 @@ async fn a_dry_run_says_what_would_go() {
     expect![[r#"
         Move Folder to the trash
         Would move Folder with 2 files to the trash
+        Dry run: nothing was written.
         {"path":"Folder","deleted":true,"trashed":true,"trashPath":".trash/Folder","files":2,"dryRun":true}
         Delete Folder for good
         Would delete Folder with 2 files
+        Dry run: nothing was written.
         {"path":"Folder","deleted":true,"trashed":false,"files":2,"dryRun":true}
         Move Folder/a.md to the trash
         Would move Folder/a.md to the trash
+        Dry run: nothing was written.
         {"path":"Folder/a.md","deleted":true,"trashed":true,"trashPath":".trash/a.md","files":1,"dryRun":true}
     "#]]
     .assert_eq(&shown);

@@ -397,12 +397,16 @@ async fn an_edit_that_changes_nothing_writes_nothing_and_says_so() {
 async fn a_dry_run_foretells_what_the_call_does() {
     for (tool, args) in one_of_each(NOTE) {
         let bench = Bench::new(&[("Note.md", NOTE)]);
-        let data = |shown: &str| serde_json::from_str::<Value>(shown.lines().nth(2).unwrap()).unwrap();
+        let data = |line: &str| serde_json::from_str::<Value>(line).unwrap();
         let foretold = bench.call(tool, with(&args, json!({"dryRun": true}))).await;
-        assert_eq!(foretold.lines().count(), 3, "no effects: {foretold}");
-        assert!(foretold.lines().nth(1).unwrap().starts_with("Would "), "{foretold}");
+        let [_, outcome, "Dry run: nothing was written.", foretold] =
+            foretold.lines().collect::<Vec<_>>()[..]
+        else {
+            panic!("there are effects: {foretold}")
+        };
+        assert!(outcome.starts_with("Would "), "{outcome}");
         let done = bench.call(tool, args).await;
-        assert_eq!(data(&foretold), with(&data(&done), json!({"dryRun": true})));
+        assert_eq!(data(foretold), with(&data(done.lines().nth(2).unwrap()), json!({"dryRun": true})));
     }
 }
 

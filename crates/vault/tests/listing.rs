@@ -18,6 +18,7 @@ use proptest::collection;
 use proptest::prelude::{ProptestConfig, proptest};
 use serde_json::{Value, json};
 use support::{Listener, World, at, put};
+use toolkit::families::Projection;
 use toolkit::{CancelToken, Registry, ToolCx};
 use vault::{ListQuery, ListStart, Vault, register};
 
@@ -107,7 +108,7 @@ impl Desk {
             return json!({"kind": fault.failure, "message": fault.message, "hint": fault.recovery_hint()});
         }
         match entry.tool.run(&cx, args).await {
-            Ok(raw) => raw.map().unwrap().data,
+            Ok(raw) => raw.map(Projection::new(1_000, None)).unwrap().data,
             Err(fault) => json!({"kind": fault.failure, "message": fault.message}),
         }
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use envelope::{CallId, Effects};
 use expect_test::expect;
 use serde_json::{Value, json};
+use toolkit::families::Projection;
 use toolkit::{CancelCause, CancelToken, DecodedArgs, Entry, Reconciled, Registry, ToolCx};
 use vault::{Vault, register};
 
@@ -69,7 +70,7 @@ impl Permitted<'_> {
         let intended = self.entry.tool.intend(&self.cx, &self.args).await;
         match self.entry.tool.run(&self.cx, self.args).await {
             Ok(raw) => {
-                let data = raw.map().unwrap().data;
+                let data = raw.map(Projection::new(1_000, None)).unwrap().data;
                 assert_eq!(
                     data["path"],
                     intended.last().unwrap().paths().next().unwrap(),
@@ -119,7 +120,8 @@ async fn a_reconciled_call_reports_what_the_call_itself_reported() {
             entry.tool.validate(&cx, &args).await.unwrap();
             let before = entry.tool.intend(&cx, &args).await;
             assert!(effects(&cx).is_empty(), "to look is no effect");
-            let data = entry.tool.run(&cx, args).await.unwrap().map().unwrap().data;
+            let data =
+                entry.tool.run(&cx, args).await.unwrap().map(Projection::new(1_000, None)).unwrap().data;
             ((data, effects(&cx)), before)
         };
         // The process is another one, and the call is already to be stopped.
@@ -128,7 +130,7 @@ async fn a_reconciled_call_reports_what_the_call_itself_reported() {
         let Reconciled::Happened(raw) = entry.tool.reconcile(&after, &decode(), &before).await else {
             panic!("{tool} {args} has happened");
         };
-        let reconciled = (raw.map().unwrap().data, effects(&after));
+        let reconciled = (raw.map(Projection::new(1_000, None)).unwrap().data, effects(&after));
         assert_eq!(reconciled, run, "{tool} {args}");
         shown.push_str(&format!("{} {}\n", args["path"], serde_json::to_value(&run.1).unwrap()));
     }

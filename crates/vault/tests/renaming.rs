@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use envelope::{CallId, Change, DataRef, Fault, Hash};
 use expect_test::expect;
 use serde_json::{Value, json};
+use toolkit::families::Projection;
 use toolkit::{CancelCause, CancelToken, ObjectStore, ProgressSink, Registry, ToolCx};
 use vault::{Vault, etag_of, register};
 
@@ -87,7 +88,7 @@ impl Desk {
         meanwhile(self.folder.path());
         let said = match entry.tool.run(&cx, args).await {
             Ok(raw) => {
-                let mapped = raw.map().unwrap();
+                let mapped = raw.map(Projection::new(1_000, None)).unwrap();
                 let problems = entry.output.validate(&mapped.data);
                 assert!(problems.is_empty(), "{problems:?}");
                 format!("{}\n{}\n", mapped.receipt, mapped.data)
@@ -201,8 +202,11 @@ async fn a_note_that_was_saved_meanwhile_gets_its_links_in_what_it_says_now() {
         })
         .await;
     expect![[r#"
-        Renamed a.md to b.md, updating 3 links in 2 files
-        {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":3,"filesUpdated":2}
+        Renamed a.md to b.md, updating 3 links in 2 files (etag af1349b9f5f9a1a6a0404dea36dcc949)
+        Links updated in:
+          1.md
+          3.md
+        {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":3,"filesUpdated":2,"updatedIn":["1.md","3.md"]}
     "#]].assert_eq(&called.said);
     assert_eq!(desk.text("1.md"), "new text, [[b|alias]] and [[b]]");
     assert_eq!(desk.text("2.md"), "no link any more");
@@ -230,10 +234,12 @@ async fn a_note_that_cannot_be_written_is_named_and_the_others_are_finished() {
         })
         .await;
     expect![[r#"
-        Renamed a.md to b.md, updating 1 link in 1 file
+        Renamed a.md to b.md, updating 1 link in 1 file (etag af1349b9f5f9a1a6a0404dea36dcc949)
         Not written: 1.md: `1.md` has changed: it is not what was read
         Not written: 2.md: `2.md` does not exist
-        {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"notWritten":[{"path":"1.md","reason":"`1.md` has changed: it is not what was read"},{"path":"2.md","reason":"`2.md` does not exist"}]}
+        Links updated in:
+          3.md
+        {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"updatedIn":["3.md"],"notWritten":[{"path":"1.md","reason":"`1.md` has changed: it is not what was read"},{"path":"2.md","reason":"`2.md` does not exist"}]}
     "#]].assert_eq(&called.said);
     assert_eq!(desk.text("1.md"), "[[a]] saved 3 times");
     assert_eq!(desk.text("3.md"), "[[b]]");
@@ -255,7 +261,7 @@ async fn a_rename_that_has_begun_comes_to_its_end_and_one_that_has_not_does_not_
     let called = desk.call_with(RENAME, args, Some(sink), |_| {}).await;
     assert!(*told.lock().unwrap() > 0, "it was cancelled on the way");
     assert!(
-        called.said.starts_with("Renamed a.md to b.md, updating 40 links in 40 files\n"),
+        called.said.starts_with("Renamed a.md to b.md, updating 40 links in 40 files (etag "),
         "{}",
         called.said
     );
@@ -300,7 +306,7 @@ async fn what_was_looked_up_first_does_not_count_when_a_note_was_changed_since()
         entry.tool.validate(&cx, &args).await.unwrap();
         put(desk.folder.path(), path, text.as_bytes());
         said.push_str(&match entry.tool.run(&cx, args).await {
-            Ok(raw) => format!("{}\n", raw.map().unwrap().receipt),
+            Ok(raw) => format!("{}\n", raw.map(Projection::new(1_000, None)).unwrap().receipt),
             Err(fault) => format!("{}: {fault}\n", fault.failure.code()),
         });
     }

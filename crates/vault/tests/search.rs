@@ -19,6 +19,7 @@ use proptest::collection;
 use proptest::prelude::{ProptestConfig, proptest};
 use serde_json::{Value, json};
 use support::{CANARY, Listener, World, at, put};
+use toolkit::families::Projection;
 use toolkit::{CancelToken, ProgressSink, Registry, ToolCx};
 use vault::{Finds, Needle, Reading, SearchQuery, Vault, Witness, register};
 
@@ -443,7 +444,7 @@ async fn call(folder: &std::path::Path, args: Value) -> (Value, String, Vec<Stri
     let result = async {
         let args = entry.tool.decode(&args)?;
         entry.tool.validate(&cx, &args).await?;
-        let mapped = entry.tool.run(&cx, args).await?.map()?;
+        let mapped = entry.tool.run(&cx, args).await?.map(Projection::new(1_000, None))?;
         let problems = entry.output.validate(&mapped.data);
         assert!(problems.is_empty(), "{problems:?}");
         Ok((mapped.data, mapped.receipt))
@@ -481,9 +482,10 @@ async fn a_model_gets_places_it_can_read_and_change_and_a_short_receipt() {
           "filesSearched": 1
         }
         Found the first 2 matches; there are more
-        Inbox.md:3: - [ ] Buy seeds for the Garden
-        Inbox.md:4: - call Ann, buy milk, BUY bread
-        … more: search again with a higher limit, or narrow it with `paths`
+        Inbox.md
+          3: - [ ] Buy seeds for the Garden
+          4: - call Ann, buy milk, BUY bread
+        … more: search again with offset 2, or narrow it with paths
         []
     "#]]
     .assert_eq(&format!("{output:#}\n{receipt}\n{told:?}\n"));

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use envelope::{CallId, Change, Effects, FileState, Hash};
 use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
+use toolkit::families::Projection;
 use toolkit::{CancelCause, CancelToken, Reconciled, Registry, ToolCx};
 use vault::{Vault, register};
 
@@ -53,7 +54,7 @@ impl Bench {
             let args = entry.tool.decode(args)?;
             entry.tool.validate(cx, &args).await?;
             assert!(!entry.tool.preview(&args).is_empty());
-            entry.tool.run(cx, args).await?.map()
+            entry.tool.run(cx, args).await?.map(Projection::new(1_000, None))
         };
         match result.await {
             Ok(mapped) => {
@@ -493,7 +494,7 @@ async fn after_a_crash_the_file_itself_tells_whether_it_was_written() {
     bench.call("vault.createFile", args.clone()).await;
     match entry.tool.reconcile(&cx, &decoded, &intent).await {
         Reconciled::Happened(output) => {
-            let data = output.map().unwrap().data;
+            let data = output.map(Projection::new(1_000, None)).unwrap().data;
             assert_eq!((&data["path"], &data["created"]), (&json!("Note 1.md"), &json!(true)));
         }
         Reconciled::DidNot | Reconciled::Unknown { .. } => panic!("the file is there"),

@@ -111,8 +111,8 @@ where
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
-    if let Ok(renamed) = renamed::Shown::deserialize(result) {
-        return renamed::render(summary, &renamed, budget);
+    if let Ok(renamed) = renamed::Shown::<String>::deserialize(result) {
+        return renamed::render(summary, renamed, budget);
     }
     let Ok(found) = Found::<String>::deserialize(result) else {
         return external::render(summary, result, budget);

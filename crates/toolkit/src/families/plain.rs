@@ -78,7 +78,7 @@ impl Receipt {
 }
 
 /// A text on one line, with nothing in it that acts on what stands beside it.
-pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     spelled(text, |_| false)
 }
 
@@ -122,6 +122,22 @@ pub(super) fn fitting<T>(
         kept.push(item);
     }
     kept
+}
+
+/// As many of the first items as there is room for, which they take. Once one does not fit there is none left: a
+/// short one further on would only hide the gap.
+pub(super) fn taken<T>(
+    items: impl IntoIterator<Item = T>,
+    room: &mut usize,
+    words: impl Fn(&T) -> String,
+) -> Vec<T> {
+    let fits = |item: &T| {
+        let cost = cost(&words(item));
+        let fits = cost <= *room;
+        *room = if fits { *room - cost } else { 0 };
+        fits
+    };
+    items.into_iter().take_while(fits).collect()
 }
 
 /// Up to which byte a text fits as it will be shown: up to the end of a line, if it has lines of usual length.

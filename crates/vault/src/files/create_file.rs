@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolkit::PathKeys;
+use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
+use toolkit::families::{Projected, Projection};
 
 use super::collision::CollisionStrategy;
 use super::evidence::Evidence;
@@ -167,8 +169,15 @@ impl Writer for CreateFile {
         }
     }
 
-    fn receipt(output: &Output) -> String {
-        format!("{} (etag {})", Self::summary(output), output.etag)
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let mutation = Mutation {
+            outcome: if output.created { Outcome::Created } else { Outcome::Replaced },
+            path: output.path.as_str().into(),
+            etag: Some(output.etag.as_str().into()),
+            facts: Facts::default(),
+            dry_run: output.dry_run,
+        };
+        mutation::project(mutation, with)
     }
 }
 

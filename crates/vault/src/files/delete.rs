@@ -3,6 +3,8 @@
 use envelope::{CallId, Change, EntryKind, Failure, Fault, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Reach};
 
 use super::evidence::Evidence;
@@ -198,6 +200,25 @@ impl Writer for Delete {
             (true, false, false) => format!("Deleted {what}"),
             (true, false, true) => format!("Would delete {what}"),
         }
+    }
+
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let mutation = Mutation {
+            outcome: match (output.deleted, output.trashed) {
+                (false, _) => Outcome::NotThere,
+                (true, true) => Outcome::Trashed,
+                (true, false) => Outcome::Deleted,
+            },
+            path: output.path.as_str().into(),
+            etag: None,
+            facts: Facts {
+                files: output.files.filter(|_| output.deleted),
+                trash_path: output.trash_path.as_deref().map(Into::into),
+                ..Facts::default()
+            },
+            dry_run: output.dry_run,
+        };
+        mutation::project(mutation, with)
     }
 }
 

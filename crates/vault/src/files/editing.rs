@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolkit::PathKeys;
+use toolkit::families::mutation::{self, Mutation};
+use toolkit::families::{Projected, Projection};
 
 use super::evidence::Evidence;
 use super::expected_etag::ExpectedEtag;
@@ -49,7 +51,8 @@ pub(crate) trait Edit: Send + Sync + 'static {
 
     fn summary(output: &Self::Output) -> String;
 
-    fn etag(output: &Self::Output) -> &str;
+    /// What became of the file.
+    fn mutation(output: &Self::Output) -> Mutation<'_>;
 }
 
 /// The file that an edit is for.
@@ -168,8 +171,8 @@ impl<E: Edit> Writer for Editing<E> {
         E::summary(output)
     }
 
-    fn receipt(output: &E::Output) -> String {
-        format!("{} (etag {})", E::summary(output), E::etag(output))
+    fn project(output: &E::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        mutation::project(E::mutation(output), with)
     }
 }
 

@@ -4,6 +4,8 @@ use envelope::{CallId, Failure, Fault, Idempotency, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::PathKeys;
+use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
+use toolkit::families::{Projected, Projection};
 
 use super::evidence::Evidence;
 use super::given_path::GivenFolder;
@@ -88,6 +90,17 @@ impl Writer for EnsureFolder {
             (true, true) => format!("Would create the folder {}", output.path),
             (false, _) => format!("The folder {} was already there", output.path),
         }
+    }
+
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let mutation = Mutation {
+            outcome: if output.created { Outcome::Created } else { Outcome::Unchanged },
+            path: output.path.as_str().into(),
+            etag: None,
+            facts: Facts::default(),
+            dry_run: output.dry_run,
+        };
+        mutation::project(mutation, with)
     }
 }
 

@@ -1,10 +1,9 @@
 //! `vault.getLinks`: where a note leads, what leads to it, and what leads nowhere.
 
-use std::fmt::Write as _;
-
-use envelope::{EntryKind, Failure, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{EntryKind, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::{Projected, Projection, links};
 use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::blocking::blocking;
@@ -15,8 +14,6 @@ use crate::sandbox::{Vault, Witness};
 
 const DEFAULT_LIMIT: u32 = 200;
 const MAX_LIMIT: u32 = 10_000;
-/// Links shown to the model at once.
-const RECEIPT_LINES: usize = 100;
 
 pub(crate) struct GetLinks {
     pub(crate) vault: MaybeVault,
@@ -36,6 +33,9 @@ pub(crate) struct Args {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: u32,
+    /// How many links of each kind to pass over first: those that were returned or shown before.
+    #[serde(default)]
+    offset: u64,
 }
 
 fn default_limit() -> u32 {
@@ -66,6 +66,13 @@ pub(crate) struct Output {
     unresolved: Vec<LinkEntry>,
     /// True when there are more links than were returned.
     truncated: bool,
+    /// How many links of each kind were passed over before these.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    offset: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One link.
@@ -107,6 +114,7 @@ impl Tool for GetLinks {
     const NAME: &'static str = "vault.getLinks";
     const SUMMARY: &'static str = "Get the links from a note, the links to it, and those that lead nowhere.";
     const CATEGORY: &'static str = "vault";
+    const FAMILY: Family = Family::Links;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -158,31 +166,68 @@ impl Tool for GetLinks {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let mut text = self.summary(output);
-        let kinds = [("out", &output.outgoing), ("in", &output.backlinks), ("nowhere", &output.unresolved)];
-        let entries = kinds.iter().flat_map(|(name, links)| links.iter().map(move |link| (*name, link)));
-        for (name, link) in entries.take(RECEIPT_LINES) {
-            let to = link.to_path.as_deref().unwrap_or("?");
-            write!(text, "\n{name}: {}:{} [{}] -> {to}", link.from_path, link.line, link.target).ok();
-        }
-        text
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let complete = links::Links {
+            path: output.path.clone(),
+            outgoing: output.outgoing.iter().map(LinkEntry::as_link),
+            backlinks: output.backlinks.iter().map(LinkEntry::as_link),
+            unresolved: output.unresolved.iter().map(LinkEntry::as_link),
+            offset: output.offset,
+            more: output.truncated,
+        };
+        links::project(complete, with)
     }
 }
 
-/// One list that is full at its limit.
-struct Bounded<'a> {
-    list: &'a mut Vec<LinkEntry>,
-    truncated: &'a mut bool,
-    limit: usize,
+impl LinkEntry {
+    fn as_link(&self) -> links::Link<&str> {
+        links::Link {
+            from_path: &self.from_path,
+            to_path: self.to_path.as_deref(),
+            target: &self.target,
+            fragment: self.fragment.as_deref(),
+            line: u64::from(self.line),
+            form: self.kind.name(),
+        }
+    }
 }
 
-impl Bounded<'_> {
-    fn add(self, entry: LinkEntry) {
-        if self.list.len() < self.limit {
-            self.list.push(entry);
+impl Form {
+    /// As it stands in the output.
+    fn name(self) -> &'static str {
+        match self {
+            Form::Wikilink => "wikilink",
+            Form::Embed => "embed",
+            Form::Markdown => "markdown",
+            Form::MarkdownImage => "markdown-image",
+            Form::Definition => "definition",
+            Form::Property => "property",
+            Form::Canvas => "canvas",
+        }
+    }
+}
+
+/// One page of each kind of links.
+struct Pages {
+    output: Output,
+    limit: usize,
+    /// How many links of each kind are still to be passed over.
+    before: [u64; 3],
+}
+
+impl Pages {
+    fn add(&mut self, kind: Kind, entry: LinkEntry) {
+        let (list, before) = match kind {
+            Kind::Outgoing => (&mut self.output.outgoing, &mut self.before[0]),
+            Kind::Backlinks => (&mut self.output.backlinks, &mut self.before[1]),
+            Kind::Unresolved => (&mut self.output.unresolved, &mut self.before[2]),
+        };
+        if *before > 0 {
+            *before -= 1;
+        } else if list.len() < self.limit {
+            list.push(entry);
         } else {
-            *self.truncated = true;
+            self.output.truncated = true;
         }
     }
 }
@@ -191,23 +236,21 @@ fn get_links(vault: &Vault, args: &Args, witness: &dyn Witness) -> Result<Output
     let limit = args.limit.clamp(1, MAX_LIMIT) as usize;
     let wanted = |kind| args.kinds.is_empty() || args.kinds.contains(&kind);
     let index = VaultIndex::new(vault.file_paths(witness)?);
-    let mut output = Output::default();
+    let output = Output { offset: args.offset, ..Output::default() };
+    let mut pages = Pages { output, limit, before: [args.offset; 3] };
     let own = match &args.path {
         Some(path) => Some(own_path(vault, path.get()?)?),
         None => None,
     };
     if let Some(own) = &own {
-        output.path = Some(own.to_string());
+        pages.output.path = Some(own.to_string());
         if (wanted(Kind::Outgoing) || wanted(Kind::Unresolved)) && FileKind::of(own) != FileKind::Other {
             let loaded = vault.load(own, witness)?;
             for link in scan(FileKind::of(own), loaded.text()?) {
                 let to = index.resolve(own, &link);
-                let (list, asked) = match to {
-                    Some(_) => (&mut output.outgoing, wanted(Kind::Outgoing)),
-                    None => (&mut output.unresolved, wanted(Kind::Unresolved)),
-                };
-                if asked && !(to.is_none() && link.target.is_empty()) {
-                    Bounded { list, truncated: &mut output.truncated, limit }.add(entry(own, to, &link));
+                let kind = if to.is_some() { Kind::Outgoing } else { Kind::Unresolved };
+                if wanted(kind) && !(to.is_none() && link.target.is_empty()) {
+                    pages.add(kind, entry(own, to, &link));
                 }
             }
         }
@@ -226,12 +269,12 @@ fn get_links(vault: &Vault, args: &Args, witness: &dyn Witness) -> Result<Output
     };
     if own.is_none() || wanted(Kind::Backlinks) {
         let extensions = ["md", "canvas"].map(str::to_owned);
+        let kind = if own.is_some() { Kind::Backlinks } else { Kind::Unresolved };
         for link in vault.through_texts(&extensions, &look, witness)?.into_iter().flatten() {
-            let list = if own.is_some() { &mut output.backlinks } else { &mut output.unresolved };
-            Bounded { list, truncated: &mut output.truncated, limit }.add(link);
+            pages.add(kind, link);
         }
     }
-    Ok(output)
+    Ok(pages.output)
 }
 
 /// The file as it is spelled on disk.

@@ -1,11 +1,11 @@
 //! `vault.listFiles`: what a folder holds, page by page.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use envelope::{EntryKind, Failure, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{EntryKind, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::{Projected, Projection, listing};
 use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::blocking::blocking;
@@ -16,8 +16,6 @@ use crate::sandbox::{Entry, ListQuery, ListStart};
 
 const DEFAULT_LIMIT: u32 = 1_000;
 const MAX_LIMIT: u32 = 100_000;
-/// Lines in a receipt. The rest is in the output, and in the next page.
-const RECEIPT_LINES: usize = 200;
 
 pub(crate) struct ListFiles {
     vault: MaybeVault,
@@ -56,6 +54,9 @@ pub(crate) struct Args {
     /// the page before.
     #[serde(default)]
     after: Option<GivenPath>,
+    /// True to be shown the size and the time of each file, and not only its name.
+    #[serde(default)]
+    details: bool,
 }
 
 fn default_limit() -> u32 {
@@ -78,6 +79,9 @@ pub(crate) struct Output {
     /// characters that other systems forbid.
     #[serde(default, skip_serializing_if = "is_zero")]
     unusable: u64,
+    /// True when sizes and times were asked to be shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    details: bool,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -151,6 +155,7 @@ impl Tool for ListFiles {
     const NAME: &'static str = "vault.listFiles";
     const SUMMARY: &'static str = "List the files and folders of a folder, or of everything below it.";
     const CATEGORY: &'static str = "vault";
+    const FAMILY: Family = Family::Listing;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -198,6 +203,7 @@ impl Tool for ListFiles {
             next_offset,
             truncated: listing.more,
             unusable: listing.unusable,
+            details: args.details,
         })
     }
 
@@ -209,23 +215,15 @@ impl Tool for ListFiles {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let mut text = self.summary(output);
-        for item in output.items.iter().take(RECEIPT_LINES) {
-            let end = match item.kind {
-                EntryKind::Folder => "/",
-                EntryKind::File => "",
-            };
-            write!(text, "\n{}{end}", item.path).ok();
-        }
-        if output.items.len() > RECEIPT_LINES {
-            write!(text, "\n… cut here; list again with limit {RECEIPT_LINES} and page on with offset").ok();
-        } else if let Some(next) = output.next_offset {
-            write!(text, "\n… more: list again with offset {next}").ok();
-        } else if let Some(last) = output.items.last().filter(|_| output.truncated) {
-            write!(text, "\n… more: list again with after {:?}", last.path).ok();
-        }
-        text
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let entries = output.items.iter().map(|item| listing::Entry {
+            path: item.path.as_str(),
+            kind: item.kind,
+            size_bytes: item.size_bytes.filter(|_| output.details),
+            mtime_ms: item.mtime_ms.filter(|_| output.details),
+        });
+        let (more, unusable) = (output.truncated, output.unusable);
+        listing::project(listing::Listing { entries, more, unusable }, with)
     }
 }
 

@@ -3,6 +3,7 @@
 use envelope::{Failure, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::mutation::{Facts as Told, Mutation, Outcome};
 
 use super::editing::{Edit, Edited, Target as File, shown};
 use super::expected_etag::ExpectedEtag;
@@ -171,8 +172,20 @@ impl Edit for PatchSection {
         }
     }
 
-    fn etag(output: &Output) -> &str {
-        &output.etag
+    fn mutation(output: &Output) -> Mutation<'_> {
+        Mutation {
+            outcome: if output.applied { Outcome::Changed } else { Outcome::Unchanged },
+            path: output.path.as_str().into(),
+            etag: Some(output.etag.as_str().into()),
+            facts: Told {
+                bytes_removed: output.bytes_removed,
+                line: output.line,
+                start: output.start,
+                end: output.end,
+                ..Told::default()
+            },
+            dry_run: output.dry_run,
+        }
     }
 }
 

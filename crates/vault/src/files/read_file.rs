@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use envelope::{Failure, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::{Projected, Projection, read};
 use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::blocking::blocking;
@@ -17,8 +18,8 @@ const DEFAULT_MAX_BYTES: u32 = 256 << 10;
 const MAX_MAX_BYTES: u32 = 4 << 20;
 /// The longest character of UTF-8: less could never return anything.
 const MIN_MAX_BYTES: u32 = 4;
-/// Text shown to the model at once. The rest is in the output and in the next range.
-const RECEIPT_BYTES: usize = 32 << 10;
+/// The encoding of what is not text.
+const BASE64: &str = "base64";
 
 pub(crate) struct ReadFile {
     pub(crate) vault: MaybeVault,
@@ -91,6 +92,7 @@ impl Tool for ReadFile {
     const NAME: &'static str = "vault.readFile";
     const SUMMARY: &'static str = "Read a file as text or base64, whole or in part.";
     const CATEGORY: &'static str = "vault";
+    const FAMILY: Family = Family::Read;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -138,20 +140,22 @@ impl Tool for ReadFile {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let summary = self.summary(output);
-        let cut = output.content.floor_char_boundary(RECEIPT_BYTES);
-        let shown = &output.content[..cut];
-        if cut < output.content.len() {
-            format!(
-                "{summary}\n{shown}\n… cut here, after {cut} of {} bytes; read the rest with a range",
-                output.content.len()
-            )
-        } else if output.truncated {
-            format!("{summary}\n{shown}\n… more: read on with a range that starts at {}", output.range.end)
-        } else {
-            format!("{summary}\n{shown}")
-        }
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let encoding = match output.encoding.as_str() {
+            BASE64 => read::Encoding::Base64,
+            _ => read::Encoding::Utf8,
+        };
+        let ByteRange { start, end } = output.range;
+        let complete = read::Read {
+            path: &output.path,
+            content: &output.content,
+            encoding,
+            etag: output.etag.as_deref(),
+            size_bytes: output.size_bytes,
+            range: read::ByteRange { start, end },
+            more: output.truncated,
+        };
+        read::project(&complete, with)
     }
 }
 
@@ -167,7 +171,7 @@ fn output(content: ReadPart, asked: &Range<u64>, form: Form) -> Result<Output, F
     }
     let (content, range, encoding) = match form {
         Form::Base64 => {
-            (base64::encode(&bytes), ByteRange { start, end: start + bytes.len() as u64 }, "base64")
+            (base64::encode(&bytes), ByteRange { start, end: start + bytes.len() as u64 }, BASE64)
         }
         Form::Text => {
             let (text, kept) = whole_characters(&bytes, start == 0, start + bytes.len() as u64 == size)

@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Fault, SideEffect, VaultPath};
+use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Family, Fault, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::links::renamed;
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Reach};
 
 use super::collision::CollisionStrategy;
@@ -69,6 +71,9 @@ pub(crate) struct Output {
     links_updated: Option<u64>,
     /// How many files these links are in.
     files_updated: u64,
+    /// These files, where they are now; at most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    updated_in: Vec<String>,
     /// Links that lead nowhere now, because the new name cannot be written as a link of their kind; at most
     /// 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -123,6 +128,7 @@ pub(crate) struct Draft {
 impl Writer for Rename {
     const NAME: &'static str = "vault.rename";
     const SUMMARY: &'static str = "Rename or move a file or a folder, and keep the links to it.";
+    const FAMILY: Family = Family::Links;
     const SIDE_EFFECTS: &'static [SideEffect] = &[
         SideEffect::RenameFile,
         SideEffect::RenameFolder,
@@ -215,7 +221,8 @@ impl Writer for Rename {
         Ok(Output {
             etag: made.state.map(|state| state.etag()),
             links_updated: Some(made.links),
-            files_updated: made.files,
+            files_updated: made.files.len() as u64,
+            updated_in: named(made.files.iter()),
             not_updated: not_updated(&made.left),
             not_written: not_written
                 .map(|(path, reason)| NotWritten { path: path.to_string(), reason })
@@ -225,30 +232,31 @@ impl Writer for Rename {
     }
 
     fn output(args: &Args, draft: &Draft, _written: Option<&Written>) -> Output {
-        let not_looked_into = draft.links.not_looked_into.iter().take(MAX_NAMED);
         Output {
             from_path: draft.from.to_string(),
             to_path: draft.to.to_string(),
             etag: draft.etag.clone(),
             links_updated: Some(draft.links.links),
             files_updated: draft.links.files.len() as u64,
+            updated_in: named(draft.links.files.iter().map(|file| &file.path)),
             not_updated: not_updated(&draft.links.left),
             mentioned_in: draft.links.mentioned_in.iter().map(VaultPath::to_string).collect(),
             not_written: Vec::new(),
-            not_looked_into: not_looked_into.map(VaultPath::to_string).collect(),
+            not_looked_into: named(draft.links.not_looked_into.iter()),
             dry_run: args.dry_run,
         }
     }
 
     fn found(args: &Args, evidence: &Evidence) -> Output {
         let moved = evidence.last_move();
-        let rewritten = evidence.changes.iter().filter(|c| matches!(c, Change::FileReplaced { .. }));
+        let rewritten: Vec<&str> = evidence.changes.iter().filter_map(rewritten).collect();
         Output {
             from_path: moved.map_or_else(|| args.from_path.shown(), |(from, _)| from.to_owned()),
             to_path: moved.map_or_else(|| args.to_path.shown(), |(_, to)| to.to_owned()),
             etag: None,
             links_updated: None,
-            files_updated: rewritten.count() as u64,
+            files_updated: rewritten.len() as u64,
+            updated_in: rewritten.into_iter().take(MAX_NAMED).map(str::to_owned).collect(),
             not_updated: Vec::new(),
             mentioned_in: Vec::new(),
             not_written: Vec::new(),
@@ -270,24 +278,33 @@ impl Writer for Rename {
         format!("{done} {from_path} to {to_path}{links}")
     }
 
-    fn receipt(output: &Output) -> String {
-        let mut text = Self::summary(output);
-        for left in &output.not_updated {
-            text.push_str(&format!(
-                "\nNot updated: {}:{} links to {} and leads nowhere now",
-                left.path, left.line, left.target
-            ));
-        }
-        if !output.mentioned_in.is_empty() {
-            text.push_str(&format!("\nMentioned, not rewritten: {}", output.mentioned_in.join(", ")));
-        }
-        for file in &output.not_written {
-            text.push_str(&format!("\nNot written: {}: {}", file.path, file.reason));
-        }
-        if !output.not_looked_into.is_empty() {
-            text.push_str(&format!("\nNot looked into: {}", output.not_looked_into.join(", ")));
-        }
-        text
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let complete = renamed::Renamed {
+            from_path: &output.from_path,
+            to_path: &output.to_path,
+            etag: output.etag.as_deref(),
+            links_updated: output.links_updated,
+            files_updated: output.files_updated,
+            updated_in: output.updated_in.iter().map(String::as_str).collect(),
+            not_updated: output.not_updated.iter().map(NotUpdated::told).collect(),
+            not_written: output.not_written.iter().map(NotWritten::told).collect(),
+            mentioned_in: output.mentioned_in.iter().map(String::as_str).collect(),
+            not_looked_into: output.not_looked_into.iter().map(String::as_str).collect(),
+            dry_run: output.dry_run,
+        };
+        renamed::project(complete, with)
+    }
+}
+
+impl NotUpdated {
+    fn told(&self) -> renamed::Left<&str> {
+        renamed::Left { path: &self.path, line: u64::from(self.line), target: &self.target }
+    }
+}
+
+impl NotWritten {
+    fn told(&self) -> renamed::NotWritten<&str> {
+        renamed::NotWritten { path: &self.path, reason: &self.reason }
     }
 }
 
@@ -316,6 +333,23 @@ fn prepare(
     let etag = links.etag_of(&target.path).map(str::to_owned).or(etag);
     let draft = Draft { from: source.path, to: target.path, etag, links, _free: target.free };
     Ok((Prepared { steps }, draft))
+}
+
+/// The first of them, as text.
+fn named<'a>(paths: impl Iterator<Item = &'a VaultPath>) -> Vec<String> {
+    paths.take(MAX_NAMED).map(VaultPath::to_string).collect()
+}
+
+/// The file whose links were written anew, if that is what the change did.
+fn rewritten(change: &Change) -> Option<&str> {
+    match change {
+        Change::FileReplaced { path, .. } => Some(path),
+        Change::FileCreated { .. }
+        | Change::FileRemoved { .. }
+        | Change::FolderCreated { .. }
+        | Change::FolderRemoved { .. }
+        | Change::Moved { .. } => None,
+    }
 }
 
 fn not_updated(left: &[(VaultPath, LeftBehind)]) -> Vec<NotUpdated> {

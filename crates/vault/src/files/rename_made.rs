@@ -26,7 +26,8 @@ pub(super) struct Made {
     /// What the file that was renamed holds in the end.
     pub(super) state: Option<FileState>,
     pub(super) links: u64,
-    pub(super) files: u64,
+    /// The files that these links are in.
+    pub(super) files: Vec<VaultPath>,
     /// Links that lead nowhere now.
     pub(super) left: Vec<(VaultPath, LeftBehind)>,
     /// Files that could not be written, and why.
@@ -51,11 +52,13 @@ pub(super) fn make(
         match update(vault, links, file, &witness) {
             Ok(Updated::AsPrepared) => {
                 made.links += file.links;
-                made.files += 1;
+                made.files.push(file.path.clone());
             }
             Ok(Updated::Anew { links, left }) => {
                 made.links += links;
-                made.files += u64::from(links > 0);
+                if links > 0 {
+                    made.files.push(file.path.clone());
+                }
                 made.left.extend(left.into_iter().map(|left| (file.path.clone(), left)));
                 read_again.insert(&file.path);
             }

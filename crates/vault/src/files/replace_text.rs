@@ -3,6 +3,7 @@
 use envelope::{Failure, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::mutation::{Facts as Told, Mutation, Outcome};
 
 use super::editing::{Edit, Edited, Target, shown};
 use super::expected_etag::ExpectedEtag;
@@ -116,8 +117,14 @@ impl Edit for ReplaceText {
         }
     }
 
-    fn etag(output: &Output) -> &str {
-        &output.etag
+    fn mutation(output: &Output) -> Mutation<'_> {
+        Mutation {
+            outcome: if output.replaced == Some(0) { Outcome::Unchanged } else { Outcome::Changed },
+            path: output.path.as_str().into(),
+            etag: Some(output.etag.as_str().into()),
+            facts: Told { places: output.replaced, ..Told::default() },
+            dry_run: output.dry_run,
+        }
     }
 }
 

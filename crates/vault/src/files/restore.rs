@@ -17,6 +17,8 @@ mod work;
 use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Fault, Idempotency, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::mutation::restored::{self, InTheWay};
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Reach};
 
 pub use self::conflict::{RestoreCause, RestoreConflict};
@@ -182,6 +184,23 @@ impl Writer for Restore {
             }
         }
         words
+    }
+
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let conflicts = output.conflicts.iter().map(|conflict| InTheWay {
+            path: conflict.path.clone(),
+            words: conflict.words(),
+            can_overwrite: conflict.can_overwrite,
+        });
+        let complete = restored::Restored {
+            restored: output.restored,
+            already_so: output.already_so,
+            kept: &output.kept,
+            left: &output.left,
+            conflicts: conflicts.collect(),
+            dry_run: output.dry_run,
+        };
+        restored::project(complete, with)
     }
 }
 

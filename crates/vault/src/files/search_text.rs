@@ -1,11 +1,11 @@
 //! `vault.searchText`: where a text or a pattern stands in the notes.
 
-use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use envelope::{Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::{Projected, Projection, search};
 use toolkit::{PathKeys, Reach, Tool, ToolCx};
 
 use super::blocking::blocking;
@@ -19,8 +19,8 @@ const DEFAULT_SNIPPET: u32 = 120;
 const MAX_SNIPPET: u32 = 2_000;
 /// Files between two reports of how far the search has come.
 const REPORT_EVERY: u64 = 2_000;
-/// Matches in a receipt. The rest is in the output.
-const RECEIPT_LINES: usize = 100;
+/// Matches that may be passed over.
+const MAX_OFFSET: u64 = 100_000;
 
 pub(crate) struct SearchText {
     pub(crate) vault: MaybeVault,
@@ -51,6 +51,10 @@ pub(crate) struct Args {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 50_000))]
     limit: u32,
+    /// How many matches to pass over first, up to 100000: those that were returned or shown before.
+    #[serde(default)]
+    #[schemars(range(max = 100_000))]
+    offset: u64,
     /// Most characters of a snippet, 10 to 2000.
     #[serde(default = "default_snippet")]
     #[schemars(range(min = 10, max = 2_000))]
@@ -90,6 +94,9 @@ pub(crate) struct Output {
     /// How many files were passed over because they are no text (they contain a NUL byte) or cannot be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     files_skipped: u64,
+    /// How many matches were passed over before these.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    offset: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -126,6 +133,10 @@ impl Args {
         Ok(self.needle.get_or_init(|| needle))
     }
 
+    fn offset(&self) -> u64 {
+        self.offset.min(MAX_OFFSET)
+    }
+
     fn search_query(&self) -> Result<SearchQuery, Fault> {
         let scopes = self.paths.iter().map(|path| Ok(path.get()?.cloned())).collect::<Result<_, Fault>>()?;
         Ok(SearchQuery {
@@ -136,7 +147,7 @@ impl Args {
                 .iter()
                 .map(|given| given.strip_prefix('.').unwrap_or(given).to_lowercase())
                 .collect(),
-            limit: self.limit.clamp(1, MAX_LIMIT) as usize,
+            limit: (self.limit.clamp(1, MAX_LIMIT) as usize).saturating_add(self.offset() as usize),
             snippet_length: self.snippet_length.clamp(1, MAX_SNIPPET) as usize,
         })
     }
@@ -146,6 +157,7 @@ impl Tool for SearchText {
     const NAME: &'static str = "vault.searchText";
     const SUMMARY: &'static str = "Find a text or a regular expression in the files of the vault.";
     const CATEGORY: &'static str = "vault";
+    const FAMILY: Family = Family::Search;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -181,7 +193,7 @@ impl Tool for SearchText {
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let query = args.search_query()?;
+        let (query, offset) = (args.search_query()?, args.offset());
         let vault = self.vault.get()?;
         let reporter = cx.clone();
         let finds = blocking(cx, move |witness| {
@@ -198,19 +210,25 @@ impl Tool for SearchText {
         })
         .await?;
         Ok(Output {
-            matches: finds.matches.into_iter().map(SearchMatch::from).collect(),
+            matches: finds.matches.into_iter().skip(offset as usize).map(SearchMatch::from).collect(),
             truncated: finds.more,
             files_searched: finds.searched,
             files_skipped: finds.skipped,
+            offset,
         })
     }
 
     fn summary(&self, output: &Output) -> String {
-        let matches = match (output.matches.len(), output.truncated) {
-            (0, _) => "Found nothing".to_owned(),
-            (1, false) => "Found 1 match".to_owned(),
-            (count, false) => format!("Found {count} matches"),
-            (count, true) => format!("Found the first {count} matches; there are more"),
+        let matches = match (output.matches.len(), output.offset, output.truncated) {
+            (0, 0, _) => "Found nothing".to_owned(),
+            (0, before, _) => format!("Found nothing after the first {before} matches"),
+            (1, 0, false) => "Found 1 match".to_owned(),
+            (count, 0, false) => format!("Found {count} matches"),
+            (count, 0, true) => format!("Found the first {count} matches; there are more"),
+            (count, before, false) => format!("Found matches {} to {}", before + 1, before + count as u64),
+            (count, before, true) => {
+                format!("Found matches {} to {}; there are more", before + 1, before + count as u64)
+            }
         };
         match (output.files_searched, output.truncated) {
             (_, true) => matches,
@@ -219,21 +237,22 @@ impl Tool for SearchText {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let mut text = self.summary(output);
-        for found in output.matches.iter().take(RECEIPT_LINES) {
-            write!(text, "\n{}:{}: {}", found.path, found.line, found.snippet).ok();
-        }
-        if output.matches.len() > RECEIPT_LINES {
-            write!(
-                text,
-                "\n… cut here; search again with a limit up to {RECEIPT_LINES} and with `paths` to narrow it"
-            )
-            .ok();
-        } else if output.truncated {
-            text.push_str("\n… more: search again with a higher limit, or narrow it with `paths`");
-        }
-        text
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let matches = output.matches.iter().map(|found| search::Match {
+            path: found.path.as_str(),
+            line: found.line,
+            start: found.start,
+            end: found.end,
+            snippet: found.snippet.as_str(),
+        });
+        let complete = search::Search {
+            matches,
+            offset: output.offset,
+            more: output.truncated,
+            files_searched: output.files_searched,
+            files_skipped: output.files_skipped,
+        };
+        search::project(complete, with)
     }
 }
 

@@ -6,11 +6,15 @@ use envelope::{Failure, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use toolkit::families::mutation::{Facts as Told, Mutation, Outcome, Properties};
 
 use super::editing::{Edit, Edited, Target, shown};
 use super::expected_etag::ExpectedEtag;
 use super::given_path::GivenPath;
 use crate::edit::frontmatter::{Update, Updated, update};
+
+/// Properties that one line names.
+const MAX_NAMED: usize = 10;
 
 pub(crate) struct UpdateFrontmatter;
 
@@ -141,7 +145,8 @@ impl Edit for UpdateFrontmatter {
 
     fn summary(output: &Output) -> String {
         let Output { path, added, changed, removed, unchanged, dry_run, .. } = output;
-        let part = |verb, names: &Option<Vec<String>>| listed(verb, names.iter().flatten());
+        let part =
+            |verb, names: &Option<Vec<String>>| listed(verb, names.as_deref().unwrap_or_default().iter());
         let parts: Vec<String> = [part("added", added), part("changed", changed), part("removed", removed)]
             .into_iter()
             .flatten()
@@ -154,13 +159,34 @@ impl Edit for UpdateFrontmatter {
         }
     }
 
-    fn etag(output: &Output) -> &str {
-        &output.etag
+    fn mutation(output: &Output) -> Mutation<'_> {
+        let names = |names: &Option<Vec<String>>| names.clone().unwrap_or_default();
+        let properties = Properties {
+            added: names(&output.added),
+            changed: names(&output.changed),
+            removed: names(&output.removed),
+            unchanged: names(&output.unchanged),
+            left_out: 0,
+        };
+        let none =
+            properties.added.is_empty() && properties.changed.is_empty() && properties.removed.is_empty();
+        let as_asked = none && output.unchanged.is_some();
+        Mutation {
+            outcome: if as_asked { Outcome::Unchanged } else { Outcome::Changed },
+            path: output.path.as_str().into(),
+            etag: Some(output.etag.as_str().into()),
+            facts: Told { properties: Some(properties), ..Told::default() },
+            dry_run: output.dry_run,
+        }
     }
 }
 
-/// `verb a, b`, or nothing.
-fn listed<'a>(verb: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
-    let names: Vec<String> = names.map(|name| shown(name)).collect();
-    (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+/// `verb a, b`, or nothing. Many names are counted.
+fn listed<'a>(verb: &str, names: impl ExactSizeIterator<Item = &'a String>) -> Option<String> {
+    let all = names.len();
+    let mut words: Vec<String> = names.take(MAX_NAMED).map(|name| shown(name)).collect();
+    if all > MAX_NAMED {
+        words.push(format!("and {} more", all - MAX_NAMED));
+    }
+    (!words.is_empty()).then(|| format!("{verb} {}", words.join(", ")))
 }

@@ -4,6 +4,8 @@ use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::PathKeys;
+use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
+use toolkit::families::{Projected, Projection};
 
 use super::evidence::Evidence;
 use super::expected_etag::ExpectedEtag;
@@ -186,8 +188,15 @@ impl Writer for WriteFile {
         format!("{done} {path} ({bytes_written} bytes)")
     }
 
-    fn receipt(output: &Output) -> String {
-        format!("{} (etag {})", Self::summary(output), output.etag)
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let mutation = Mutation {
+            outcome: if output.created { Outcome::Created } else { Outcome::Changed },
+            path: output.path.as_str().into(),
+            etag: Some(output.etag.as_str().into()),
+            facts: Facts { bytes_written: Some(output.bytes_written), ..Facts::default() },
+            dry_run: output.dry_run,
+        };
+        mutation::project(mutation, with)
     }
 }
 

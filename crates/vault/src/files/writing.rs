@@ -9,11 +9,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    CallId, Change, Concurrency, Failure, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath,
+    CallId, Change, Concurrency, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect,
+    VaultPath,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
 
 use super::blocking::{blocking, finding_out};
@@ -25,6 +27,7 @@ use crate::sandbox::{Prepared, Step, TRASH, Vault, Witness, Written};
 pub(crate) trait Writer: Send + Sync + 'static {
     const NAME: &'static str;
     const SUMMARY: &'static str;
+    const FAMILY: Family = Family::Mutation;
     const SIDE_EFFECTS: &'static [SideEffect];
     const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
@@ -91,9 +94,8 @@ pub(crate) trait Writer: Send + Sync + 'static {
 
     fn summary(output: &Self::Output) -> String;
 
-    fn receipt(output: &Self::Output) -> String {
-        Self::summary(output)
-    }
+    /// Hands the output to the projector of its family.
+    fn project(output: &Self::Output, with: &mut Projection<'_>) -> Result<Projected, Fault>;
 }
 
 /// A writer as a tool.
@@ -207,6 +209,7 @@ impl<W: Writer> Tool for Writing<W> {
     const NAME: &'static str = W::NAME;
     const SUMMARY: &'static str = W::SUMMARY;
     const CATEGORY: &'static str = "vault";
+    const FAMILY: Family = W::FAMILY;
     const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] = W::SIDE_EFFECTS;
     const IDEMPOTENCY: Idempotency = W::IDEMPOTENCY;
@@ -286,8 +289,8 @@ impl<W: Writer> Tool for Writing<W> {
         W::summary(output)
     }
 
-    fn receipt(&self, output: &W::Output) -> String {
-        W::receipt(output)
+    fn project(&self, output: &W::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        W::project(output, with)
     }
 }
 

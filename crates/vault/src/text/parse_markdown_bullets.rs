@@ -1,14 +1,12 @@
 //! `util.parseMarkdownBullets`: the bullets of a note as a list that later steps can go through.
 
-use envelope::{Fault, Idempotency, Risk, SideEffect};
+use envelope::{Family, Fault, Idempotency, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::{self, Projected, Projection};
 use toolkit::{Tool, ToolCx};
 
 use super::bullets::bullets;
-
-/// Lines in a receipt; all items are in the output.
-const RECEIPT_LINES: usize = 100;
 
 pub(crate) struct ParseMarkdownBullets;
 
@@ -50,6 +48,7 @@ impl Tool for ParseMarkdownBullets {
     const NAME: &'static str = "util.parseMarkdownBullets";
     const SUMMARY: &'static str = "Find the bullets and numbered items in Markdown text.";
     const CATEGORY: &'static str = "util";
+    const FAMILY: Family = Family::Text;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -78,17 +77,9 @@ impl Tool for ParseMarkdownBullets {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let mut text = self.summary(output);
-        for item in output.items.iter().take(RECEIPT_LINES) {
-            text.push('\n');
-            text.extend(std::iter::repeat_n("  ", item.depth.min(20) as usize));
-            text.push_str("- ");
-            text.push_str(&item.text);
-        }
-        if output.items.len() > RECEIPT_LINES {
-            text.push_str("\n… the others are in `items`");
-        }
-        text
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let items = output.items.iter();
+        let items = items.map(|item| families::text::Item { text: item.text.as_str(), depth: item.depth });
+        families::text::project_items(items, with)
     }
 }

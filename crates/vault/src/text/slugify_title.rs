@@ -1,8 +1,9 @@
 //! `util.slugifyTitle`: a file name out of a title.
 
-use envelope::{Fault, Idempotency, Risk, SideEffect};
+use envelope::{Family, Fault, Idempotency, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::{self, Projected, Projection};
 use toolkit::{Tool, ToolCx};
 
 use super::slug::slug;
@@ -38,6 +39,7 @@ impl Tool for SlugifyTitle {
     const NAME: &'static str = "util.slugifyTitle";
     const SUMMARY: &'static str = "Turn a title into a safe file name without its extension.";
     const CATEGORY: &'static str = "util";
+    const FAMILY: Family = Family::Text;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -55,5 +57,9 @@ impl Tool for SlugifyTitle {
 
     fn summary(&self, output: &Output) -> String {
         format!("Slug: {}", output.slug)
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        families::text::project(&output.slug, with)
     }
 }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use envelope::{CallId, Change, DataRef, Fault, Hash};
 use expect_test::Expect;
 use serde_json::{Value, json};
+use toolkit::families::Projection;
 use toolkit::{CancelToken, ObjectStore, Reconciled, Registry, ToolCx};
 use vault::{Vault, register};
 
@@ -75,7 +76,11 @@ impl Bench {
             let preview = entry.tool.preview(&decoded);
             assert_eq!(preview.lines().count(), 1, "{preview}");
             let intent = entry.tool.intend(&cx, &decoded).await;
-            Ok::<_, Fault>((preview, intent, entry.tool.run(&cx, decoded).await?.map()?))
+            Ok::<_, Fault>((
+                preview,
+                intent,
+                entry.tool.run(&cx, decoded).await?.map(Projection::new(1_000, None))?,
+            ))
         };
         let result = result.await;
         let seen = cx.take_seen();
@@ -192,10 +197,10 @@ pub(crate) fn with(args: &Value, more: Value) -> Value {
 fn verdict(reconciled: Reconciled<toolkit::RawOutput>) -> String {
     match reconciled {
         Reconciled::Happened(output) => {
-            let mapped = output.map().unwrap();
+            let mapped = output.map(Projection::new(1_000, None)).unwrap();
             let mut data = mapped.data;
             without_times(&mut data);
-            format!("happened: {} {data}", mapped.summary)
+            format!("happened: {} {data}", mapped.canonical.summary_text)
         }
         Reconciled::DidNot => "did not happen".to_owned(),
         Reconciled::Unknown { why } => format!("unknown: {why}"),

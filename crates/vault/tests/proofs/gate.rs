@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use envelope::{CallId, Change, Failure, Fault};
 use serde_json::Value;
+use toolkit::families::Projection;
 use toolkit::{CancelToken, Entry, Mapped, ObjectStore, Reconciled, Registry, ToolCx};
 use vault::{Vault, register};
 
@@ -38,7 +39,7 @@ impl Outcome {
     /// Everything that anyone is told of the call.
     pub(crate) fn said(&self) -> String {
         match &self.result {
-            Ok(mapped) => format!("{} {} {}", mapped.data, mapped.summary, mapped.receipt),
+            Ok(mapped) => format!("{} {} {}", mapped.data, mapped.canonical.summary_text, mapped.receipt),
             Err(fault) => format!("{} {:?} {}", fault.message, fault.details, fault.recovery_hint()),
         }
     }
@@ -86,7 +87,7 @@ impl Gate {
             assert!(!preview.is_empty() && !preview.chars().any(char::is_control), "{tool}: {preview:?}");
             intent = entry.tool.intend(&cx, &decoded).await;
             note(&intent);
-            let mapped = entry.tool.run(&cx, decoded).await?.map()?;
+            let mapped = entry.tool.run(&cx, decoded).await?.map(Projection::new(1_000, None))?;
             let problems = entry.output.validate(&mapped.data);
             assert!(problems.is_empty(), "{tool} {args}: {problems:?}");
             Ok(mapped)

@@ -3,7 +3,7 @@
 use envelope::{Family, Fault};
 use serde::{Deserialize, Serialize};
 
-use crate::families::plain::{DRY_RUN, Receipt, cost, is_zero, one_line, projected, room};
+use crate::families::plain::{DRY_RUN, Receipt, is_zero, one_line, projected, room, taken};
 use crate::families::{Projected, Projection};
 
 /// Files that are named because their links changed. The record of the call has them all.
@@ -50,97 +50,80 @@ pub struct NotWritten<Text> {
 
 /// What stands in the canonical result.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Shown {
-    from_path: String,
-    to_path: String,
+pub(super) struct Shown<Text> {
+    from_path: Text,
+    to_path: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    etag: Option<String>,
+    etag: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     links_updated: Option<u64>,
     files_updated: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_updated: Vec<Left<String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_written: Vec<NotWritten<String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    mentioned_in: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_looked_into: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    updated_in: Vec<String>,
-    /// How many entries of these lists do not stand here, except for `updated_in`, which `files_updated` counts.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    left_out: u64,
+    #[serde(flatten)]
+    lists: Lists<Text>,
     truncated: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
 }
 
-/// Bounds what a rename has to tell. What went wrong comes before what went well.
-pub fn project(complete: &Renamed<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-    let Renamed { from_path, to_path, etag, links_updated, files_updated, dry_run, .. } = *complete;
-    let owned = |path: &&str| (*path).to_owned();
-    let mut shown = Shown {
-        from_path: from_path.to_owned(),
-        to_path: to_path.to_owned(),
-        etag: etag.map(str::to_owned),
-        links_updated,
-        files_updated,
-        not_updated: Vec::new(),
-        not_written: Vec::new(),
-        mentioned_in: Vec::new(),
-        not_looked_into: Vec::new(),
-        updated_in: Vec::new(),
+/// The files that a rename has something to tell about. What went wrong comes before what went well.
+#[derive(Debug, Serialize, Deserialize)]
+struct Lists<Text> {
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    not_updated: Vec<Left<Text>>,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    not_written: Vec<NotWritten<Text>>,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<Text>,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    mentioned_in: Vec<Text>,
+    /// How many entries of the lists above do not stand here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    left_out: u64,
+    /// Files whose links changed. All of them are counted elsewhere.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    updated_in: Vec<Text>,
+}
+
+impl<Text: AsRef<str>> Lists<Text> {
+    fn within(self, mut room: usize) -> Lists<Text> {
+        let troubles = |lists: &Lists<Text>| {
+            lists.not_updated.len()
+                + lists.not_written.len()
+                + lists.not_looked_into.len()
+                + lists.mentioned_in.len()
+        };
+        let all = troubles(&self);
+        let mut kept = Lists {
+            not_updated: taken(self.not_updated, &mut room, not_updated_words),
+            not_written: taken(self.not_written, &mut room, not_written_words),
+            not_looked_into: taken(self.not_looked_into, &mut room, path_words),
+            mentioned_in: taken(self.mentioned_in, &mut room, path_words),
+            left_out: self.left_out,
+            updated_in: taken(self.updated_in.into_iter().take(MAX_UPDATED), &mut room, path_words),
+        };
+        kept.left_out += (all - troubles(&kept)) as u64;
+        kept
+    }
+}
+
+/// Bounds what a rename has to tell.
+pub fn project(complete: Renamed<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    let Renamed { from_path, to_path, etag, links_updated, files_updated, dry_run, .. } = complete;
+    let lists = Lists {
+        not_updated: complete.not_updated,
+        not_written: complete.not_written,
+        not_looked_into: complete.not_looked_into,
+        mentioned_in: complete.mentioned_in,
         left_out: 0,
-        truncated: false,
-        dry_run,
+        updated_in: complete.updated_in,
     };
-    // The paths stand in the summary as well.
-    let mut lists =
-        Lists { room: room(with.budget()).saturating_sub(cost(from_path) + cost(to_path)), left_out: 0 };
-    for left in &complete.not_updated {
-        let left = Left { path: left.path.to_owned(), line: left.line, target: left.target.to_owned() };
-        lists.add(&mut shown.not_updated, left, not_updated_words);
-    }
-    for file in &complete.not_written {
-        let file = NotWritten { path: file.path.to_owned(), reason: file.reason.to_owned() };
-        lists.add(&mut shown.not_written, file, not_written_words);
-    }
-    for path in &complete.not_looked_into {
-        lists.add(&mut shown.not_looked_into, owned(path), path_words);
-    }
-    for path in &complete.mentioned_in {
-        lists.add(&mut shown.mentioned_in, owned(path), path_words);
-    }
-    shown.left_out = lists.left_out;
-    for path in complete.updated_in.iter().take(MAX_UPDATED) {
-        lists.add(&mut shown.updated_in, owned(path), path_words);
-    }
-    shown.truncated = shown.left_out > 0 || (shown.updated_in.len() as u64) < files_updated;
+    let lists = lists.within(room(with.budget()));
+    let truncated = lists.left_out > 0 || (lists.updated_in.len() as u64) < files_updated;
+    let shown = Shown { from_path, to_path, etag, links_updated, files_updated, lists, truncated, dry_run };
     projected(Family::Links, &shown)
 }
 
-/// Lists that share a budget, the first ones first.
-struct Lists {
-    room: usize,
-    left_out: u64,
-}
-
-impl Lists {
-    fn add<T>(&mut self, list: &mut Vec<T>, item: T, words: impl Fn(&T) -> String) {
-        let cost = cost(&words(&item));
-        if cost > self.room {
-            // Once full it stays full: a short name further on would only hide the gap.
-            self.room = 0;
-            self.left_out += 1;
-        } else {
-            self.room -= cost;
-            list.push(item);
-        }
-    }
-}
-
-pub(super) fn render(summary: &str, shown: &Shown, budget: usize) -> String {
+pub(super) fn render(summary: &str, shown: Shown<String>, budget: usize) -> String {
     let mut receipt = Receipt::new(summary, budget);
     if let Some(etag) = &shown.etag {
         receipt.add(&format!(" (etag {})", one_line(etag)));
@@ -148,48 +131,30 @@ pub(super) fn render(summary: &str, shown: &Shown, budget: usize) -> String {
     if shown.dry_run {
         receipt.line(DRY_RUN);
     }
-    let mut lists = Lists { room: receipt.room(), left_out: shown.left_out };
-    let mut not_updated = Vec::new();
-    shown
-        .not_updated
-        .iter()
-        .for_each(|left| lists.add(&mut not_updated, left, |left| not_updated_words(left)));
-    let mut not_written = Vec::new();
-    shown
-        .not_written
-        .iter()
-        .for_each(|file| lists.add(&mut not_written, file, |file| not_written_words(file)));
-    let mut not_looked_into = Vec::new();
-    let path = |path: &&String| path_words(path);
-    shown.not_looked_into.iter().for_each(|unread| lists.add(&mut not_looked_into, unread, path));
-    let mut mentioned_in = Vec::new();
-    shown.mentioned_in.iter().for_each(|file| lists.add(&mut mentioned_in, file, path));
-    let problems_left_out = lists.left_out;
-    let mut updated_in = Vec::new();
-    shown.updated_in.iter().for_each(|note| lists.add(&mut updated_in, note, path));
-
-    not_updated.iter().for_each(|left| receipt.line(&not_updated_words(left)));
-    not_written.iter().for_each(|file| receipt.line(&not_written_words(file)));
-    let paths =
-        |names: &[&String]| names.iter().map(|name| format!("\n{}", path_words(name))).collect::<String>();
-    if !not_looked_into.is_empty() {
-        receipt.line(&format!("Not looked into, may still have the old name:{}", paths(&not_looked_into)));
+    let lists = shown.lists.within(receipt.room());
+    lists.not_updated.iter().for_each(|left| receipt.line(&not_updated_words(left)));
+    lists.not_written.iter().for_each(|file| receipt.line(&not_written_words(file)));
+    below("Not looked into, may still have the old name:", &lists.not_looked_into, &mut receipt);
+    below("Mentioned, not rewritten:", &lists.mentioned_in, &mut receipt);
+    if lists.left_out > 0 {
+        let left_out = lists.left_out;
+        receipt.line(&format!("… {left_out} more of these; search for the old name to find them"));
     }
-    if !mentioned_in.is_empty() {
-        receipt.line(&format!("Mentioned, not rewritten:{}", paths(&mentioned_in)));
-    }
-    if problems_left_out > 0 {
-        receipt.line(&format!("… {problems_left_out} more such files; search for the old name to find them"));
-    }
-    if !updated_in.is_empty() {
-        let rest = shown.files_updated.saturating_sub(updated_in.len() as u64);
-        let verb = if shown.dry_run { "Links would change in" } else { "Links updated in" };
-        receipt.line(&format!("{verb}:{}", paths(&updated_in)));
-        if rest > 0 {
-            receipt.line(&format!("  … and {rest} more"));
-        }
+    let heading = if shown.dry_run { "Links would change in:" } else { "Links updated in:" };
+    below(heading, &lists.updated_in, &mut receipt);
+    let others = shown.files_updated.saturating_sub(lists.updated_in.len() as u64);
+    if others > 0 && !lists.updated_in.is_empty() {
+        receipt.line(&format!("  … and {others} more"));
     }
     receipt.done()
+}
+
+/// Paths below what there is to say of them all.
+fn below(heading: &str, paths: &[String], receipt: &mut Receipt) {
+    if !paths.is_empty() {
+        receipt.line(heading);
+        paths.iter().for_each(|path| receipt.line(&path_words(path)));
+    }
 }
 
 fn not_updated_words<Text: AsRef<str>>(left: &Left<Text>) -> String {
@@ -201,6 +166,6 @@ fn not_written_words<Text: AsRef<str>>(file: &NotWritten<Text>) -> String {
     format!("Not written: {}: {}", one_line(file.path.as_ref()), one_line(file.reason.as_ref()))
 }
 
-fn path_words(path: &String) -> String {
-    format!("  {}", one_line(path))
+fn path_words<Text: AsRef<str>>(path: &Text) -> String {
+    format!("  {}", one_line(path.as_ref()))
 }

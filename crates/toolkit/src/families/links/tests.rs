@@ -107,7 +107,7 @@ fn renamed<'a>() -> Renamed<'a> {
 
 #[test]
 fn a_rename_tells_where_links_changed_and_what_is_left_to_do() {
-    let done = projected(500, |with| renamed::project(&renamed(), with));
+    let done = projected(500, |with| renamed::project(renamed(), with));
     expect![[r#"
         {"from_path":"Old.md","to_path":"Notes/New.md","etag":"b20ab0a020a48d349e0c64d109c441f8","links_updated":3,"files_updated":2,"updated_in":["Inbox.md","Notes/Index.md"],"truncated":false}
         ---
@@ -125,7 +125,7 @@ fn a_rename_tells_where_links_changed_and_what_is_left_to_do() {
         dry_run: true,
         ..renamed()
     };
-    let troubled = projected(500, |with| renamed::project(&troubled, with));
+    let troubled = projected(500, |with| renamed::project(troubled, with));
     expect![[r#"
         Would rename (etag b20ab0a020a48d349e0c64d109c441f8)
         Dry run: nothing was written.
@@ -150,7 +150,7 @@ fn a_rename_with_many_notes_names_the_first_and_counts_the_others() {
         updated_in: notes.iter().map(String::as_str).collect(),
         ..renamed()
     };
-    let many = projected(150, |with| renamed::project(&many, with));
+    let many = projected(150, |with| renamed::project(many, with));
     expect![[r#"
         Renamed Old.md to Notes/New.md (etag b20ab0a020a48d349e0c64d109c441f8)
         Links updated in:
@@ -159,7 +159,8 @@ fn a_rename_with_many_notes_names_the_first_and_counts_the_others() {
           Meetings/Meeting 002.md
           Meetings/Meeting 003.md
           Meetings/Meeting 004.md
-          … and 4995 more"#]]
+          Meetings/Meeting 005.md
+          … and 4994 more"#]]
     .assert_eq(&receipt("Renamed Old.md to Notes/New.md", &many, 150, 0));
     assert_eq!(many.result["truncated"], true);
 }
@@ -205,7 +206,7 @@ proptest! {
             files_updated: (names.len() - 2 * quarter) as u64,
             ..renamed()
         };
-        let done = projected(budget, |with| renamed::project(&complete, with));
+        let done = projected(budget, |with| renamed::project(complete, with));
         receipt("Renamed Old.md to Notes/New.md", &done, budget, 60);
         receipt("Renamed Old.md to Notes/New.md", &done, shorter, 60);
     }

@@ -3,7 +3,7 @@
 use envelope::{Family, Fault};
 use serde::{Deserialize, Serialize};
 
-use crate::families::plain::{DRY_RUN, Receipt, cost, is_zero, one_line, projected, room};
+use crate::families::plain::{DRY_RUN, Receipt, is_zero, one_line, projected, room, taken};
 use crate::families::{Projected, Projection};
 
 /// What a tool put back, without bound.
@@ -51,35 +51,24 @@ pub(super) struct Shown {
 }
 
 /// Bounds what was put back. What stands in the way comes first.
-pub fn project(complete: &Restored<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+pub fn project(complete: Restored<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
     let mut room = room(with.budget());
     let all = complete.conflicts.len() + complete.kept.len() + complete.left.len();
-    let conflicts = first(&complete.conflicts, &mut room, conflict_words);
-    let kept = first(complete.kept, &mut room, kept_words);
-    let left = first(complete.left, &mut room, left_words);
+    let conflicts = taken(complete.conflicts, &mut room, conflict_words);
+    let kept = taken(complete.kept, &mut room, |path| kept_words(path));
+    let left = taken(complete.left, &mut room, |path| left_words(path));
     let left_out = (all - conflicts.len() - kept.len() - left.len()) as u64;
     let shown = Shown {
         restored: complete.restored,
         already_so: complete.already_so,
         conflicts,
-        kept,
-        left,
+        kept: kept.into_iter().cloned().collect(),
+        left: left.into_iter().cloned().collect(),
         left_out,
         truncated: left_out > 0,
         dry_run: complete.dry_run,
     };
     projected(Family::Mutation, &shown)
-}
-
-/// As many of the first as there is room for.
-fn first<T: Clone>(items: &[T], room: &mut usize, words: impl Fn(&T) -> String) -> Vec<T> {
-    let fits = |item: &&T| {
-        let cost = cost(&words(item));
-        let fits = cost <= *room;
-        *room = if fits { *room - cost } else { 0 };
-        fits
-    };
-    items.iter().take_while(fits).cloned().collect()
 }
 
 pub(super) fn render(summary: &str, shown: &Shown, budget: usize) -> String {
@@ -88,18 +77,16 @@ pub(super) fn render(summary: &str, shown: &Shown, budget: usize) -> String {
         receipt.line(DRY_RUN);
     }
     let mut room = receipt.room();
-    let mut left_out = shown.left_out + (shown.conflicts.len() + shown.kept.len() + shown.left.len()) as u64;
-    let lines =
-        first(&shown.conflicts, &mut room, conflict_words).iter().map(conflict_words).collect::<Vec<_>>();
-    let lines = lines
-        .into_iter()
-        .chain(first(&shown.kept, &mut room, kept_words).iter().map(kept_words).collect::<Vec<_>>());
-    let lines =
-        lines.chain(first(&shown.left, &mut room, left_words).iter().map(left_words).collect::<Vec<_>>());
-    for line in lines {
-        receipt.line(&line);
-        left_out -= 1;
-    }
+    let lines: Vec<String> = shown
+        .conflicts
+        .iter()
+        .map(conflict_words)
+        .chain(shown.kept.iter().map(|path| kept_words(path)))
+        .chain(shown.left.iter().map(|path| left_words(path)))
+        .collect();
+    let fits = taken(&lines, &mut room, |line| (*line).clone());
+    fits.iter().for_each(|line| receipt.line(line));
+    let left_out = shown.left_out + (lines.len() - fits.len()) as u64;
     if left_out > 0 {
         receipt.line(&format!("… and {left_out} more"));
     }
@@ -111,10 +98,10 @@ fn conflict_words(conflict: &InTheWay) -> String {
     format!("In the way: {} ({way_out})", one_line(&conflict.words))
 }
 
-fn kept_words(path: &String) -> String {
+fn kept_words(path: &str) -> String {
     format!("Kept: {}", one_line(path))
 }
 
-fn left_words(path: &String) -> String {
+fn left_words(path: &str) -> String {
     format!("Not empty and left: {}", one_line(path))
 }

@@ -75,7 +75,7 @@ fn what_was_put_back_is_told_after_what_stands_in_the_way() {
     let conflicts = vec![way("b.md", true), way("c\n.md", false)];
     let restored =
         Restored { restored: 3, already_so: 1, kept: &kept, left: &left, conflicts, dry_run: true };
-    let restored = projected(500, |with| restored::project(&restored, with));
+    let restored = projected(500, |with| restored::project(restored, with));
     expect![[r#"
         {"restored":3,"already_so":1,"conflicts":[{"path":"b.md","words":"`b.md` was edited since","can_overwrite":true},{"path":"c\n.md","words":"`c\n.md` was edited since","can_overwrite":false}],"kept":["a.md"],"left":["Folder"],"truncated":false,"dry_run":true}
         ---
@@ -105,7 +105,7 @@ proptest! {
         receipt(&summary, &updated, budget, 60);
         let complete =
             Restored { restored: 1, already_so: 0, kept: &paths, left: &paths, conflicts: Vec::new(), dry_run };
-        let restored = projected(budget, |with| restored::project(&complete, with));
+        let restored = projected(budget, |with| restored::project(complete, with));
         let text = receipt(&summary, &restored, budget, 60);
         let told = text.matches("\nKept: ").count() + text.matches("\nNot empty and left: ").count();
         assert_eq!(told < 2 * paths.len(), text.contains("\n… and "));

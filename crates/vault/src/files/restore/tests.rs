@@ -673,8 +673,8 @@ async fn call(vault: &Arc<Vault>, store: &Arc<Store>, args: Value) -> Value {
     match tool.run(&cx, args).await {
         Ok(raw) => {
             assert_eq!(cx.take_seen().changes, intent, "what was intended was done");
-            let mapped = raw.map().unwrap();
-            json!({ "data": mapped.data, "says": mapped.summary })
+            let mapped = raw.map(toolkit::families::Projection::new(500, None)).unwrap();
+            json!({ "data": mapped.data, "says": mapped.canonical.summary_text })
         }
         Err(fault) => json!({ "failure": fault.failure, "says": fault.message, "details": fault.details }),
     }
