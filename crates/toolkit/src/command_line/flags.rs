@@ -91,11 +91,11 @@ const PROGRAMS: [Program; 28] = [
     ),
     program(
         &["tex", "latex", "pdflatex", "xelatex", "lualatex", "latexmk"],
-        &["-shell-escape", "-enable-write18", "-e", "-latexoption"],
+        &["-shell-escape", "-enable-write18", "=-e", "-latexoption"],
         &[],
     ),
-    program(&["gcc", "g++", "cc", "c++", "clang", "clang++"], &["-wrapper", "-fplugin", "-B"], &[]),
-    program(&["sqlite"], &["-cmd", "-init", "."], &[]),
+    program(&["gcc", "g++", "cc", "c++", "clang", "clang++"], &["-wrapper", "-fplugin", "=-B"], &[]),
+    program(&["sqlite"], &["-cmd", "-init", ".shell", ".system", ".load", ".read"], &[]),
 ];
 
 fn of(argv: &[String]) -> Option<(&Program, &[String])> {

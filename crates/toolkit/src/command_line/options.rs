@@ -87,8 +87,11 @@ impl Split<'_> {
 
 /// Whether a word is the option, however it is spelled: `-x` also in a bundle or with its value attached,
 /// `--long` also cut short or with a value, `-word` also with two dashes, `NAME=` with any value, `+` as a
-/// beginning.
+/// beginning. An option that is written `=-x` here is only itself, for programs that know no bundles.
 pub(super) fn is_option(word: &str, option: &str) -> bool {
+    if let Some(exact) = option.strip_prefix('=') {
+        return word == exact;
+    }
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     if let Some(long) = option.strip_prefix("--") {
         let given = name.strip_prefix("--").unwrap_or_default();
@@ -143,6 +146,8 @@ mod tests {
             ("-execdir", "-exec", false),
             ("SHELL=/tmp/x", "SHELL=", true),
             ("+!sh", "+", true),
+            ("-B", "=-B", true),
+            ("-DNDEBUG", "=-B", false),
         ] {
             assert_eq!(is_option(word, option), expected, "{word} {option}");
         }

@@ -77,11 +77,11 @@ enum Program<'a> {
 fn read(call: Call<'_>) -> Option<Program<'_>> {
     let interpreter = INTERPRETERS.iter().find(|known| known.names.contains(&call.family))?;
     let mut words = call.words.iter().map(String::as_str);
-    let mut unsure = false;
+    let (mut unsure, mut passed_over) = (false, false);
     while let Some(word) = words.next() {
         if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
             let name = long.split_once('=').map_or(long, |(name, _)| name);
-            if matches!(name, "version" | "help") {
+            if matches!(name, "version" | "help" | "test") {
                 return Some(Program::Elsewhere);
             }
             if interpreter.long_code.iter().any(|code| code.starts_with(name)) {
@@ -110,11 +110,12 @@ fn read(call: Call<'_>) -> Option<Program<'_>> {
                 }
             }
             None if interpreter.verbs.contains(&word) => return Some(Program::Code(word)),
-            None if unsure => unsure = false,
+            None if unsure => (unsure, passed_over) = (false, true),
             None => return Some(Program::Elsewhere),
         }
     }
-    Some(Program::Input)
+    // What was taken for a value may as well have been the file.
+    Some(if passed_over { Program::Elsewhere } else { Program::Input })
 }
 
 /// A program of awk can start others, read from them and write files. One that only prints cannot.
@@ -137,10 +138,12 @@ fn sed(call: Call<'_>) -> Vec<Inner> {
     let given = super::values_of(split.options, "-e");
     let scripts =
         if given.is_empty() { split.rest.first().map(String::as_str).into_iter().collect() } else { given };
-    let sandboxed = call.words.first().is_some_and(|word| word == "--sandbox");
-    if sandboxed
-        || (split.unknown.is_none() && !scripts.is_empty() && scripts.iter().all(|text| is_plain_sed(text)))
-    {
+    // A script may also come at the end of a bundle, and options behind the files.
+    let is_bundled = |word: &String| word.starts_with('-') && word.contains('e') && !word.starts_with("-e");
+    let is_clear = split.unknown.is_none()
+        && !split.options.iter().any(is_bundled)
+        && !split.rest.iter().any(|word| word.starts_with('-') && word != "-");
+    if is_clear && !scripts.is_empty() && scripts.iter().all(|text| is_plain_sed(text)) {
         return Vec::new();
     }
     vec![Inner::hidden("a script of sed that may run commands or write files")]

@@ -17,11 +17,11 @@ const OPTIONS: Options = Options::short("i0v", "uCS").long(
 );
 
 pub(super) fn is_env(family: &str) -> bool {
-    matches!(family, "env" | "genv" | "printenv")
+    matches!(family, "env" | "genv")
 }
 
 pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
-    if !matches!(call.family, "env" | "genv") {
+    if !is_env(call.family) {
         return None;
     }
     let words = match spread(call.words) {

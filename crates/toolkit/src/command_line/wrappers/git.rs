@@ -11,7 +11,7 @@ const STARTERS: [&str; 8] =
 const VALUES: [&str; 5] = ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
 
 /// Options of git's commands with which it starts another program.
-const RUNS: [(&[&str], &[&str]); 9] = [
+const RUNS: [(&[&str], &[&str]); 8] = [
     (&["clone"], &["-u", "-c", "--upload-pack", "--config", "--template"]),
     (&["fetch", "pull", "ls-remote", "fetch-pack"], &["--upload-pack"]),
     (&["push", "send-pack"], &["--receive-pack", "--exec"]),
@@ -19,14 +19,13 @@ const RUNS: [(&[&str], &[&str]); 9] = [
     (&["grep"], &["-O", "--open-files-in-pager"]),
     (&["init"], &["--template"]),
     (&["diff", "log", "show", "blame"], &["--ext-diff"]),
-    (&["commit", "tag", "merge"], &["--gpg-sign"]),
     (&["config"], &["-e", "--edit"]),
 ];
 
 /// Options of git's commands with which it writes where nobody expects it to.
 const REACHES: [(&[&str], &[&str]); 3] = [
-    (&["diff", "log", "show", "format-patch"], &["--output", "--output-directory", "-o"]),
-    (&["archive"], &["-o", "--output"]),
+    (&["diff", "log", "show"], &["--output"]),
+    (&["archive", "format-patch"], &["-o", "--output", "--output-directory"]),
     (&["clone", "fetch", "pull"], &["--recurse-submodules"]),
 ];
 

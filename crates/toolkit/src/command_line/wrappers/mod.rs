@@ -9,6 +9,7 @@ mod find;
 pub(super) mod git;
 mod prefixing;
 mod shells;
+mod verbs;
 mod remote;
 
 use super::flags::runs_another;
@@ -47,7 +48,7 @@ struct Call<'a> {
 type Kind = fn(Call<'_>) -> Option<Vec<Inner>>;
 
 /// The first one that knows a program has the word.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     shells::behind,
     env::behind,
     prefixing::behind,
@@ -56,6 +57,7 @@ const KINDS: [Kind; 8] = [
     find::behind,
     git::behind,
     remote::behind,
+    verbs::behind,
 ];
 
 /// What a command would start besides itself.
@@ -100,7 +102,6 @@ pub fn is_wrapper(argv: &[String]) -> bool {
         || env::is_env(&family)
         || prefixing::knows(&family)
         || builtins::decides(&family)
-        || remote::knows(&family)
         || !behind(argv).is_empty()
         || code::reads_input(call)
 }

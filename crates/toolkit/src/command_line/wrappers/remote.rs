@@ -5,12 +5,12 @@ use crate::command_line::options::Options;
 
 const SSH: Options = Options::short("1246AaCfGgKkMNnqsTtVvXxYy", "BbcDEeFIiJLlmOopQRSWwP");
 
-pub(super) fn knows(family: &str) -> bool {
-    matches!(family, "ssh" | "mosh" | "rsh" | "xargs" | "gxargs")
+fn knows(family: &str) -> bool {
+    matches!(family, "ssh" | "mosh" | "rsh")
 }
 
 pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
-    if !matches!(call.family, "ssh" | "mosh" | "rsh") {
+    if !knows(call.family) {
         return None;
     }
     let split = SSH.split(call.words);
