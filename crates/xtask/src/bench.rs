@@ -8,7 +8,7 @@ pub(crate) struct Bench {
     about: &'static str,
 }
 
-const BENCHES: [Bench; 3] = [
+const BENCHES: [Bench; 4] = [
     Bench {
         name: "gate",
         package: "engine",
@@ -18,6 +18,11 @@ const BENCHES: [Bench; 3] = [
         name: "vault",
         package: "tollgate",
         about: "search, listing and durable creation in a vault of 50,000 notes, against ripgrep, fd and find",
+    },
+    Bench {
+        name: "receipts",
+        package: "tollgate",
+        about: "tokens of receipts against the JSON that they stand for, and whether every fact is still said",
     },
     Bench {
         name: "commands",
