@@ -48,6 +48,17 @@ pub enum Mode {
     Unknown,
 }
 
+impl Mode {
+    /// As it stands in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Source => "source",
+            Mode::Preview => "preview",
+            Mode::Unknown => "unknown",
+        }
+    }
+}
+
 /// What is selected in the active note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selected {
@@ -159,6 +170,17 @@ pub enum OwnerType {
     Core,
     Community,
     Unknown,
+}
+
+impl OwnerType {
+    /// As it stands in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OwnerType::Core => "core",
+            OwnerType::Community => "community",
+            OwnerType::Unknown => "unknown",
+        }
+    }
 }
 
 /// How sure the host is about it.

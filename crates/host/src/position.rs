@@ -6,6 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::editor;
 
 /// A place between two characters of a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,18 @@ impl EditorRange {
 
     pub fn is_empty(&self) -> bool {
         self.from == self.to
+    }
+}
+
+impl From<Position> for editor::Place {
+    fn from(place: Position) -> editor::Place {
+        editor::Place { line: place.line, ch: place.ch }
+    }
+}
+
+impl From<EditorRange> for editor::Range {
+    fn from(range: EditorRange) -> editor::Range {
+        editor::Range { from: range.from.into(), to: range.to.into() }
     }
 }
 

@@ -9,10 +9,13 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use envelope::{Change, Concurrency, Failure, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{
+    Change, Concurrency, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use toolkit::families::{Projected, Projection};
 use toolkit::{BoxFuture, PathKeys, Reach, Reconciled, Tool, ToolCx};
 use vault::{Step, Vault, Witness, blocking, examine, finding_out};
 
@@ -24,6 +27,7 @@ pub(crate) trait Act: Send + Sync + 'static {
     const NAME: &'static str;
     const SUMMARY: &'static str;
     const CATEGORY: &'static str;
+    const FAMILY: Family;
     const RISK: Risk;
     const SIDE_EFFECTS: &'static [SideEffect];
 
@@ -66,6 +70,8 @@ pub(crate) trait Act: Send + Sync + 'static {
     ) -> Result<Self::Output, Fault>;
 
     fn summary(output: &Self::Output) -> String;
+
+    fn project(output: &Self::Output, with: &mut Projection<'_>) -> Result<Projected, Fault>;
 }
 
 /// An act as a tool.
@@ -144,6 +150,7 @@ impl<A: Act> Tool for Acting<A> {
     const NAME: &'static str = A::NAME;
     const SUMMARY: &'static str = A::SUMMARY;
     const CATEGORY: &'static str = A::CATEGORY;
+    const FAMILY: Family = A::FAMILY;
     const RISK: Risk = A::RISK;
     const SIDE_EFFECTS: &'static [SideEffect] = A::SIDE_EFFECTS;
     const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
@@ -230,6 +237,10 @@ impl<A: Act> Tool for Acting<A> {
 
     fn summary(&self, output: &A::Output) -> String {
         A::summary(output)
+    }
+
+    fn project(&self, output: &A::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        A::project(output, with)
     }
 }
 

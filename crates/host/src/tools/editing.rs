@@ -1,10 +1,12 @@
 //! What the tools have in common that edit the active note. They differ in where the text goes and in what
 //! they answer.
 
-use envelope::{Change, DataRef, Failure, Fault, FileState, Risk, SideEffect, VaultPath};
+use envelope::{Change, DataRef, Failure, Family, Fault, FileState, Risk, SideEffect, VaultPath};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use toolkit::families::editor::{self, Editor};
+use toolkit::families::{Projected, Projection};
 use toolkit::{BoxFuture, PathKeys, Reach, ToolCx};
 use vault::{Vault, Witness};
 
@@ -27,6 +29,8 @@ pub(crate) trait EditTool: Send + Sync + 'static {
     fn preview(args: &Self::Args) -> String;
     fn output(args: &Self::Args, edited: Edited) -> Self::Output;
     fn summary(output: &Self::Output) -> String;
+    /// What was put where.
+    fn edited(output: &Self::Output) -> editor::Edit<'_>;
 }
 
 /// An edit as an act.
@@ -36,6 +40,7 @@ impl<E: EditTool> Act for Editing<E> {
     const NAME: &'static str = E::NAME;
     const SUMMARY: &'static str = E::SUMMARY;
     const CATEGORY: &'static str = "editor";
+    const FAMILY: Family = Family::Editor;
     const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::ModifyFile, SideEffect::EditBuffer];
 
@@ -101,6 +106,10 @@ impl<E: EditTool> Act for Editing<E> {
 
     fn summary(output: &E::Output) -> String {
         E::summary(output)
+    }
+
+    fn project(output: &E::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        editor::project(&Editor::Edit(E::edited(output)), with)
     }
 }
 

@@ -1,8 +1,10 @@
 //! `workspace.getContext`: what is open and what has the focus.
 
-use envelope::{Concurrency, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::workspace::{self, Workspace};
+use toolkit::families::{Projected, Projection};
 use toolkit::{Tool, ToolCx};
 
 use super::maybe_host::MaybeHost;
@@ -70,6 +72,7 @@ impl Tool for GetContext {
     const NAME: &'static str = "workspace.getContext";
     const SUMMARY: &'static str = "Say which file is active and what else is open.";
     const CATEGORY: &'static str = "workspace";
+    const FAMILY: Family = Family::Workspace;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -111,15 +114,18 @@ impl Tool for GetContext {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let mut receipt = self.summary(output);
-        if let Some(selection) = &output.selection_summary {
-            receipt.push_str(&format!("; {} UTF-16 units are selected", selection.length));
-        }
-        for leaf in output.open_leaves.iter().flatten() {
-            let title = leaf.title.as_deref().unwrap_or_default();
-            receipt.push_str(&format!("\n{} {} {title}", leaf.id, leaf.view_type));
-        }
-        receipt
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let context = workspace::Context {
+            active_file_path: output.active_file_path.as_deref(),
+            active_view_type: output.active_view_type.as_deref(),
+            is_markdown: output.is_markdown,
+            selection_length: output.selection_summary.as_ref().map(|selection| selection.length),
+            open_leaves: output.open_leaves.as_ref().map(|leaves| leaves.iter().map(shown).collect()),
+        };
+        workspace::project(&Workspace::Context(context), with)
     }
+}
+
+fn shown(leaf: &OpenLeaf) -> workspace::Leaf<&str> {
+    workspace::Leaf { id: &leaf.id, view_type: &leaf.view_type, title: leaf.title.as_deref() }
 }

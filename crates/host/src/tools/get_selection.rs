@@ -1,8 +1,10 @@
 //! `editor.getSelection`: what is selected in the active note, and where.
 
-use envelope::{Concurrency, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::editor::{self, Editor};
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Tool, ToolCx};
 
 use super::active::ActiveNote;
@@ -52,6 +54,7 @@ impl Tool for GetSelection {
     const NAME: &'static str = "editor.getSelection";
     const SUMMARY: &'static str = "Read the selection of the active note and where it is.";
     const CATEGORY: &'static str = "editor";
+    const FAMILY: Family = Family::Editor;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -88,8 +91,13 @@ impl Tool for GetSelection {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let summary = self.summary(output);
-        if output.is_empty { summary } else { format!("{summary}\n{}", output.text) }
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let selection = editor::Selection {
+            file_path: &output.file_path,
+            range: output.range.into(),
+            text: &output.text,
+            mode: Some(output.mode.name()),
+        };
+        editor::project(&Editor::Selection(selection), with)
     }
 }

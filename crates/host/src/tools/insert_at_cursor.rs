@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::editor;
 
 use super::editing::{EditTool, characters};
 use crate::host::{Edit, Edited, Target};
@@ -77,5 +78,16 @@ impl EditTool for InsertAtCursor {
         let verb = if *dry_run { "Would insert" } else { "Inserted" };
         let count = characters(*inserted_chars);
         format!("{verb} {count} in {file_path}; the cursor is at {cursor_after}")
+    }
+
+    fn edited(output: &Output) -> editor::Edit<'_> {
+        editor::Edit {
+            file_path: &output.file_path,
+            range: None,
+            cursor_after: Some(output.cursor_after.into()),
+            inserted_chars: output.inserted_chars,
+            etag: &output.etag,
+            dry_run: output.dry_run,
+        }
     }
 }

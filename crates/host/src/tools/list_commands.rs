@@ -1,8 +1,10 @@
 //! `commands.list`: what the host can be told to do.
 
-use envelope::{Concurrency, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::host_command::{self, HostCommand, HostCommands};
+use toolkit::families::{Projected, Projection};
 use toolkit::{Tool, ToolCx};
 
 use super::maybe_host::MaybeHost;
@@ -74,6 +76,7 @@ impl Tool for ListCommands {
     const NAME: &'static str = "commands.list";
     const SUMMARY: &'static str = "List the commands that the host can run.";
     const CATEGORY: &'static str = "commands";
+    const FAMILY: Family = Family::HostCommand;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -111,8 +114,13 @@ impl Tool for ListCommands {
         }
     }
 
-    fn receipt(&self, output: &Output) -> String {
-        let lines = output.commands.iter().map(|command| format!("\n{}: {}", command.id, command.name));
-        format!("{}{}", self.summary(output), lines.collect::<String>())
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let commands = output.commands.iter().map(|command| HostCommand {
+            id: command.id.as_str(),
+            name: command.name.as_str(),
+            owner_type: command.owner_type.name(),
+        });
+        let listed = HostCommands::Listed { commands: commands.collect(), more: output.truncated };
+        host_command::project(&listed, with)
     }
 }

@@ -1,8 +1,12 @@
 //! `workspace.openFile`: a file of the vault in a leaf.
 
-use envelope::{Change, Concurrency, Failure, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{
+    Change, Concurrency, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::workspace::{self, Workspace};
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
 
 use super::maybe_host::MaybeHost;
@@ -55,6 +59,7 @@ impl Tool for OpenFile {
     const NAME: &'static str = "workspace.openFile";
     const SUMMARY: &'static str = "Open a file of the vault, so that it can be seen and edited.";
     const CATEGORY: &'static str = "workspace";
+    const FAMILY: Family = Family::Workspace;
     const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::ChangeWorkspace];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -96,5 +101,11 @@ impl Tool for OpenFile {
     fn summary(&self, output: &Output) -> String {
         let Output { path, opened, .. } = output;
         if *opened { format!("Opened {path}") } else { format!("{path} was open already") }
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let Output { path, opened, leaf_id } = output;
+        let opened = workspace::Opened { path, opened: *opened, leaf_id: leaf_id.as_deref() };
+        workspace::project(&Workspace::Opened(opened), with)
     }
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::editor;
 
 use super::editing::{EditTool, characters};
 use crate::host::{Edit, Edited, Target};
@@ -82,5 +83,16 @@ impl EditTool for ReplaceRange {
         let verb = if *dry_run { "Would replace" } else { "Replaced" };
         let count = characters(*inserted_chars);
         format!("{verb} {} to {} of {file_path} by {count}", range.from, range.to)
+    }
+
+    fn edited(output: &Output) -> editor::Edit<'_> {
+        editor::Edit {
+            file_path: &output.file_path,
+            range: Some(output.range.into()),
+            cursor_after: None,
+            inserted_chars: output.inserted_chars,
+            etag: &output.etag,
+            dry_run: output.dry_run,
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! `commands.run`: one command of the host, by its id.
 
-use envelope::{Change, Fault, Risk, SideEffect};
+use envelope::{Change, Family, Fault, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::host_command::{self, HostCommands};
+use toolkit::families::{Projected, Projection};
 use toolkit::{BoxFuture, PathKeys, Reach, ToolCx};
 use vault::{Vault, Witness};
 
@@ -33,6 +35,7 @@ impl Act for RunCommand {
     const NAME: &'static str = "commands.run";
     const SUMMARY: &'static str = "Run a command of the host.";
     const CATEGORY: &'static str = "commands";
+    const FAMILY: Family = Family::HostCommand;
     const RISK: Risk = Risk::Commands;
     const SIDE_EFFECTS: &'static [SideEffect] = &[
         SideEffect::RunCommand,
@@ -112,5 +115,11 @@ impl Act for RunCommand {
             (Some(why), false) => format!("Did not run {}: {why}", output.id),
             (None, false) => format!("Did not run {}", output.id),
         }
+    }
+
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let Output { id, executed, error_message } = output;
+        let ran = host_command::Ran { id, executed: *executed, error_message: error_message.as_deref() };
+        host_command::project(&HostCommands::Ran(ran), with)
     }
 }

@@ -1,9 +1,11 @@
 //! `editor.setSelection`: what is selected in the active note. Without a person at the screen nothing else
 //! makes a selection.
 
-use envelope::{Change, Concurrency, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Change, Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::families::editor::{self, Editor};
+use toolkit::families::{Projected, Projection};
 use toolkit::{PathKeys, Reconciled, Tool, ToolCx};
 
 use super::active::ActiveNote;
@@ -40,6 +42,7 @@ impl Tool for SetSelection {
     const NAME: &'static str = "editor.setSelection";
     const SUMMARY: &'static str = "Select text in the active note, or set the cursor.";
     const CATEGORY: &'static str = "editor";
+    const FAMILY: Family = Family::Editor;
     const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::ChangeWorkspace];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -81,5 +84,15 @@ impl Tool for SetSelection {
         } else {
             format!("Selected {} to {} of {file_path}", range.from, range.to)
         }
+    }
+
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+        let selection = editor::Selection {
+            file_path: &output.file_path,
+            range: output.range.into(),
+            text: &output.text,
+            mode: None,
+        };
+        editor::project(&Editor::Selection(selection), with)
     }
 }

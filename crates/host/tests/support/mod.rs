@@ -11,7 +11,8 @@ use envelope::{CallId, Change, DataRef, Failure, Fault, Hash};
 use host::{HeadlessHost, HostSettings, LocalClock};
 use jiff::civil::date;
 use serde_json::{Value, json};
-use toolkit::{CancelToken, ObjectStore, Registry, ToolCx};
+use toolkit::families::Projection;
+use toolkit::{CancelToken, Mapped, ObjectStore, Registry, ToolCx};
 use vault::Vault;
 
 /// What was kept, in memory.
@@ -114,6 +115,17 @@ impl Bench {
         call(&self.registry, &self.cx(), tool, &args).await.unwrap_or_else(|fault| panic!("{tool}: {fault}"))
     }
 
+    /// What stands in the record and what a model reads, without the etag, which is long.
+    pub(crate) async fn told(&self, tool: &str, args: Value) -> String {
+        let mapped = mapped(&self.registry, &self.cx(), tool, &args).await.unwrap();
+        let result = mapped.canonical.result.unwrap();
+        let told = format!("{result}\n{}\n", mapped.receipt);
+        match result.get("etag").and_then(Value::as_str) {
+            Some(etag) => told.replace(etag, "ETAG"),
+            None => told,
+        }
+    }
+
     pub(crate) async fn open(&self, path: &str) {
         self.output("workspace.openFile", json!({"path": path})).await;
     }
@@ -177,8 +189,13 @@ fn registry(vault: &Arc<Vault>, host: &HeadlessHost) -> Registry {
     registry
 }
 
-/// The only place that calls a tool.
+/// The complete output of a call.
 pub(crate) async fn call(registry: &Registry, cx: &ToolCx, tool: &str, args: &Value) -> Result<Value, Fault> {
+    mapped(registry, cx, tool, args).await.map(|mapped| mapped.data)
+}
+
+/// The only place that calls a tool.
+async fn mapped(registry: &Registry, cx: &ToolCx, tool: &str, args: &Value) -> Result<Mapped, Fault> {
     let entry = registry.get(tool).unwrap_or_else(|| panic!("no tool {tool}"));
     let problems = entry.input.validate(args);
     assert!(problems.is_empty(), "{problems:?}");
@@ -187,7 +204,8 @@ pub(crate) async fn call(registry: &Registry, cx: &ToolCx, tool: &str, args: &Va
     assert!(!entry.tool.preview(&args).is_empty());
     let intent =
         if entry.decl.risk_level.has_effects() { entry.tool.intend(cx, &args).await } else { Vec::new() };
-    let mapped = entry.tool.run(cx, args).await?.map()?;
+    let budget = usize::try_from(entry.decl.family.default_budget()).unwrap();
+    let mapped = entry.tool.run(cx, args).await?.map(Projection::new(budget, None))?;
     let problems = entry.output.validate(&mapped.data);
     assert!(problems.is_empty(), "{problems:?}");
     cx.with_seen(|seen| {
@@ -196,7 +214,7 @@ pub(crate) async fn call(registry: &Registry, cx: &ToolCx, tool: &str, args: &Va
             assert!(entry.decl.side_effects.contains(effect), "{tool} does not declare {effect:?}");
         }
     });
-    Ok(mapped.data)
+    Ok(mapped)
 }
 
 fn shown(result: &Result<Value, Fault>, cx: &ToolCx) -> String {
