@@ -230,7 +230,7 @@ fn settings_that_cannot_be_read_stop_everything_with_their_line() {
         &["run", &plan, "--yes"],
         2,
         expect![[r#"
-            error: DIR/vault/.tollgate/config.toml: line 1: this rule names no `tools`, `paths` or `risk`; say which calls it is about, or set `mode`, which is about all of them
+            error: DIR/vault/.tollgate/config.toml: line 1: this rule names no `tools`, `paths`, `risk` or `command`; say which calls it is about, or set `mode`, which is about all of them
             hint: mend the line, or move the file away and run `tollgate init` for one with every key explained
         "#]],
     );

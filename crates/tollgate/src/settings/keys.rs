@@ -22,7 +22,7 @@ const fn key(section: &'static str, name: &'static str, value: &'static str, doc
     Key { section, name, value, doc }
 }
 
-pub(super) const KEYS: [Key; 44] = [
+pub(super) const KEYS: [Key; 47] = [
     key(
         "",
         "mode",
@@ -121,6 +121,19 @@ pub(super) const KEYS: [Key; 44] = [
         "\"writes\"",
         "\"read-only\", \"writes\" or \"commands\": an allow rule reaches up to it, the others start at it.",
     ),
+    key(
+        "rules",
+        "command",
+        "[\"git\", [\"push\", \"fetch\"]]",
+        "The program of a command and the words that follow it, each a word or a list of alternatives. A command is allowed only by a rule with `command`, and a line only when every command in it is; the others need one. What runs any command it is given (a shell, env, sudo) cannot be allowed.",
+    ),
+    key(
+        "rules",
+        "match",
+        "[\"git push origin main\"]",
+        "Command lines that the rule must match. They are tried when it is loaded; a rule that allows or denies needs one here and one in `not_match`.",
+    ),
+    key("rules", "not_match", "[\"git status\"]", "Command lines that the rule must not match."),
     key("rules", "reason", "\"private notes\"", "Shown to whoever meets the rule."),
     key("hooks", "name", "\"guard\"", "How messages name the hook."),
     key(

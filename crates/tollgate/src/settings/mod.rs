@@ -126,8 +126,8 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, String> {
 fn about_something(rule: Spanned<Rule>) -> Result<Rule, (usize, String)> {
     let start = rule.span().start;
     let rule = rule.into_inner();
-    if rule.tools.is_empty() && rule.paths.is_empty() && rule.risk.is_none() {
-        let why = "this rule names no `tools`, `paths` or `risk`; say which calls it is about, or set `mode`, which is about all of them";
+    if rule.tools.is_empty() && rule.paths.is_empty() && rule.risk.is_none() && rule.command.is_none() {
+        let why = "this rule names no `tools`, `paths`, `risk` or `command`; say which calls it is about, or set `mode`, which is about all of them";
         return Err((start, why.to_owned()));
     }
     Ok(rule)
@@ -214,6 +214,14 @@ mod tests {
             expect!["line 6: `rules.path` is not a key; did you mean `rules.paths`?"],
         );
         refused(
+            "[[rules]]\neffect = \"deny\"\ncomand = [\"ls\"]\n",
+            expect!["line 3: `rules.comand` is not a key; did you mean `rules.command`?"],
+        );
+        refused(
+            "[[rules]]\neffect = \"deny\"\ncommand = [\"ls\"]\nnotMatch = [\"id\"]\n",
+            expect!["line 4: `rules.notMatch` is not a key; did you mean `rules.not_match`?"],
+        );
+        refused(
             "[colours]\nx = 1\n",
             expect![
                 "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `receipts`, `commands`, `rules` and `hooks`"
@@ -234,6 +242,12 @@ mod tests {
             expect![
                 "line 2: `limits.max_attempts` cannot be 0; write it like `max_attempts = 5`. Attempts at one call, the first included, whatever a plan asks for."
             ],
+        );
+        refused(
+            "[[rules]]\neffect = \"deny\"\ncommand = \"git push\"\n",
+            expect![[
+                r#"line 3: `rules.command` cannot be "git push"; write it like `command = ["git", ["push", "fetch"]]`. The program of a command and the words that follow it, each a word or a list of alternatives. A command is allowed only by a rule with `command`, and a line only when every command in it is; the others need one. What runs any command it is given (a shell, env, sudo) cannot be allowed."#
+            ]],
         );
         refused("mode = \n", expect!["line 1: string values must be quoted, expected literal string"]);
         refused(
@@ -263,7 +277,7 @@ mod tests {
         refused(
             "\n[[rules]]\neffect = \"deny\"\n",
             expect![
-                "line 2: this rule names no `tools`, `paths` or `risk`; say which calls it is about, or set `mode`, which is about all of them"
+                "line 2: this rule names no `tools`, `paths`, `risk` or `command`; say which calls it is about, or set `mode`, which is about all of them"
             ],
         );
         refused(
