@@ -96,6 +96,6 @@ fn failed(why: &str) -> ExitCode {
 }
 
 /// Standard error is the command's by now, and the only place where someone looks.
-fn complain(what: &str) {
+pub(super) fn complain(what: &str) {
     let _unread = writeln!(std::io::stderr(), "tollgate: {what}");
 }

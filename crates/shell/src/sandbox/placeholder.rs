@@ -7,7 +7,7 @@
 //! left by a crash is known by its sticky bit, and goes with the next command.
 
 use std::fs::{self, DirBuilder, File};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -24,30 +24,43 @@ const TRIES: usize = 64;
 pub(super) struct Placeholder {
     path: PathBuf,
     folder: File,
+    /// Whether it was made for a command. An empty folder of the person's is locked as well: where a file system
+    /// knows no marks it cannot be told from one of another command's, which must not vanish under us.
+    made: bool,
 }
 
 impl Placeholder {
-    /// Sees to it that something stands at the path. Nothing comes back if something of the person's does.
+    /// Sees to it that something stands at the path. Nothing comes back if what stands there stays by itself, or
+    /// if nothing can be made there, by the command neither.
     pub(super) fn hold(path: &Path) -> io::Result<Option<Placeholder>> {
+        let mut made = false;
         for _ in 0..TRIES {
             match fs::symlink_metadata(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // Another command may be quicker, which the next look tells.
-                    match DirBuilder::new().mode(MARKED).create(path) {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                        Ok(()) | Err(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    match DirBuilder::new().mode(MARKED).create(path).map_err(|error| error.kind()) {
+                        Ok(()) => made = true,
+                        // Another command was quicker, which the next look tells.
+                        Err(ErrorKind::AlreadyExists) => {}
+                        Err(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => return Ok(None),
+                        Err(other) => return Err(other.into()),
                     }
                 }
                 Err(error) => return Err(error),
-                Ok(about) if about.is_dir() && about.permissions().mode() & 0o1000 != 0 => {
-                    if let Some(folder) = locked(path)? {
-                        return Ok(Some(Placeholder { path: path.to_owned(), folder }));
+                Ok(about) if about.is_dir() => {
+                    made |= about.permissions().mode() & 0o1000 != 0;
+                    let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+                    if !made && !empty {
+                        return Ok(None);
                     }
+                    if let Some(folder) = locked(path)? {
+                        return Ok(Some(Placeholder { path: path.to_owned(), folder, made }));
+                    }
+                    made = false;
                 }
                 Ok(_) => return Ok(None),
             }
         }
-        Err(io::Error::new(io::ErrorKind::TimedOut, "it comes and goes"))
+        Err(io::Error::new(ErrorKind::TimedOut, "it comes and goes"))
     }
 }
 
@@ -56,7 +69,7 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let folder = match File::options().read(true).custom_flags(flags).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
     flock(&folder, FlockOperation::LockShared)?;
@@ -68,8 +81,8 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
 
 impl Drop for Placeholder {
     fn drop(&mut self) {
-        if flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_err() {
-            // Another command needs it. The last one removes it.
+        // Another command may need it. The last one removes it.
+        if !self.made || flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
         if fs::remove_dir(&self.path).is_err() && self.path.is_dir() {
@@ -111,12 +124,16 @@ mod tests {
         let vault = tempfile::tempdir().unwrap();
         let empty = vault.path().join(".trash");
         fs::create_dir(&empty).unwrap();
-        assert!(Placeholder::hold(&empty).unwrap().is_none());
+        drop(Placeholder::hold(&empty).unwrap());
+        assert!(empty.is_dir());
         let path = vault.path().join(".git");
         let held = Placeholder::hold(&path).unwrap().unwrap();
         fs::create_dir(path.join("refs")).unwrap();
         drop(held);
         assert!(path.join("refs").is_dir());
         assert!(Placeholder::hold(&path).unwrap().is_none(), "it is an ordinary folder now");
+        let file = vault.path().join(".obsidian");
+        fs::File::create(&file).unwrap();
+        assert!(Placeholder::hold(&file).unwrap().is_none());
     }
 }

@@ -12,6 +12,7 @@ use super::scratch::Scratch;
 use super::spec::{Private, Role, Spec};
 use super::top::Top;
 use super::wall::no_wall;
+use super::workdir::outside;
 use super::{Launch, Reach, Wall, bubblewrap, environment, limits, system};
 
 /// A process that is ready to be started, and what was made for it.
@@ -46,6 +47,9 @@ pub struct Leftovers {
 pub fn command(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
     if launch.argv.is_empty() {
         return Err(Fault::new(Failure::InvalidArguments, "the command is empty"));
+    }
+    if !launch.workdir.starts_with(&reach.root) || !launch.workdir.is_dir() {
+        return Err(outside(&launch.workdir.to_string_lossy()));
     }
     if wall != Wall::Open && system::FOLDERS.iter().any(|folder| Path::new(folder).starts_with(&reach.root)) {
         let root = reach.root.display();

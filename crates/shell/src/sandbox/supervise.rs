@@ -13,11 +13,12 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::launcher::complain;
 use super::spec::{Role, Spec};
 use super::{Wall, descendants};
 
 /// How often processes are counted where the kernel does not hold root to a number of them.
-const COUNTING: Duration = Duration::from_millis(50);
+const COUNTING: Duration = Duration::from_millis(200);
 
 /// Runs the command to its end. Gives the code to end with.
 pub(super) fn supervise(spec: &Spec, argv: &[OsString]) -> Result<u8, String> {
@@ -53,6 +54,7 @@ async fn watch(spec: &Spec, argv: &[OsString]) -> Result<u8, String> {
                 break End::Command(status);
             },
             _ = count.tick(), if spec.counts_processes => if too_many(spec) {
+                complain(&format!("ended, since it has more than {} processes", spec.reach.limits.processes));
                 break End::TooMany;
             },
         }

@@ -44,7 +44,7 @@ fn is_protected(below: &Path, protected: &[String]) -> bool {
     top.is_some_and(|top| protected.iter().any(|name| name.to_lowercase() == top))
 }
 
-fn outside(given: &str) -> Fault {
+pub(super) fn outside(given: &str) -> Fault {
     Fault::new(Failure::SandboxViolation, "requested working directory is outside the current execution root")
         .detail("workdir", given)
         .hint("omit workdir or use a relative path inside the active workspace")
