@@ -102,7 +102,11 @@ fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Pr
             format!("no private folder can be made for the command: {error}"),
         )
     })?;
-    let spec = Spec { private: Some(private), ..spec(Wall::Landlock, reach, launch, launcher) };
+    let spec = Spec {
+        private: Some(private),
+        scratch: Some(scratch.path().to_owned()),
+        ..spec(Wall::Landlock, reach, launch, launcher)
+    };
     let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
     Ok(Prepared { command, leftovers: Leftovers { _placeholders: Vec::new(), _scratch: Some(scratch) } })
 }
@@ -114,6 +118,7 @@ fn spec(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Spec {
         launcher: launcher.to_owned(),
         parent: Some(std::process::id()),
         private: None,
+        scratch: None,
         tty: launch.tty,
         tasks: limits::tasks(wall, &reach.limits),
         counts_processes: limits::have_to_be_counted(),

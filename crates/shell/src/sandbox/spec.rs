@@ -45,6 +45,8 @@ pub(super) struct Spec {
     pub(super) parent: Option<u32>,
     /// `HOME` and `TMPDIR`, where they are private.
     pub(super) private: Option<Private>,
+    /// The folder on disk that they lie in. It goes with the command, also when nobody is left who made it.
+    pub(super) scratch: Option<PathBuf>,
     pub(super) tty: bool,
     /// Processes and threads that may exist where the kernel counts them.
     pub(super) tasks: u64,

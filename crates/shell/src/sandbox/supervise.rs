@@ -60,6 +60,10 @@ async fn watch(spec: &Spec, argv: &[OsString]) -> Result<u8, String> {
         }
     };
     descendants::end_all();
+    if let Some(scratch) = &spec.scratch {
+        // Whoever made it removes what is left of it, if it still lives.
+        let _left = std::fs::remove_dir_all(scratch);
+    }
     Ok(code(&end))
 }
 

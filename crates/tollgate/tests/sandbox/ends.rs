@@ -97,6 +97,7 @@ fn plays_the_parent_of_a_command() {
     let wall = standing().into_iter().find(|it| it.name() == wall).unwrap();
     let world = World::new();
     let (mut child, _leftovers) = started(&world, wall);
+    // The test looks for what is left under this number, and for processes under the mark.
     eprintln!("{}", world.launch("").env.iter().find(|(name, _)| name == "MARK").unwrap().1.display());
     child.wait().unwrap();
 }
@@ -118,6 +119,7 @@ fn nothing_outlives_the_one_that_asked_for_a_command() {
             mark.clear();
             assert!(told.read_line(&mut mark).unwrap() > 0, "{wall:?}: the parent ended too early");
         }
+        let scratch = format!("tollgate-{}-", parent.id());
         parent.kill().unwrap();
         parent.wait().unwrap();
         // Whoever is left of the command holds standard error open.
@@ -125,6 +127,9 @@ fn nothing_outlives_the_one_that_asked_for_a_command() {
         told.read_to_string(&mut rest).unwrap();
         let left = Command::new("pgrep").args(["-f", &format!("stray-{}", mark.trim())]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&left.stdout), "", "{wall:?}");
+        let entries = fs::read_dir("/tmp").unwrap().map(|entry| entry.unwrap().file_name());
+        let kept: Vec<_> = entries.filter(|name| name.to_string_lossy().starts_with(&scratch)).collect();
+        assert!(kept.is_empty(), "{wall:?} left {kept:?}");
     }
 }
 
