@@ -36,7 +36,7 @@ pub(super) fn head_and_tail(text: &str, tokens: usize) -> String {
 
 /// A line with its end cut off where it is too long.
 fn short(line: &str, tokens: usize) -> Cow<'_, str> {
-    if estimate(line) + 1 <= tokens {
+    if estimate(line) < tokens {
         return Cow::Borrowed(line);
     }
     // One for the mark, one for the end of the line, one because a cut can make a piece dearer.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::fields::{ARTIFACT_INDEX, ARTIFACTS, HANDLE_START, Kind, is_id, kind};
 use super::reduce::{preview_tokens, reduce};
 use super::{Entry, Level};
-use crate::families;
+use crate::families::{self, one_line};
 
 /// What a trimmed text may have besides its preview: the outcome, and how to get the rest.
 const WORDS: usize = 100;
@@ -83,7 +83,7 @@ fn outcome(canonical: &CanonicalResult) -> String {
     };
     let message = one_line(&error.message);
     let mut text = format!("error ({}, {}): {message}", error.kind, retryable(error));
-    if !message.contains(&summary) {
+    if !message.contains(&*summary) {
         let _infallible = write!(text, " ({summary})");
     }
     if let Some(hint) = &error.recovery_hint {
@@ -165,16 +165,11 @@ fn note(name: &str, value: &Value, facts: &mut Facts) {
     let value = match value {
         // What is not there and what is not so need no word.
         Value::Null | Value::Bool(false) => return,
-        Value::String(text) => one_line(text),
+        Value::String(text) => one_line(text).into_owned(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     match facts.iter_mut().find(|(known, _)| known == name) {
         Some((_, values)) => values.push(value),
-        None => facts.push((one_line(name), vec![value])),
+        None => facts.push((one_line(name).into_owned(), vec![value])),
     }
-}
-
-/// Text on one line, without what acts on a screen.
-fn one_line(text: &str) -> String {
-    crate::preview::clean::line(text)
 }

@@ -34,6 +34,7 @@ use envelope::{CanonicalResult, CanonicalStatus, Family};
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use plain::one_line;
 pub use projection::Projection;
 
 /// The bounded `result` of a successful call, made by the projector of one family.

@@ -96,9 +96,22 @@ pub(super) fn many_lines(text: &str) -> Cow<'_, str> {
     spelled(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// A text as it is written in the arguments of a call.
+/// A text as it is written in the arguments of a call: JSON, in which nothing acts on what stands beside it.
 pub(super) fn quoted(text: &str) -> String {
-    one_line(&serde_json::Value::from(text).to_string()).into_owned()
+    let json = serde_json::Value::from(text).to_string();
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if acts(c) {
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// `1 match`, `2 matches`: a count with its noun, which is given in both forms.
@@ -207,7 +220,7 @@ mod tests {
         assert_eq!(many_lines("two\n\tlines\r"), "two\n\tlines\\r");
         assert_eq!(one_line("👨\u{200d}👩.md"), "👨\u{200d}👩.md", "an emoji needs its joiner");
         assert_eq!(short("Übersicht", 4), "Über...[5 more characters]");
-        assert_eq!(quoted("a \"b\"\u{200b}"), "\"a \\\"b\\\"\\u{200b}\"");
+        assert_eq!(quoted("a \"b\"\u{200b}\n"), "\"a \\\"b\\\"\\u200b\\n\"");
     }
 
     #[test]
@@ -227,6 +240,8 @@ mod tests {
         fn nothing_is_left_that_acts(text in any::<String>()) {
             assert!(!one_line(&text).contains(acts));
             assert!(!many_lines(&text).contains(|c| acts(c) && !matches!(c, '\n' | '\t')));
+            assert!(!quoted(&text).contains(acts));
+            assert_eq!(serde_json::from_str::<String>(&quoted(&text)).unwrap(), text);
         }
 
         #[test]
