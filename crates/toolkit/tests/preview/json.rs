@@ -110,6 +110,35 @@ fn lines_of_json_are_items() {
 }
 
 #[test]
+fn rows_that_follow_each_other_are_a_table_among_other_items() {
+    let row = |n: u32| format!("{{\"at\":{n},\"msg\":\"request\"}}\n");
+    let log: String = (1..=9)
+        .map(|n| match n {
+            5 => "{\"at\":5,\"msg\":\"declined\",\"order\":9127}\n".to_owned(),
+            n => row(n),
+        })
+        .collect();
+    check(
+        &log,
+        200,
+        &expect![[r#"
+        [4]{at,msg}:
+          1,request
+          2,request
+          3,request
+          4,request
+        - {at: 5, msg: declined, order: 9127}
+        [4]{at,msg}:
+          6,request
+          7,request
+          8,request
+          9,request
+        (shortened: false)
+    "#]],
+    );
+}
+
+#[test]
 fn what_does_not_fit_is_left_out_inside_with_a_count() {
     let rows: Vec<_> = (0..500).map(|n| serde_json::json!({"id": n, "name": format!("item {n}")})).collect();
     let value = serde_json::json!({"total": 500, "items": rows, "log": "x".repeat(5000), "end": "here"});

@@ -134,10 +134,24 @@ impl Writer {
             self.line(indent, head)?;
         }
         let shown = items.len().min(self.limits.items);
-        for item in &items[..shown] {
-            self.value("-", item, below)?;
-        }
+        self.items(&items[..shown], below)?;
         self.left_out(items.len() - shown, "items", below)
+    }
+
+    /// Item by item. Those that are alike and follow each other are a table, which has no dash: it is not one item.
+    fn items(&mut self, items: &[Node<'_>], indent: usize) -> Option<()> {
+        let mut rest = items;
+        while let Some((first, others)) = rest.split_first() {
+            let (names, rows) = rows_alike(rest);
+            if rows < ROWS_IN_A_LIST {
+                self.value("-", first, indent)?;
+                rest = others;
+            } else {
+                self.table("", &names, &rest[..rows], indent)?;
+                rest = &rest[rows..];
+            }
+        }
+        Some(())
     }
 
     /// The items as they stand between commas, if each of them can.
@@ -252,23 +266,35 @@ impl Writer {
 
 /// The names of the columns, if all items are objects of the same names with values that fit into a cell.
 fn table_columns<'a>(items: &'a [Node<'_>]) -> Option<Vec<&'a str>> {
-    let Some(Node::Object(first)) = items.first() else { return None };
-    if items.len() < 2 || first.is_empty() || first.len() > MOST_COLUMNS {
-        return None;
+    let (names, rows) = rows_alike(items);
+    (rows == items.len() && rows >= 2).then_some(names)
+}
+
+/// How many of the first items can be rows of one table, and the names of its columns.
+fn rows_alike<'a>(items: &'a [Node<'_>]) -> (Vec<&'a str>, usize) {
+    let none = (Vec::new(), 0);
+    let Some(Node::Object(first)) = items.first() else { return none };
+    if first.is_empty() || first.len() > MOST_COLUMNS {
+        return none;
     }
     let names: Vec<&str> = first.iter().map(|(name, _)| name.as_ref()).collect();
-    let distinct = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
-    let alike = items.iter().all(|item| match item {
+    if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
+        return none;
+    }
+    let is_row = |item: &&Node<'_>| match item {
         Node::Object(members) => {
             members.len() == names.len()
                 && members.iter().all(|(_, value)| fits_cell(value))
                 && names.iter().all(|column| members.iter().any(|(name, _)| name == column))
         }
         Node::Word(_) | Node::Text(_) | Node::List(_) => false,
-    });
-    (distinct && alike).then_some(names)
+    };
+    let rows = items.iter().take_while(is_row).count();
+    (names, rows)
 }
 
+/// So many items of a list have to be alike before they are a table among others.
+const ROWS_IN_A_LIST: usize = 4;
 /// Rows of more columns are hard to follow.
 const MOST_COLUMNS: usize = 24;
 
