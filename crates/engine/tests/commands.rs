@@ -199,12 +199,14 @@ async fn the_whole_line_is_shown() {
     let long = format!("echo {} && rm -rf x \u{1b}[2J", "y".repeat(60_000));
     shell(&gate, &long).await;
     gate.call("test.exec", json!({ "argv": ["ls ", "a b"], "env": { "LD_PRELOAD": "x" } })).await;
+    gate.call("test.exec", json!({ "cmd": "ls | cat", "workdir": "Notes" })).await;
     let shown = long.replace('\u{1b}', "\\u{1b}");
     assert_eq!(
         gate.people.asked(),
         [
             format!("test.exec: {shown} because mode ask"),
             "test.exec: 'ls ' 'a b' (with LD_PRELOAD set) because mode ask".to_owned(),
+            "test.exec: Run ls | cat in Notes because mode ask".to_owned(),
         ]
     );
 }

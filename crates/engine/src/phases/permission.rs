@@ -176,10 +176,11 @@ async fn ask_person(
 
 /// What the tool says it will do, then what the plan says about it: only the first is bound to the input.
 fn both_previews(entry: &Entry, flight: &Flight, inputs: &Inputs) -> String {
+    let said = catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)));
+    let said = said.unwrap_or_else(|_panic| inputs.preview.clone());
     let own = match &inputs.command {
-        Some(line) => command_preview(line),
-        None => catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)))
-            .unwrap_or_else(|_panic| inputs.preview.clone()),
+        Some(line) => with_command(said, line),
+        None => said,
     };
     match flight.call.preview.as_deref().map(visible_text) {
         Some(said) if said != own => format!("{own} (the plan says: {said})"),
@@ -187,9 +188,12 @@ fn both_previews(entry: &Entry, flight: &Flight, inputs: &Inputs) -> String {
     }
 }
 
-/// The whole line, and which variables are set for it: both decide what is run.
-fn command_preview(line: &CommandLine) -> String {
+/// What the tool says, if the whole line is in it. Else the line, and which variables are set for it.
+fn with_command(said: String, line: &CommandLine) -> String {
     let shown = visible_text(&line.shown);
+    if said.contains(&shown) {
+        return said;
+    }
     if line.env.is_empty() {
         return shown;
     }

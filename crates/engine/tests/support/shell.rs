@@ -57,8 +57,11 @@ impl Tool for Exec {
         })
     }
 
-    fn preview(&self, _args: &Args) -> String {
-        "Run something".to_owned()
+    fn preview(&self, args: &Args) -> String {
+        match (&args.workdir, self.command(args)) {
+            (Some(folder), Some(line)) => format!("Run {} in {folder}", line.shown),
+            (Some(_), None) | (None, _) => "Run something".to_owned(),
+        }
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
