@@ -131,22 +131,19 @@ fn what_is_too_large_keeps_its_shape_and_is_kept_whole() {
         &json!({"rows": rows, "total": 500}),
         200,
         &expect![[r#"
-        {"output_preview":{"rows":[{"id":0,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":1,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":2,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":3,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},"...[496 more]"],"total":500},"truncated":true,"artifacts":[{"path":"artifacts/output-1.json"}],"output_artifact":0,"output_bytes":383425,"output_digest":"b3:6d37a1da58f04a3b80126ebb259bc8efe20ff7adbd0de94d6304ab4fff8f799a"}
-        ---
-        The tool answered
-        Full output: artifacts/output-1.json (383425 bytes); page it with artifact.read
-        rows:
-          - id: 0
-            text: lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
-          - id: 1
-            text: lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
-          - id: 2
-            text: lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
-          - id: 3
-            text: lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
-          - "...[496 more]"
-        total: 500
-    "#]],
+            {"output_preview":{"rows":[{"id":0,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":1,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":2,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":3,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},"...[496 more]"],"total":500},"truncated":true,"artifacts":[{"path":"artifacts/output-1.json"}],"output_artifact":0,"output_bytes":383425,"output_digest":"b3:6d37a1da58f04a3b80126ebb259bc8efe20ff7adbd0de94d6304ab4fff8f799a"}
+            ---
+            The tool answered
+            Full output: artifacts/output-1.json (383425 bytes); page it with artifact.read
+            rows:
+              [4]{id,text}:
+                0,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
+                1,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
+                2,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
+                3,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
+              - "...[496 more]"
+            total: 500
+        "#]],
     );
     let log: String = (1..=300).map(|n| format!("line {n}\n")).collect();
     check(

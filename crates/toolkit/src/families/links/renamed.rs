@@ -149,11 +149,27 @@ pub(super) fn render(summary: &str, shown: Shown<String>, budget: usize) -> Stri
     receipt.done()
 }
 
-/// Paths below what there is to say of them all.
+/// Paths below what there is to say of them all; those in one folder that follow each other name it once.
 fn below(heading: &str, paths: &[String], receipt: &mut Receipt) {
-    if !paths.is_empty() {
-        receipt.line(heading);
-        paths.iter().for_each(|path| receipt.line(&path_words(path)));
+    if paths.is_empty() {
+        return;
+    }
+    receipt.line(heading);
+    let paths: Vec<(&str, &str)> =
+        paths.iter().map(|path| path.rsplit_once('/').unwrap_or(("", path))).collect();
+    for together in paths.chunk_by(|(a, _), (b, _)| a == b) {
+        let folder = together.first().map_or("", |(folder, _)| folder);
+        let heading = together.len() > 1 && !folder.is_empty();
+        if heading {
+            receipt.line(&format!("  {}/:", one_line(folder)));
+        }
+        for (_, name) in together {
+            receipt.line(&match (heading, folder.is_empty()) {
+                (true, _) => format!("    {}", one_line(name)),
+                (false, true) => path_words(name),
+                (false, false) => path_words(&format!("{folder}/{name}")),
+            });
+        }
     }
 }
 

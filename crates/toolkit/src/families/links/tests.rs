@@ -154,12 +154,13 @@ fn a_rename_with_many_notes_names_the_first_and_counts_the_others() {
     expect![[r#"
         Renamed Old.md to Notes/New.md (etag b20ab0a020a48d349e0c64d109c441f8)
         Links updated in:
-          Meetings/Meeting 000.md
-          Meetings/Meeting 001.md
-          Meetings/Meeting 002.md
-          Meetings/Meeting 003.md
-          Meetings/Meeting 004.md
-          Meetings/Meeting 005.md
+          Meetings/:
+            Meeting 000.md
+            Meeting 001.md
+            Meeting 002.md
+            Meeting 003.md
+            Meeting 004.md
+            Meeting 005.md
           … and 4994 more"#]]
     .assert_eq(&receipt("Renamed Old.md to Notes/New.md", &many, 150, 0));
     assert_eq!(many.result["truncated"], true);
