@@ -287,9 +287,14 @@ async fn notes_that_are_too_large_or_no_text_are_named() {
     put(desk.folder.path(), "huge.md", &vec![b'x'; (16 << 20) + 1]);
     let args = json!({"fromPath": "a.md", "toPath": "b.md"});
     expect![[r#"
-        Renamed a.md to b.md, updating 1 link in 1 file
-        Not looked into: board.canvas, huge.md, latin.md
-        {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"notLookedInto":["board.canvas","huge.md","latin.md"]}
+        Renamed a.md to b.md, updating 1 link in 1 file (etag af1349b9f5f9a1a6a0404dea36dcc949)
+        Not looked into, may still have the old name:
+          board.canvas
+          huge.md
+          latin.md
+        Links updated in:
+          n.md
+        {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"updatedIn":["n.md"],"notLookedInto":["board.canvas","huge.md","latin.md"]}
     "#]].assert_eq(&desk.call(RENAME, args, |_| {}).await.said);
 }
 
@@ -311,7 +316,10 @@ async fn what_was_looked_up_first_does_not_count_when_a_note_was_changed_since()
         });
     }
     expect![[r#"
-        Would rename a.md to b.md, updating 2 links in 1 file
+        Would rename a.md to b.md, updating 2 links in 1 file (etag af1349b9f5f9a1a6a0404dea36dcc949)
+        Dry run: nothing was written.
+        Links would change in:
+          n.md
         CONFLICT: `new.md` would be changed too; that was not so when the call was permitted
         CONFLICT: `other.md` would be changed too; that was not so when the call was permitted
     "#]]
