@@ -1,5 +1,7 @@
 //! What a model sees of a run, and how long its receipts are.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod support;
 
 use expect_test::{Expect, expect};

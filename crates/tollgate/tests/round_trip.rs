@@ -21,7 +21,7 @@ fn a_plan_runs_end_to_end_with_one_yes() {
     let ended = sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
     expect![[r#"
         ok         read             1 call
-                    Read Inbox.md (49 bytes)
+                    Read Inbox.md (49 bytes) (etag ETAG)
         ok         bullets          1 call
                     Found 3 bullets
         ok         notes            3 calls
