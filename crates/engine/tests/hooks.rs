@@ -210,7 +210,8 @@ async fn a_redaction_reaches_everything_that_is_kept_and_told() {
     );
     assert!(!told.contains("sk-secret"), "{told}");
     assert!(!format!("{report:?}").contains("sk-secret"));
-    assert_eq!(gate.results()[0].receipt.as_deref(), Some("Did [redacted]"));
+    let receipt = "Did [redacted]\ntext: \"[redacted]\"\ncount: 1\nitems: []";
+    assert_eq!(gate.results()[0].receipt.as_deref(), Some(receipt));
     assert_eq!(gate.results()[0].mutations[0].fields, ["/text"]);
 }
 

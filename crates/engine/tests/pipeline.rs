@@ -326,7 +326,7 @@ async fn a_result_is_mapped_once() {
     let canonical = result.canonical.unwrap();
     assert_eq!(canonical.result, result.data);
     assert_eq!(canonical.summary_text, "Did once");
-    assert_eq!(result.receipt.as_deref(), Some("Did once"));
+    assert_eq!(result.receipt.as_deref(), Some("Did once\ntext: once\ncount: 1\nitems: []"));
 }
 
 #[tokio::test]
@@ -341,7 +341,7 @@ async fn an_output_changed_by_a_post_hook_is_recorded_and_mapped_again() {
         })
     })]);
     let result = gate.call("test.look", json!({"text": "once"})).await;
-    assert_eq!(result.receipt.as_deref(), Some("Did twice"));
+    assert_eq!(result.receipt.as_deref(), Some("Did twice\ntext: twice\ncount: 1\nitems: []"));
     assert_eq!(result.canonical.unwrap().result, result.data);
     assert_eq!(
         result.mutations,

@@ -190,10 +190,7 @@ fn map<T: Tool>(tool: &T, output: &T::Output, mut with: Projection<'_>) -> Resul
         result: Some(result),
         error: None,
     };
-    let receipt = match family {
-        envelope::Family::External => tool.receipt(output),
-        _ => families::render(family, &canonical, with.budget()),
-    };
+    let receipt = families::render(family, &canonical, with.budget());
     Ok(Mapped { data, canonical, receipt, artifacts: with.into_artifacts() })
 }
 

@@ -83,11 +83,6 @@ pub trait Tool: Send + Sync + 'static {
     /// One line, the outcome first.
     fn summary(&self, output: &Self::Output) -> String;
 
-    /// What the model reads, for a tool that has no family yet.
-    fn receipt(&self, output: &Self::Output) -> String {
-        self.summary(output)
-    }
-
     /// Hands the complete output to the projector of the tool's family, which bounds it.
     fn project(&self, output: &Self::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
         families::external::project(output, with)

@@ -283,10 +283,6 @@ impl<F: Flavour> Tool for Script<F> {
         self.work.mapped.fetch_add(1, Ordering::SeqCst);
         format!("Did {}", output.text)
     }
-
-    fn receipt(&self, output: &Output) -> String {
-        format!("Did {}", output.text)
-    }
 }
 
 /// Whether the record of a call can be read from the run folder, by anybody, right now.
