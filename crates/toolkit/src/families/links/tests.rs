@@ -1,3 +1,5 @@
+//! Links and renames as a model reads them, and what no link may do to a receipt.
+
 use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};

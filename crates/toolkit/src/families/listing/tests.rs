@@ -1,3 +1,5 @@
+//! Listings as a model reads them, and what no name may do to a receipt.
+
 use envelope::EntryKind;
 use expect_test::expect;
 use proptest::collection::vec;

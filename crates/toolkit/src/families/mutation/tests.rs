@@ -1,3 +1,5 @@
+//! Confirmations as a model reads them, and what no name may do to a receipt.
+
 use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};

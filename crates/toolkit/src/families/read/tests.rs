@@ -1,3 +1,5 @@
+//! Notes as a model reads them, part by part, and what no note may do to a receipt.
+
 use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
@@ -21,17 +23,17 @@ fn read(content: &str, encoding: Encoding, start: u64, more: bool, budget: usize
 
 #[test]
 fn a_note_is_shown_as_it_is() {
-    let note = read("# Title\n\n- one\n\t- two\n", Encoding::Utf8, 0, false, 2_000);
+    let note = read("# Title\n\n- one\n  - two\n", Encoding::Utf8, 0, false, 2_000);
     expect![[r##"
-        {"path":"Note.md","etag":"b20ab0a020a48d349e0c64d109c441f8","encoding":"utf-8","size_bytes":22,"range":{"start":0,"end":22},"content_preview":"# Title\n\n- one\n\t- two\n","truncated":false}
+        {"path":"Note.md","etag":"b20ab0a020a48d349e0c64d109c441f8","encoding":"utf-8","size_bytes":23,"range":{"start":0,"end":23},"content_preview":"# Title\n\n- one\n  - two\n","truncated":false}
         ---
-        Read Note.md (22 bytes) (etag b20ab0a020a48d349e0c64d109c441f8)
+        Read Note.md (23 bytes) (etag b20ab0a020a48d349e0c64d109c441f8)
         # Title
 
         - one
-        	- two
+          - two
     "##]]
-    .assert_eq(&shown("Read Note.md (22 bytes)", &note, 2_000));
+    .assert_eq(&shown("Read Note.md (23 bytes)", &note, 2_000));
 }
 
 #[test]
@@ -60,6 +62,12 @@ fn a_long_note_is_cut_between_lines_and_says_where_to_go_on() {
 fn an_empty_note_has_nothing_below_its_outcome() {
     let note = read("", Encoding::Utf8, 0, false, 2_000);
     assert_eq!(receipt("Read a.md (0 bytes)", &note, 2_000, 0), format!("Read a.md (0 bytes) (etag {ETAG})"));
+}
+
+#[test]
+fn the_tabs_of_a_note_stay() {
+    let note = read("- one\n\t- two\n", Encoding::Utf8, 0, false, 2_000);
+    assert_eq!(receipt("Read", &note, 2_000, 0), format!("Read (etag {ETAG})\n- one\n\t- two"));
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Matches as a model reads them, and what no note may do to a receipt.
+
 use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};

@@ -1,3 +1,5 @@
+//! Texts and lists as a model reads them, and where the whole of them is.
+
 use std::fs::File;
 use std::path::Path;
 
