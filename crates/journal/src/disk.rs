@@ -101,6 +101,21 @@ impl Dir {
         Ok(Some(bytes))
     }
 
+    /// The names in the folder, in order. Those that are no text are left out.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            if let Ok(name) = entry.file_name().to_str()
+                && !matches!(name, "." | "..")
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
     /// Moves a file to another folder under another name, durably there.
     pub(crate) fn rename_into(&self, name: &str, other: &Dir, new_name: &str) -> io::Result<()> {
         rustix::fs::renameat(&self.fd, name, &other.fd, new_name)?;

@@ -20,6 +20,7 @@ mod scan;
 mod recover;
 mod objects;
 mod artifacts;
+mod artifact_names;
 mod folder;
 mod find;
 mod facts;
