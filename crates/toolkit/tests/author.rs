@@ -73,6 +73,7 @@ fn a_tool_of_forty_lines_is_registered_found_checked_and_described() {
           "version": "1.0.0",
           "summary": "Turn a title into a file name.",
           "category": "util",
+          "family": "external",
           "riskLevel": "read-only",
           "sideEffects": [],
           "availability": [],
