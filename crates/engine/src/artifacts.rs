@@ -37,15 +37,26 @@ impl ArtifactSink for JournalArtifacts {
         Ok(Artifact { path, bytes, hash })
     }
 
+    fn lost(&self, path: &str, why: &str) {
+        self.journal.lost(&format!("cannot write `{path}`: {why}"));
+    }
+
     fn discard(&self, artifact: &Artifact) {
         // As good as it goes: no result names it, so what stays is only a file too many.
         let _left = self.journal.remove_artifact(&artifact.path);
     }
 
     fn open(&self, path: &str) -> Result<File, Fault> {
-        self.journal.open_artifact(path).map_err(|error| match error {
-            JournalError::ArtifactMissing { .. } => Fault::new(Failure::NotFound, error.to_string()),
-            other => journal_fault(&other),
+        self.journal.open_artifact(path).map_err(|error| {
+            if matches!(error, JournalError::ArtifactMissing { .. }) {
+                return Fault::new(Failure::NotFound, error.to_string());
+            }
+            journal_fault(&error)
         })
+    }
+
+    fn names(&self) -> Vec<String> {
+        // A help for whoever got a name wrong; without it the name is still wrong.
+        self.journal.artifact_names().unwrap_or_default()
     }
 }

@@ -22,7 +22,9 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct DecodedArgs(Box<dyn Any + Send + Sync>);
 
 /// What a tool returned, before it was mapped. Mapping consumes it, so it happens once.
-pub struct RawOutput(Box<dyn FnOnce(Projection<'_>) -> Result<Mapped, Fault> + Send>);
+pub struct RawOutput(Mapping);
+
+type Mapping = Box<dyn FnOnce(Projection<'_>) -> Result<Mapped, Fault> + Send>;
 
 impl RawOutput {
     pub fn map(self, with: Projection<'_>) -> Result<Mapped, Fault> {

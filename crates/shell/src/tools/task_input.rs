@@ -3,6 +3,7 @@
 use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolkit::command_line::CommandLine;
 use toolkit::families::task::Task;
 use toolkit::families::{Projected, Projection, task};
 use toolkit::{Tool, ToolCx};
@@ -61,6 +62,13 @@ impl Tool for TaskInput {
             return Err(Fault::new(Failure::InvalidArguments, message).hint("type it in several pieces"));
         }
         session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+    }
+
+    /// Whoever reads what is typed decides what it means, so no rule can allow it.
+    fn command(&self, args: &Args) -> Option<CommandLine> {
+        let typed = CommandLine::of_shell(&args.input, Vec::new());
+        let why = "what is typed is read by the program that is running".to_owned();
+        Some(CommandLine { opaque: Some(typed.opaque.unwrap_or(why)), ..typed })
     }
 
     fn preview(&self, args: &Args) -> String {

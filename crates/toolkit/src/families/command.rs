@@ -39,7 +39,7 @@ pub enum End<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "disposition", rename_all = "snake_case")]
 enum Bounded {
-    Completed(Completed),
+    Completed(Box<Completed>),
     PromotedToTask(Promoted),
 }
 
@@ -82,7 +82,7 @@ pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Proje
                 End::Signal(name) => (None, Some((*name).to_owned())),
             };
             let sandbox = unsandboxed.then(|| "none".to_owned());
-            Bounded::Completed(Completed { exit_status, signal, output, truncated, kept, sandbox })
+            Bounded::Completed(Box::new(Completed { exit_status, signal, output, truncated, kept, sandbox }))
         }
         Command::Promoted { task_id, output } => {
             let (output, kept) = printed(output, tokens, with)?;

@@ -74,7 +74,7 @@ pub struct Snapshot<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Bounded {
-    Output(TaskOutput),
+    Output(Box<TaskOutput>),
     Listed(TaskList),
     Stopped(TaskStopped),
     Told(TaskTold),
@@ -134,7 +134,7 @@ fn is_zero(count: &u64) -> bool {
 pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
     let bounded = match task {
         Task::Output { retrieval, task, output } => {
-            Bounded::Output(bounded_output(*retrieval, task, output, with)?)
+            Bounded::Output(Box::new(bounded_output(*retrieval, task, output, with)?))
         }
         Task::Listed(tasks) => {
             let fits = (with.budget() / LINE).max(1);
