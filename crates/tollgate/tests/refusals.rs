@@ -19,6 +19,14 @@ fn refused(sandbox: &Sandbox, args: &[&str], code: i32, expect: Expect) {
     assert_eq!(answer.err, "");
 }
 
+/// Which walls stand depends on the machine.
+fn without_walls(doctor: &str) -> String {
+    let (walls, rest): (Vec<&str>, Vec<&str>) =
+        doctor.split_inclusive('\n').partition(|line| line.contains(" sandbox   "));
+    assert_eq!(walls.len(), 1, "{doctor}");
+    rest.into_iter().filter(|line| !line.contains("bubblewrap")).collect()
+}
+
 #[test]
 fn without_a_terminal_and_a_yes_nothing_is_written() {
     let sandbox = Sandbox::new();
@@ -284,7 +292,7 @@ fn init_explains_every_key_and_overwrites_nothing() {
         ok   disk      a file in DIR/fresh/.tollgate can be written and synced
         ok   runs      0 in DIR/fresh/.tollgate/runs
     "#]]
-    .assert_eq(&sandbox.scrub(&doctor.out));
+    .assert_eq(&sandbox.scrub(&without_walls(&doctor.out)));
 }
 
 #[test]
@@ -456,7 +464,7 @@ fn a_folder_with_a_strange_name_forges_no_line_and_can_be_pasted() {
         ok   disk      a file in DIR/my notes\nDone/.tollgate can be written and synced
         ok   runs      0 in DIR/my notes\nDone/.tollgate/runs
     "#]]
-    .assert_eq(&said.concat());
+    .assert_eq(&without_walls(&said.concat()));
     let plan = sandbox.plan_file("plan.json", &one_note("a.md"));
     let ran = sandbox.tollgate(&["run", &plan, "--yes", "--vault", dir]).expect_code(0).out;
     assert_eq!(ran.lines().filter(|line| line.starts_with("Done")).count(), 1, "{ran}");

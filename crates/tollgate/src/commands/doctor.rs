@@ -182,13 +182,16 @@ fn walls(place: &Place) -> Vec<Finding> {
         "{}, {}, {}",
         stands("bubblewrap", &walls.bubblewrap),
         stands("landlock", &walls.landlock),
-        stands("seccomp", &walls.seccomp)
+        // What the kernel can do about a call is a list of words that helps nobody.
+        stands("seccomp", &walls.seccomp.as_ref().map(|_actions| "filters".to_owned()).map_err(Clone::clone))
     );
     let mut findings = vec![match (place.settings.commands.sandbox, walls.demand()) {
-        (Demand::Off, _) => {
-            Finding::new(Health::Warn, "sandbox", format!("switched off: commands run with your rights; {listed}"))
-                .mend(format!("set `sandbox = \"required\"` under [commands] in {CONFIG_FILE}"))
-        }
+        (Demand::Off, _) => Finding::new(
+            Health::Warn,
+            "sandbox",
+            format!("switched off: commands run with your rights; {listed}"),
+        )
+        .mend(format!("set `sandbox = \"required\"` under [commands] in {CONFIG_FILE}")),
         (Demand::Required, Ok(wall)) => {
             Finding::ok("sandbox", format!("commands run behind {}; {listed}", wall.name()))
         }
