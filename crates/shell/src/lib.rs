@@ -2,12 +2,14 @@
 //!
 //! Knows no engine: the gate decides whether a command may run, this crate decides what it can reach.
 
+mod artifact;
 pub mod process;
 pub mod sandbox;
 mod session;
 mod settings;
 mod tools;
 
+pub use artifact::{PastRuns, register_artifact_read};
 pub use session::{Lifetime, Session, SessionParts, Shell};
 pub use settings::{CommandSettings, Demand};
 pub use tools::register;

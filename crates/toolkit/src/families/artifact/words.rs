@@ -30,8 +30,10 @@ pub(super) fn summary(slice: &Slice) -> String {
             Some(piece) => format!("Bytes {}-{} of {whole}", piece.start_byte, piece.end_byte - 1),
             None => format!("No such bytes in {whole}"),
         },
-        View::Head => format!("The first {} of {whole}", counted(lines, "line", "lines")),
-        View::Tail => format!("The last {} of {whole}", counted(lines, "line", "lines")),
+        View::Head if lines == 1 => format!("The first line of {whole}"),
+        View::Head => format!("The first {lines} lines of {whole}"),
+        View::Tail if lines == 1 => format!("The last line of {whole}"),
+        View::Tail => format!("The last {lines} lines of {whole}"),
         View::HeadAndTail if slice.pieces.len() > 1 => format!("Beginning and end of {whole}"),
         // Whether it fits the receipt is not known here.
         View::HeadAndTail => whole,
