@@ -8,6 +8,7 @@ mod drive;
 mod effects;
 mod exit;
 mod findings;
+mod past_runs;
 mod place;
 mod plan_text;
 mod preview;

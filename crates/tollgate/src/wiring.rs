@@ -7,11 +7,12 @@ use engine::{Approver, Clock, Engine, EngineParts, Hook, Observer, Policy, Purpo
 use envelope::Requirement;
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
-use shell::{Lifetime, Session, SessionParts, Shell};
+use shell::{Lifetime, PastRuns, Session, SessionParts, Shell};
 use toolkit::{Closing, Refused, Registry, Surface, SurfaceRules};
 use vault::Vault;
 
 use crate::exit::Exit;
+use crate::past_runs::RunsOnRecord;
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::stop::Stop;
@@ -36,6 +37,7 @@ struct Opened {
     vault: Arc<Vault>,
     host: Arc<HeadlessHost>,
     shell: Shell,
+    past: Arc<dyn PastRuns>,
 }
 
 impl Toolset {
@@ -60,7 +62,8 @@ impl Toolset {
         let vault = Arc::new(vault);
         let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(&vault), Arc::new(local_time)));
         let shell = Some(session(place, lifetime)?);
-        Toolset::new(Some(Opened { vault, host, shell }), restore)
+        let past = Arc::new(RunsOnRecord { runs: place.runs() });
+        Toolset::new(Some(Opened { vault, host, shell, past }), restore)
     }
 
     /// The same tools, over a layer that takes what they write: for a preview.
@@ -68,7 +71,8 @@ impl Toolset {
         let opened = self.opened.as_ref().map(|opened| {
             let vault = Arc::new(opened.vault.imagined());
             // A gate that only foresees calls no command, and needs no shell.
-            Opened { host: Arc::new(opened.host.imagined(vault.clone())), vault, shell: None }
+            let host = Arc::new(opened.host.imagined(vault.clone()));
+            Opened { vault, host, shell: None, past: opened.past.clone() }
         });
         Toolset::new(opened, Restore::No)
     }
@@ -95,6 +99,8 @@ impl Toolset {
         host::register(&mut registry, host).map_err(refused)?;
         let shell = opened.as_ref().and_then(|opened| opened.shell.clone());
         shell::register(&mut registry, &shell).map_err(refused)?;
+        let past = opened.as_ref().map(|opened| opened.past.clone());
+        shell::register_artifact_read(&mut registry, past).map_err(refused)?;
         // A plan is checked for the vault it will run in, so the lack of one here blocks nothing.
         let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host]);
         let surface = Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default()));

@@ -1,0 +1,68 @@
+//! The artifacts of the runs on record, for the tool that reads them.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use envelope::{Failure, Fault};
+use journal::{FindError, JournalError, RunFolder};
+use shell::PastRuns;
+
+/// The runs in a state folder.
+pub(crate) struct RunsOnRecord {
+    pub(crate) runs: PathBuf,
+}
+
+impl RunsOnRecord {
+    fn folder(&self, id: &str) -> Result<RunFolder, Fault> {
+        let dir = journal::find_run(&self.runs, id).map_err(|error| not_found(&error))?;
+        RunFolder::open(&dir).map_err(|error| unreadable(&error))
+    }
+
+    /// The newest run that left artifacts. The run that asks is on record as well, and has none as a rule.
+    fn newest(&self) -> Result<String, Fault> {
+        let runs = journal::list_runs(&self.runs).map_err(|error| unreadable(&error))?;
+        let has_some = |dir: &PathBuf| {
+            let names = RunFolder::open(dir).and_then(|folder| folder.artifact_names());
+            names.is_ok_and(|names| !names.is_empty())
+        };
+        let newest = runs.into_iter().find(|run| has_some(&run.dir));
+        newest.map(|run| run.run_id.to_string()).ok_or_else(|| {
+            Fault::new(Failure::NotFound, "no run has left artifacts so far")
+                .hint("artifacts are left by calls whose output is too long for a receipt")
+        })
+    }
+}
+
+impl PastRuns for RunsOnRecord {
+    fn find(&self, run: &str) -> Result<String, Fault> {
+        match run {
+            "last" => self.newest(),
+            given => Ok(self.folder(given)?.header().run_id.to_string()),
+        }
+    }
+
+    fn open(&self, id: &str, path: &str) -> Result<File, Fault> {
+        self.folder(id)?.artifact(path).map_err(|error| match &error {
+            JournalError::ArtifactMissing { .. } => Fault::new(Failure::NotFound, error.to_string()),
+            _ => unreadable(&error),
+        })
+    }
+
+    fn names(&self, id: &str) -> Vec<String> {
+        self.folder(id).ok().and_then(|folder| folder.artifact_names().ok()).unwrap_or_default()
+    }
+}
+
+fn not_found(error: &FindError) -> Fault {
+    match error {
+        FindError::None { .. } | FindError::Ambiguous { .. } => {
+            Fault::new(Failure::NotFound, error.to_string())
+                .hint("give the id of a run, the beginning of it, or \"last\"")
+        }
+        FindError::Journal(error) => unreadable(error),
+    }
+}
+
+fn unreadable(error: &JournalError) -> Fault {
+    Fault::new(Failure::ExecutionFailed, format!("the runs cannot be read: {error}"))
+}
