@@ -16,6 +16,7 @@ mod corpus;
 mod foreign;
 mod measure;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use measure::{Measured, Scale, Tokens, percent};
@@ -49,23 +50,26 @@ fn main() -> ExitCode {
 
 fn totals(cases: &[Measured]) {
     println!();
-    let mut families: Vec<&str> = cases.iter().map(|case| case.family).collect();
-    families.dedup();
-    families.sort_unstable();
-    families.dedup();
+    let families: BTreeSet<&str> = cases.iter().map(|case| case.family).collect();
     for family in families {
         line(family, &sum(cases.iter().filter(|case| case.family == family)));
     }
     line(&format!("all {} cases", cases.len()), &sum(cases.iter()));
-    let ratios = cases.iter().map(|case| percent(case.tokens.receipt, case.tokens.compact));
-    println!(
-        "mean of the cases' shares of compact JSON: {:.1} %",
-        ratios.sum::<f64>() / cases.len().max(1) as f64
-    );
+    let mut shares: Vec<f64> =
+        cases.iter().map(|case| percent(case.tokens.receipt, case.tokens.compact)).collect();
+    shares.sort_by(f64::total_cmp);
+    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    let median = shares.get(shares.len() / 2).copied().unwrap_or_default();
+    println!("share of compact JSON by case: {mean:.1} % on average, {median:.1} % in the middle");
     let off = |case: &Measured| percent(case.tokens.estimated, case.tokens.receipt) - 100.0;
     let (low, high) =
         cases.iter().map(off).fold((f64::MAX, f64::MIN), |(low, high), off| (low.min(off), high.max(off)));
     println!("the estimate is off by {low:+.1} % to {high:+.1} % for single receipts");
+    for case in cases {
+        if let Some(budget) = case.budget.filter(|budget| *budget < case.tokens.receipt) {
+            println!("{} has {} tokens for {budget}", case.name, case.tokens.receipt);
+        }
+    }
 }
 
 fn sum<'a>(cases: impl Iterator<Item = &'a Measured>) -> Tokens {

@@ -18,13 +18,12 @@ use toolkit::{ArtifactSink, OpenArtifact, Registry, Surface, SurfaceRules};
 use crate::corpus::{Call, Case};
 use crate::foreign::AskServer;
 
-/// Tokens of a failure are not bounded by a family: the gate never cuts its words.
-const UNBOUNDED: usize = usize::MAX;
-
 /// What one case comes to.
 pub(crate) struct Measured {
     pub(crate) name: &'static str,
     pub(crate) family: &'static str,
+    /// Tokens that the receipt may have; none for a failure, whose words the gate never cuts.
+    pub(crate) budget: Option<usize>,
     pub(crate) receipt: String,
     pub(crate) tokens: Tokens,
     /// Facts that the receipt does not say.
@@ -67,6 +66,7 @@ pub(crate) struct Scale {
 
 struct Forms {
     family: &'static str,
+    budget: Option<usize>,
     data: Option<Value>,
     canonical: CanonicalResult,
     receipt: String,
@@ -99,7 +99,8 @@ impl Scale {
             estimated: estimate(&forms.receipt),
         };
         let missing = case.facts.iter().filter(|fact| !forms.receipt.contains(*fact)).cloned().collect();
-        Measured { name: case.name, family: forms.family, receipt: forms.receipt, tokens, missing }
+        let Forms { family, budget, receipt, .. } = forms;
+        Measured { name: case.name, family, budget, receipt, tokens, missing }
     }
 
     fn forms(&self, case: &Case, sink: &Run) -> Forms {
@@ -113,6 +114,7 @@ impl Scale {
                 assert!(problems.is_empty(), "{}: {problems:?}", case.name);
                 Forms {
                     family: family.name(),
+                    budget: Some(budget),
                     // What bytes cost as JSON says nothing about anyone.
                     data: Some(mapped.data).filter(|_| family != Family::External),
                     canonical: mapped.canonical,
@@ -121,8 +123,8 @@ impl Scale {
             }
             Call::Failed { tool, fault, done } => {
                 let canonical = failed::canonical(tool, fault, done.clone());
-                let receipt = families::render(Family::External, &canonical, UNBOUNDED);
-                Forms { family: "failure", data: None, canonical, receipt }
+                let receipt = families::render(Family::External, &canonical, usize::MAX);
+                Forms { family: "failure", budget: None, data: None, canonical, receipt }
             }
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn cases() -> Vec<Case> {
         foreign(
             "JSON as text of a foreign tool",
             vec![OwnedBlock::Text { text: answer.to_string() }],
-            &["Pier", "3.4", "Mill pool", "0.6", "12"],
+            &["Pier", "3.4", "Mill pool", "0.6"],
         ),
         foreign(
             "a long list of a foreign tool",
