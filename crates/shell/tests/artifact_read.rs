@@ -4,7 +4,8 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test stops at the first surprise"
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and writes the files that it reads"
 )]
 
 use std::fs::File;

@@ -42,9 +42,12 @@ impl PastRuns for RunsOnRecord {
     }
 
     fn open(&self, id: &str, path: &str) -> Result<File, Fault> {
-        self.folder(id)?.artifact(path).map_err(|error| match &error {
-            JournalError::ArtifactMissing { .. } => Fault::new(Failure::NotFound, error.to_string()),
-            _ => unreadable(&error),
+        self.folder(id)?.artifact(path).map_err(|error| {
+            if matches!(error, JournalError::ArtifactMissing { .. }) {
+                Fault::new(Failure::NotFound, error.to_string())
+            } else {
+                unreadable(&error)
+            }
         })
     }
 
