@@ -270,7 +270,9 @@ fn matches_come_with_the_lines_around_them() {
         POEM,
         &Ask::Grep(looking_for("(")),
         LIMITS,
-        &expect![[r#"invalid_arguments: the pattern cannot be used: unclosed group | mend it, or look for the text as it stands with mode: "plain""#]],
+        &expect![[
+            r#"invalid_arguments: the pattern cannot be used: unclosed group | mend it, or look for the text as it stands with mode: "plain""#
+        ]],
     );
 }
 
