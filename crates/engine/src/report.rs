@@ -21,13 +21,16 @@ pub struct RunReport {
     pub effects: Effects,
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub outputs: Map<String, Value>,
-    /// Kept elsewhere, it proves that nothing was changed or cut off since.
-    pub chain_head: ChainHead,
+    /// Kept elsewhere, it proves that nothing was changed or cut off since. Absent when the record could not be
+    /// brought to its end: nobody knows then which record is its last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chain_head: Option<ChainHead>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_dir: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Set when the record could not be completed; the run folder then holds what was kept.
+    /// Set when the record, or something that belongs to it, could not be kept; the run folder then holds what
+    /// was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal_error: Option<String>,
 }

@@ -258,9 +258,10 @@ impl Driver {
             };
             self.arrive(input);
             self.take_turns(&mut machine);
-            if self.journal_error.is_some() && !cancelled {
+            if let Some(why) = self.journal_error.as_ref().filter(|_| !cancelled) {
                 cancelled = true;
-                self.arrive(Input::CancelRequested { reason: "the journal cannot be written".to_owned() });
+                let reason = format!("the record cannot be kept: {why}");
+                self.arrive(Input::CancelRequested { reason });
                 self.take_turns(&mut machine);
             }
         }
@@ -444,10 +445,14 @@ impl Driver {
     fn report(mut self) -> RunReport {
         let outcome = self.outcome.take().unwrap_or_else(|| unfinished(&self.plan, "the run was cut short"));
         let journal = self.scope.journal();
-        let chain_head = journal.close().unwrap_or_else(|error| {
-            self.journal_error.get_or_insert(error.to_string());
-            journal.head()
-        });
+        let lost = journal.failure();
+        let chain_head = match journal.close() {
+            Ok(head) => Some(head),
+            Err(error) => {
+                self.journal_error.get_or_insert(error.to_string());
+                None
+            }
+        };
         RunReport {
             run_id: self.run_id,
             status: outcome.status,
@@ -459,7 +464,7 @@ impl Driver {
             chain_head,
             run_dir: journal.run_dir().map(std::path::Path::to_path_buf),
             reason: outcome.reason,
-            journal_error: self.journal_error,
+            journal_error: self.journal_error.or(lost),
         }
     }
 }

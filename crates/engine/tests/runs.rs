@@ -47,7 +47,7 @@ fn results(report: &RunReport) -> Vec<ToolResult> {
 
 fn proves_itself(report: &RunReport) {
     let run_dir = report.run_dir.as_ref().unwrap();
-    let verified = journal::verify(run_dir, Some(&report.chain_head.hash)).unwrap();
+    let verified = journal::verify(run_dir, report.chain_head.as_ref().map(|head| &head.hash)).unwrap();
     assert_eq!(verified.problems, []);
     assert!(verified.finished && verified.proven);
     let replayed = journal::replay(run_dir).unwrap();

@@ -44,13 +44,14 @@ impl Journal {
             }
             Err(io::Error::other("too many artifacts of one name"))
         };
-        make().map(Some).map_err(|source| io_error("make an artifact in", run.path(), source))
+        let made = make().map(Some).map_err(|source| io_error("make an artifact in", run.path(), source));
+        self.noting(made)
     }
 
     /// Makes the bytes of an artifact durable.
     pub fn sync_artifact(&self, path: &str, file: &File) -> Result<(), JournalError> {
         let synced = file.sync_data();
-        synced.map_err(|source| io_error("sync", std::path::Path::new(path), source))
+        self.noting(synced.map_err(|source| io_error("sync", std::path::Path::new(path), source)))
     }
 
     /// Opens an artifact of this run for reading.
@@ -140,6 +141,10 @@ mod tests {
         dir
     }
 
+    fn put(path: &Path, text: &str) {
+        fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
     fn problems(dir: &Path, expect: Expect) {
         let found = verify(dir, None).unwrap().problems;
         let text: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -152,7 +157,7 @@ mod tests {
         let dir = run_with_artifact(temp.path(), b"all good\n");
         problems(&dir, expect![""]);
         let file = dir.join("artifacts/build-stdout.log");
-        fs::write(&file, "all gone\n").unwrap();
+        put(&file, "all gone\n");
         problems(
             &dir,
             expect!["artifact changed: artifacts/build-stdout.log, record 3: named in results.jsonl line 1"],
@@ -169,7 +174,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = run_with_artifact(temp.path(), b"x");
         let outside = temp.path().join("secret");
-        fs::write(&outside, "secret").unwrap();
+        put(&outside, "secret");
         std::os::unix::fs::symlink(&outside, dir.join("artifacts/link")).unwrap();
         let folder = RunFolder::open(&dir).unwrap();
         let mut text = String::new();

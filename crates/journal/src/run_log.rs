@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ struct OnDisk {
     writer: Arc<Writer>,
     committer: Mutex<Option<JoinHandle<()>>>,
     objects: Objects,
+    /// The first thing beside the record that could not be kept.
+    lost: OnceLock<String>,
 }
 
 struct InMemory {
@@ -147,6 +149,7 @@ impl Journal {
             writer,
             committer: Mutex::new(Some(committer)),
             objects,
+            lost: OnceLock::new(),
         };
         Ok(Journal { place: Arc::new(Place::Disk(Box::new(on_disk))) })
     }
@@ -237,7 +240,7 @@ impl Journal {
     /// It shares nothing with the logs, so it comes to its end while appends wait for room.
     pub fn put_object(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
         match &*self.place {
-            Place::Disk(on_disk) => on_disk.objects.put(bytes),
+            Place::Disk(on_disk) => self.noting(on_disk.objects.put(bytes)),
             Place::Memory(memory) => {
                 let hash = Hash::of(bytes);
                 guard(&memory.objects).entry(hash).or_insert_with(|| bytes.to_vec());
@@ -249,7 +252,7 @@ impl Journal {
     /// [`Journal::put_object`] for content that comes in pieces and may be large.
     pub fn put_object_from(&self, content: &mut dyn Read) -> Result<DataRef, JournalError> {
         match &*self.place {
-            Place::Disk(on_disk) => on_disk.objects.put_from(content),
+            Place::Disk(on_disk) => self.noting(on_disk.objects.put_from(content)),
             Place::Memory(_) => {
                 let mut bytes = Vec::new();
                 let read = content.read_to_end(&mut bytes);
@@ -311,12 +314,26 @@ impl Journal {
         }
     }
 
-    /// Why nothing more is written, once that is so.
+    /// Why nothing more may be done in this run, once that is so: the record cannot be written, or something
+    /// that a result would have named could not be kept beside it. In the second case the record goes on, so
+    /// that it can tell.
     pub fn failure(&self) -> Option<String> {
         match &*self.place {
-            Place::Disk(on_disk) => on_disk.writer.failure(),
+            Place::Disk(on_disk) => on_disk.writer.failure().or_else(|| on_disk.lost.get().cloned()),
             Place::Memory(_) => None,
         }
+    }
+
+    /// Takes note that something beside the record could not be kept.
+    pub fn lost(&self, why: &str) {
+        if let Place::Disk(on_disk) = &*self.place {
+            on_disk.lost.get_or_init(|| why.to_owned());
+        }
+    }
+
+    /// [`Journal::lost`] for whatever fails in here.
+    pub(crate) fn noting<T>(&self, kept: Result<T, JournalError>) -> Result<T, JournalError> {
+        kept.inspect_err(|error| self.lost(&error.to_string()))
     }
 
     /// The handle on the run folder; none for a journal in memory.

@@ -32,18 +32,33 @@ pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
     if let Some(error) = &report.journal_error {
         screen::say(format_args!("{} {}", paint.bad("The record is incomplete:"), one_line(error)));
     }
-    let head = &report.chain_head;
-    screen::say(format_args!(
-        "Chain head: {} {}",
-        head.hash,
-        paint.dim(format_args!("({} records)", head.seq))
-    ));
+    if let Some(head) = &report.chain_head {
+        let records = format!("({} records)", head.seq);
+        screen::say(format_args!("Chain head: {} {}", head.hash, paint.dim(records)));
+    }
     if let Some(dir) = &report.run_dir {
         screen::say(format_args!("Run folder: {}", path_words(dir)));
     }
     let vault = place.vault_words();
     screen::say(format_args!("Next: tollgate show last {vault}"));
-    screen::say(format_args!("      tollgate verify last --head {} {vault}", head.hash));
+    match &report.chain_head {
+        Some(head) => screen::say(format_args!("      tollgate verify last --head {} {vault}", head.hash)),
+        None => screen::say(format_args!("      tollgate verify last {vault}")),
+    }
+    if let Some(way_out) = way_out(report, &vault) {
+        screen::say(format_args!("{} {way_out}", paint.dim("hint:")));
+    }
+}
+
+/// What to do about a record that is incomplete. A run whose record stopped is still open; one that could tell
+/// how it ended is over.
+pub(crate) fn way_out(report: &RunReport, vault: &str) -> Option<String> {
+    report.journal_error.as_ref()?;
+    let go_on = match &report.chain_head {
+        None => format!("`tollgate resume last {vault}`"),
+        Some(_) => "run the plan again".to_owned(),
+    };
+    Some(format!("make room where the runs are kept, or mend that disk, then {go_on}"))
 }
 
 fn show_step(step: &StepSummary, receipts: &[String], paint: Paint) {

@@ -24,6 +24,9 @@ pub trait ArtifactSink: Send + Sync {
     /// Makes the artifact durable. Called once, when everything is written.
     fn seal(&self, artifact: OpenArtifact, bytes: u64, hash: Hash) -> Result<Artifact, Fault>;
 
+    /// Takes note that an artifact could not be written to its end, so that nothing is done that builds on it.
+    fn lost(&self, _path: &str, _why: &str) {}
+
     /// Takes back a sealed artifact that no recorded result will name.
     fn discard(&self, artifact: &Artifact);
 

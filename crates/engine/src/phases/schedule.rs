@@ -5,6 +5,7 @@
 
 use envelope::{Change, EventType, ExecutionEvent, Failure, Fault, Level, Timestamp};
 use jiff::SignedDuration;
+use journal::JournalError;
 use toolkit::Entry;
 
 use crate::Engine;
@@ -15,7 +16,7 @@ use crate::limit::{bounded, call_limit};
 use crate::schedule::Claim;
 use crate::trace::Trace;
 
-/// Ends in `canceled` or `sibling_canceled`.
+/// Ends in `canceled` or `sibling_canceled`, or in `execution_failed` when the record cannot be kept.
 pub(crate) async fn schedule(
     engine: &Engine,
     scope: &RunScope,
@@ -30,6 +31,7 @@ pub(crate) async fn schedule(
     flight.cx.enter(scope.context.current());
     let effects = entry.decl.risk_level.has_effects();
     if effects {
+        refuse_unkept(scope)?;
         // What an interrupted dispatch of this call has done comes first: the newest line of a call tells all.
         let mut intent = flight.cx.with_seen(|seen| seen.changes.clone());
         intent.extend(intend(entry, flight, &permitted).await?);
@@ -58,6 +60,14 @@ pub(crate) async fn schedule(
         trace.note("intent is durable");
     }
     Ok(permitted)
+}
+
+/// A run that could not keep something does nothing more: its record would not tell all of it.
+fn refuse_unkept(scope: &RunScope) -> Result<(), Fault> {
+    match scope.journal.failure() {
+        Some(why) => Err(journal_fault(&JournalError::Stopped { why: why.into() })),
+        None => Ok(()),
+    }
 }
 
 /// The changes that are about to be made, now that nobody else may touch these paths.

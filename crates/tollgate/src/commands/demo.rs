@@ -133,7 +133,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     };
 
     title(6, "The proof", "the record is chained: whoever keeps the head can prove it later");
-    super::verify::show(&journal::verify(run, Some(&report.chain_head.hash))?, false);
+    super::verify::show(&journal::verify(run, report.chain_head.as_ref().map(|head| &head.hash))?, false);
     super::replay::show(&journal::replay(run)?);
 
     title(7, "The test", "one byte of a copy of the record is changed");
