@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use envelope::{Failure, Fault, Timestamp, VaultPath};
+use envelope::{Artifact, Failure, Fault, Timestamp, VaultPath};
 use toolkit::{BoxFuture, Closed, Closing};
 
-use crate::process::{MARK, Spawner, TaskId, TaskInfo, Tasks};
+use crate::process::{Finished, MARK, Spawner, TaskId, TaskInfo, Tasks};
 use crate::sandbox::{self, Launch, Prepared, Reach, Wall, Walls};
 use crate::settings::{CommandSettings, Demand};
 
@@ -154,16 +154,13 @@ impl Closing for Session {
             for task in self.tasks.list() {
                 let was_running = stopped.contains(&task.id);
                 let seen = self.tasks.wait_new(task.id, Duration::ZERO, 0).await;
-                let artifacts = match seen.ok().and_then(|seen| seen.end).as_deref() {
-                    Some(Ok(finished)) => [Some(&finished.stdout), finished.stderr.as_ref()]
-                        .into_iter()
-                        .flatten()
-                        .filter_map(|stream| stream.artifact.clone())
-                        .collect(),
-                    Some(Err(_)) | None => Vec::new(),
+                let (artifacts, lost) = match seen.ok().and_then(|seen| seen.end).as_deref() {
+                    Some(Ok(finished)) => (artifacts_of(finished), None),
+                    Some(Err(fault)) => (Vec::new(), Some(fault.message.clone())),
+                    None => (Vec::new(), None),
                 };
-                if was_running || !artifacts.is_empty() {
-                    closed.push(Closed { message: farewell(&task, was_running), artifacts });
+                if was_running || lost.is_some() || !artifacts.is_empty() {
+                    closed.push(Closed { message: farewell(&task, was_running, lost.as_deref()), artifacts });
                 }
             }
             closed
@@ -171,9 +168,17 @@ impl Closing for Session {
     }
 }
 
-fn farewell(task: &TaskInfo, was_running: bool) -> String {
-    match was_running {
-        true => format!("{} was still running when the run ended and was stopped: {}", task.id, task.command),
-        false => format!("{} had ended: {}", task.id, task.command),
-    }
+fn artifacts_of(finished: &Finished) -> Vec<Artifact> {
+    let streams = [Some(&finished.stdout), finished.stderr.as_ref()].into_iter().flatten();
+    streams.filter_map(|stream| stream.artifact.clone()).collect()
+}
+
+fn farewell(task: &TaskInfo, was_running: bool, lost: Option<&str>) -> String {
+    let how = match (was_running, lost) {
+        (true, None) => "was still running when the run ended and was stopped".to_owned(),
+        (true, Some(why)) => format!("was still running when the run ended and was stopped ({why})"),
+        (false, None) => "had ended".to_owned(),
+        (false, Some(why)) => format!("had failed ({why})"),
+    };
+    format!("{} {how}: {}", task.id, task.command)
 }

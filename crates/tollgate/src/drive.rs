@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::RunCancel;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::Exit;
 use crate::screen;
@@ -43,12 +43,20 @@ pub(crate) fn to_end<T>(interrupts: &Interrupts, work: impl Future<Output = T>) 
         .build()
         .map_err(|error| Stop::io("start the runtime", error))?;
     let done = runtime.block_on(async {
+        let _heard = outlive_file_limit();
         tokio::spawn(obey_signals(interrupts.clone()));
         work.await
     });
     // A question that nobody answered may still be waiting for the terminal.
     runtime.shutdown_background();
     Ok(done)
+}
+
+/// A write past the limit on the size of files (`ulimit -f`) sends a signal that ends the process, whatever is
+/// open. Once somebody listens for it, that write fails like any other instead, and the run ends as on a full
+/// disk. Programs that we start do not inherit this.
+fn outlive_file_limit() -> Option<Signal> {
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).ok()
 }
 
 #[allow(clippy::exit, reason = "the second Ctrl-C means now, whatever is open")]

@@ -96,9 +96,13 @@ impl From<journal::JournalError> for Stop {
             | E::NotJson(_) => (Exit::Failures, "journal"),
         };
         let stop = Stop::new(exit, code, error.to_string());
-        match exit {
-            Exit::Damaged => stop.hint("`tollgate verify RUN` lists every problem with its place"),
-            Exit::Done | Exit::Failures | Exit::BadInput | Exit::Denied | Exit::Cancelled => stop,
+        match (exit, &error) {
+            (Exit::Damaged, _) => stop.hint("`tollgate verify RUN` lists every problem with its place"),
+            (_, E::Io { .. } | E::Stopped { .. }) => stop.hint(
+                "make room where the runs are kept, or mend that disk; `state` in .tollgate/config.toml names \
+                 another place",
+            ),
+            (Exit::Done | Exit::Failures | Exit::BadInput | Exit::Denied | Exit::Cancelled, _) => stop,
         }
     }
 }

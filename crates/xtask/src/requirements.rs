@@ -24,7 +24,7 @@ enum Without {
     Skipped(&'static str),
 }
 
-const REQUIREMENTS: [Requirement; 4] = [
+const REQUIREMENTS: [Requirement; 5] = [
     Requirement {
         name: "rustfmt",
         probe: &["cargo", "fmt", "--version"],
@@ -49,6 +49,15 @@ const REQUIREMENTS: [Requirement; 4] = [
         probe: &["bwrap", "--version"],
         install: &["apt-get", "install", "-y", "bubblewrap"],
         without: Without::Skipped("the tests of the best wall around commands"),
+    },
+    Requirement {
+        // Lets single system calls fail, and tells which programs a command starts.
+        name: "strace",
+        probe: &["strace", "--version"],
+        install: &["apt-get", "install", "-y", "strace"],
+        without: Without::Skipped(
+            "the tests of a disk that fails now and then, and of what a command starts",
+        ),
     },
 ];
 

@@ -24,6 +24,7 @@ use crate::progress::Progress;
 use crate::screen;
 use crate::settings::{CONFIG_FILE, Settings};
 use crate::stop::{Outcome, Stop};
+use crate::summary;
 use crate::visible::{one_line, visible};
 use crate::watch::Watcher;
 use crate::wiring::{self, Toolset};
@@ -72,7 +73,10 @@ impl Call {
         let report =
             super::run::carry(&engine, plan, (RunKind::Call, seer), &place, &interrupts, self.budget)?;
         match watcher.take_last() {
-            Some(result) if result.error.is_some() || result.ok => Ok(self.show(&result)),
+            Some(result) if result.error.is_some() || result.ok => {
+                let exit = self.show(&result);
+                Ok(if exit == Exit::Done { kept(&report, &place) } else { exit })
+            }
             Some(_) | None => Err(declined(&report)),
         }
     }
@@ -91,6 +95,17 @@ impl Call {
             None => Exit::Done,
         }
     }
+}
+
+/// A call that went well is not done before its record is.
+fn kept(report: &RunReport, place: &Place) -> Exit {
+    if let Some(error) = &report.journal_error {
+        screen::note(format_args!("error: the record is incomplete: {}", one_line(error)));
+    }
+    if let Some(way_out) = summary::way_out(report, &place.vault_words()) {
+        screen::note(format_args!("hint: {way_out}"));
+    }
+    Exit::of_report(report)
 }
 
 /// More than the owner of the vault allows is refused rather than quietly made less.
