@@ -11,11 +11,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use envelope::{Failure, Fault};
-use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, read};
 
-use super::event::{Flag, wait, wait_at_most};
-use super::feed::Progress;
+use super::event::{Flag, RaisedInTheEnd, wait, wait_at_most};
+use super::piece::Piece;
 use super::spool::{Spool, Stream, Trouble};
 use super::wires::PIPE_BYTES;
 
@@ -38,41 +37,44 @@ pub(super) struct Capture {
     /// Raised from outside: stop with what is there.
     pub(super) stop: Arc<Flag>,
     /// Raised when nothing more is read.
-    pub(super) drained: Arc<Flag>,
+    pub(super) drained: RaisedInTheEnd,
     /// Raised when the stream is kept, or is known to be lost.
-    pub(super) done: Arc<Flag>,
+    pub(super) done: RaisedInTheEnd,
 }
 
 impl Capture {
-    /// Reads on a thread of its own. `tell` hears of every step, `trouble` of the need to end the command.
+    /// Reads on a thread of its own. `trouble` hears of the need to end the command.
     pub(super) fn start(
         mut self,
-        tell: impl Fn(Progress) + Send + 'static,
         trouble: impl FnOnce() + Send + 'static,
     ) -> io::Result<JoinHandle<Captured>> {
         let work = move || {
-            let ended = self.read(&tell);
+            let ended = self.read();
             if ended.is_err() {
                 trouble();
             }
-            self.drained.raise();
-            tell(self.spool.progress());
+            let Capture { spool, drained, done, .. } = self;
+            drop(drained);
             let captured = match ended {
-                Ok(()) => Captured { stream: self.spool.finish(), over_limit: false },
-                Err(Trouble::OverLimit) => Captured { stream: self.spool.finish(), over_limit: true },
+                Ok(()) => Captured { stream: spool.finish(), over_limit: false },
+                Err(Trouble::OverLimit) => Captured { stream: spool.finish(), over_limit: true },
                 Err(Trouble::Lost(fault)) => Captured { stream: Err(fault), over_limit: false },
             };
-            self.done.raise();
+            drop(done);
             captured
         };
         thread::Builder::new().name("output".to_owned()).spawn(work)
     }
 
-    fn read(&mut self, tell: &impl Fn(Progress)) -> Result<(), Trouble> {
+    fn read(&mut self) -> Result<(), Trouble> {
         let mut spare = None;
         let mut came = 0;
         loop {
-            let [_, mut stopped] = wait([self.source.as_fd(), self.stop.as_fd()]).map_err(unreadable)?;
+            let sources = [self.source.as_fd(), self.stop.as_fd(), self.spool.broken().as_fd()];
+            let [_, mut stopped, broken] = wait(sources).map_err(unreadable)?;
+            if broken {
+                return Err(self.spool.give_up());
+            }
             if !stopped && BRISK.contains(&came) {
                 stopped = wait_at_most(&self.stop, PAUSE).map_err(unreadable)?;
             }
@@ -81,12 +83,11 @@ impl Capture {
             while came < PIPE_BYTES {
                 let mut piece = spare.take().map_or_else(|| self.spool.piece(), Ok)?;
                 let after = fill(&self.source, &mut piece).map_err(unreadable)?;
-                came += piece.len();
-                if piece.is_empty() {
+                came += piece.bytes().len();
+                if piece.bytes().is_empty() {
                     spare = Some(piece);
                 } else {
                     self.spool.push(piece)?;
-                    tell(self.spool.progress());
                 }
                 match after {
                     After::More => {}
@@ -111,12 +112,13 @@ enum After {
 }
 
 /// Reads what is there, as much as fits.
-fn fill(source: &OwnedFd, piece: &mut Vec<u8>) -> io::Result<After> {
-    while piece.len() < piece.capacity() {
-        match read(source, spare_capacity(piece)) {
+fn fill(source: &OwnedFd, piece: &mut Piece) -> io::Result<After> {
+    while !piece.spare().is_empty() {
+        match read(source, piece.spare()) {
             // A terminal says `IO` when nobody is at its other side any more.
             Ok(0) | Err(Errno::IO) => return Ok(After::End),
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(some) => piece.add(some),
+            Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return Ok(After::Nothing),
             Err(error) => return Err(error.into()),
         }

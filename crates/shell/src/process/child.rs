@@ -10,7 +10,7 @@ use envelope::{Fault, Timestamp};
 use tokio::sync::watch;
 
 use super::capture::Capture;
-use super::event::{Flag, Timer};
+use super::event::{Flag, RaisedInTheEnd, Timer};
 use super::exit::Exit;
 use super::feed::{Feed, Progress};
 use super::finished::{Cause, Cursor, End, NewOutput};
@@ -237,16 +237,16 @@ impl Running {
         set: fn(&mut Cursor, Progress),
     ) -> io::Result<Watched> {
         let (drained, done) = (Arc::new(Flag::new()?), Arc::new(Flag::new()?));
+        let (printed, request) = (Arc::clone(&self.printed), Arc::clone(&self.request));
+        let tell = Box::new(move |now| printed.send_modify(|printed| set(printed, now)));
         let capture = Capture {
             source,
-            spool: Spool::new(role, limit, Arc::clone(&feed)),
+            spool: Spool::new(role, limit, Arc::clone(&feed), tell)?,
             stop: Arc::clone(stop),
-            drained: Arc::clone(&drained),
-            done: Arc::clone(&done),
+            drained: RaisedInTheEnd(Arc::clone(&drained)),
+            done: RaisedInTheEnd(Arc::clone(&done)),
         };
-        let (printed, request) = (Arc::clone(&self.printed), Arc::clone(&self.request));
-        let tell = move |now| printed.send_modify(|printed| set(printed, now));
-        let reader = capture.start(tell, move || request.end(Cause::OutputLimit, Duration::ZERO))?;
+        let reader = capture.start(move || request.end(Cause::OutputLimit, Duration::ZERO))?;
         Ok(Watched { drained, done, reader, path: Box::new(move || feed.path().map(str::to_owned)) })
     }
 }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -35,6 +36,16 @@ impl Flag {
 impl AsFd for Flag {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+/// Raises a flag when it is dropped, whatever happens before: whoever waits for the flag waits not for ever.
+#[derive(Debug)]
+pub(super) struct RaisedInTheEnd(pub(super) Arc<Flag>);
+
+impl Drop for RaisedInTheEnd {
+    fn drop(&mut self) {
+        self.0.raise();
     }
 }
 

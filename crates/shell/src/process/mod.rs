@@ -6,17 +6,18 @@
 
 mod capture;
 mod child;
-mod digest;
+mod disk;
 mod event;
 mod exit;
 mod feed;
 mod finished;
+mod flow;
 mod input;
 mod job;
 mod keeper;
+mod piece;
 mod pty;
 mod run;
-mod shore;
 mod spawner;
 mod spool;
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Keeps one stream: a short one in memory, a long one in an artifact from its first byte on.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use envelope::{Artifact, Failure, Fault, Hash};
 use toolkit::OpenArtifact;
 
-use super::digest::Digest;
+use super::disk::Disk;
+use super::event::Flag;
 use super::feed::{Feed, Progress, newlines};
+use super::flow::{Flow, Tell};
+use super::piece::Piece;
 
 /// How much of a stream stays in memory. A stream that is no longer than this leaves no artifact.
 pub const HEAD_BYTES: usize = 32 << 10;
@@ -39,6 +42,8 @@ pub(super) struct Spool {
     role: &'static str,
     limit: u64,
     feed: Arc<Feed>,
+    tell: Option<Tell>,
+    broken: Arc<Flag>,
     progress: Progress,
     last: u8,
     stored: Stored,
@@ -48,53 +53,57 @@ enum Stored {
     InMemory,
     Flowing {
         artifact: Option<OpenArtifact>,
-        digest: Digest,
+        flow: Flow,
     },
     /// Something went wrong and was told.
     Given,
 }
 
 impl Spool {
-    pub(super) fn new(role: &'static str, limit: u64, feed: Arc<Feed>) -> Spool {
-        Spool { role, limit, feed, progress: Progress::default(), last: b'\n', stored: Stored::InMemory }
+    /// `tell` hears of every step that others can see.
+    pub(super) fn new(role: &'static str, limit: u64, feed: Arc<Feed>, tell: Tell) -> io::Result<Spool> {
+        let broken = Arc::new(Flag::new()?);
+        let (progress, stored) = (Progress::default(), Stored::InMemory);
+        Ok(Spool { role, limit, feed, tell: Some(tell), broken, progress, last: b'\n', stored })
     }
 
-    pub(super) fn progress(&self) -> Progress {
-        self.progress
+    /// Up when the stream can be kept no further, also while nobody pushes anything.
+    pub(super) fn broken(&self) -> &Flag {
+        &self.broken
     }
 
-    /// An empty piece to read into. Its capacity is how much may be read.
-    pub(super) fn piece(&mut self) -> Result<Vec<u8>, Trouble> {
+    /// A piece to read into.
+    pub(super) fn piece(&mut self) -> Result<Piece, Trouble> {
         let piece = match &mut self.stored {
-            Stored::InMemory => Some(Vec::with_capacity(HEAD_BYTES)),
-            Stored::Flowing { digest, .. } => digest.piece(),
+            Stored::InMemory => Some(Piece::new(HEAD_BYTES)),
+            Stored::Flowing { flow, .. } => flow.piece(),
             Stored::Given => None,
         };
-        piece.ok_or_else(|| self.give_up(None))
+        let mut piece = piece.ok_or_else(|| self.give_up())?;
+        piece.begin(self.progress.bytes);
+        Ok(piece)
     }
 
-    /// Keeps a piece behind those before it. When this returns, everyone who looks can see it.
-    pub(super) fn push(&mut self, mut piece: Vec<u8>) -> Result<(), Trouble> {
+    /// Keeps a piece behind those before it.
+    pub(super) fn push(&mut self, mut piece: Piece) -> Result<(), Trouble> {
         let room = usize::try_from(self.limit - self.progress.bytes).unwrap_or(usize::MAX);
-        let over = piece.len() > room;
+        let over = piece.bytes().len() > room;
         piece.truncate(room);
-        let counted = Progress {
-            bytes: self.progress.bytes + piece.len() as u64,
-            newlines: self.progress.newlines + newlines(&piece),
+        let bytes = piece.bytes();
+        let then = Progress {
+            bytes: self.progress.bytes + bytes.len() as u64,
+            newlines: self.progress.newlines + newlines(bytes),
         };
-        let last = piece.last().copied().unwrap_or(self.last);
-        if matches!(self.stored, Stored::InMemory) {
-            if counted.bytes <= HEAD_BYTES as u64 {
-                self.feed.head().extend_from_slice(&piece);
-                piece.clear();
-            } else {
-                self.begin_flowing()?;
+        self.last = bytes.last().copied().unwrap_or(self.last);
+        if matches!(self.stored, Stored::InMemory) && then.bytes <= HEAD_BYTES as u64 {
+            self.feed.head().extend_from_slice(bytes);
+            if let Some(tell) = &self.tell {
+                tell(then);
             }
+        } else if !bytes.is_empty() {
+            self.flow(piece, then)?;
         }
-        if !piece.is_empty() {
-            self.flow(piece)?;
-        }
-        (self.progress, self.last) = (counted, last);
+        self.progress = then;
         if over { Err(Trouble::OverLimit) } else { Ok(()) }
     }
 
@@ -102,96 +111,73 @@ impl Spool {
     pub(super) fn finish(mut self) -> Result<Stream, Fault> {
         let lines = self.progress.newlines + u64::from(self.last != b'\n');
         let bytes = self.progress.bytes;
-        let stored = std::mem::replace(&mut self.stored, Stored::Given);
-        let (hash, text, artifact) = match stored {
+        let (hash, text, artifact) = match std::mem::replace(&mut self.stored, Stored::Given) {
             Stored::InMemory => {
                 let text = self.feed.head().clone();
                 (Hash::of(&text), Some(text), None)
             }
-            Stored::Flowing { artifact, digest } => {
-                let hash = digest.finish().map_err(|error| self.lost(&error))?;
+            Stored::Flowing { artifact, flow } => {
+                let hash = flow.finish().map_err(|broken| self.lost(broken.written, &broken.error))?;
                 let artifact = artifact.map(|open| self.feed.artifacts().seal(open, bytes, hash));
-                (hash, None, artifact.transpose().map_err(|fault| self.not_kept(&fault.message))?)
+                (hash, None, artifact.transpose().map_err(|fault| self.not_kept(bytes, &fault.message))?)
             }
-            Stored::Given => return Err(self.not_kept("it was given up")),
+            Stored::Given => return Err(self.not_kept(bytes, "it was given up")),
         };
         Ok(Stream { bytes, lines, hash, text, artifact })
     }
 
+    fn flow(&mut self, piece: Piece, then: Progress) -> Result<(), Trouble> {
+        if let (Stored::InMemory, Some(tell)) = (&self.stored, self.tell.take()) {
+            self.begin_flowing(tell).map_err(Trouble::Lost)?;
+        }
+        match &self.stored {
+            Stored::Flowing { flow, .. } if flow.take(piece, then) => Ok(()),
+            Stored::Flowing { .. } | Stored::InMemory | Stored::Given => Err(self.give_up()),
+        }
+    }
+
     /// The stream is too long for memory: what is there already is the beginning of the artifact.
-    fn begin_flowing(&mut self) -> Result<(), Trouble> {
+    fn begin_flowing(&mut self, tell: Tell) -> Result<(), Fault> {
         let made = self.feed.artifacts().create(self.role, "log");
-        let artifact = made.map_err(|fault| Trouble::Lost(self.not_kept(&fault.message)))?;
-        let copy = artifact.as_ref().map(|open| open.file.try_clone()).transpose();
-        let digest = copy.and_then(Digest::start).map_err(|error| Trouble::Lost(self.lost(&error)))?;
-        let path = artifact.as_ref().map(|open| open.path.clone());
-        self.stored = Stored::Flowing { artifact, digest };
-        let beginning = self.feed.head().clone();
-        // Nobody is told of the artifact before it holds what could be read in memory until now.
-        self.progress.bytes = 0;
-        let bytes = beginning.len() as u64;
-        if bytes > 0 {
-            self.flow(beginning)?;
+        let artifact = made.map_err(|fault| self.not_kept(0, &fault.message))?;
+        if let Some(open) = &artifact {
+            self.feed.is_at(&open.path);
         }
-        self.progress.bytes = bytes;
-        if let Some(path) = path {
-            self.feed.is_at(&path);
+        let disk = artifact.as_ref().map(|open| open.file.try_clone().map(Disk::new)).transpose();
+        let flow = disk.and_then(|disk| Flow::start(disk, tell, Arc::clone(&self.broken)));
+        let flow = flow.map_err(|error| self.lost(0, &error))?;
+        let beginning = Piece::of(&self.feed.head());
+        if !beginning.bytes().is_empty() {
+            // If it takes nothing any more, it does not take the next piece either.
+            flow.take(beginning, self.progress);
         }
+        self.stored = Stored::Flowing { artifact, flow };
         Ok(())
     }
 
-    fn flow(&mut self, piece: Vec<u8>) -> Result<(), Trouble> {
-        let Stored::Flowing { artifact, digest } = &mut self.stored else { return Err(self.give_up(None)) };
-        if let Some(open) = artifact
-            && let Err((written, error)) = write_all(&mut open.file, &piece)
-        {
-            self.progress.bytes += written;
-            return Err(self.give_up(Some(error)));
-        }
-        if digest.take(piece) { Ok(()) } else { Err(self.give_up(None)) }
-    }
-
-    /// Ends the thread and finds out what went wrong, unless that is known.
-    fn give_up(&mut self, known: Option<io::Error>) -> Trouble {
-        let path = self.path();
-        let error = match std::mem::replace(&mut self.stored, Stored::Given) {
-            Stored::Flowing { digest, .. } => known.or(digest.finish().err()),
-            Stored::InMemory | Stored::Given => known,
+    /// Ends the threads and finds out what went wrong.
+    pub(super) fn give_up(&mut self) -> Trouble {
+        let broken = match std::mem::replace(&mut self.stored, Stored::Given) {
+            Stored::Flowing { flow, .. } => flow.finish().err(),
+            Stored::InMemory | Stored::Given => None,
         };
-        let error = error.unwrap_or_else(|| io::Error::other("the stream was given up"));
-        Trouble::Lost(fault_about(self.role, self.progress.bytes, path.as_deref(), &error.to_string()))
+        Trouble::Lost(match broken {
+            Some(broken) => self.lost(broken.written, &broken.error),
+            None => self.not_kept(0, "it was given up"),
+        })
     }
 
-    fn lost(&self, error: &io::Error) -> Fault {
-        self.not_kept(&error.to_string())
-    }
-
-    fn not_kept(&self, why: &str) -> Fault {
-        fault_about(self.role, self.progress.bytes, self.path().as_deref(), why)
-    }
-
-    fn path(&self) -> Option<String> {
-        match &self.stored {
-            Stored::Flowing { artifact: Some(open), .. } => Some(open.path.clone()),
-            Stored::Flowing { artifact: None, .. } | Stored::InMemory | Stored::Given => {
-                self.feed.path().map(str::to_owned)
-            }
+    fn lost(&self, kept: u64, error: &io::Error) -> Fault {
+        let why = error.to_string();
+        if let Some(path) = self.feed.path() {
+            self.feed.artifacts().lost(path, &why);
         }
+        self.not_kept(kept, &why)
     }
-}
 
-/// Says how much was written when it could not be all.
-pub(super) fn write_all(file: &mut impl Write, bytes: &[u8]) -> Result<(), (u64, io::Error)> {
-    let mut written = 0;
-    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-        match file.write(rest) {
-            Ok(0) => return Err((written as u64, io::ErrorKind::WriteZero.into())),
-            Ok(some) => written += some,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err((written as u64, error)),
-        }
+    fn not_kept(&self, kept: u64, why: &str) -> Fault {
+        fault_about(self.role, kept, self.feed.path(), why)
     }
-    Ok(())
 }
 
 fn fault_about(role: &str, kept: u64, path: Option<&str>, why: &str) -> Fault {

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 
 use envelope::{Artifact, Fault, Hash};
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use toolkit::{ArtifactSink, OpenArtifact};
 
+use super::event::wait;
 use super::feed::{Feed, Progress};
-use super::spool::{HEAD_BYTES, Spool, Stream, Trouble, write_all};
+use super::spool::{HEAD_BYTES, Spool, Stream, Trouble};
 
 struct Shelf {
     dir: TempDir,
@@ -45,6 +48,25 @@ fn lines(bytes: &[u8]) -> u64 {
     String::from_utf8_lossy(bytes).lines().count() as u64
 }
 
+/// A spool, and how far the stream is that others can see.
+fn spool(limit: u64, feed: &Arc<Feed>) -> (Spool, watch::Receiver<Progress>) {
+    let (tell, told) = watch::channel(Progress::default());
+    let tell = Box::new(move |now| tell.send_modify(|told| *told = now));
+    (Spool::new("stdout", limit, Arc::clone(feed), tell).unwrap(), told)
+}
+
+/// Fills the next piece from the front of `bytes`, with `most` of them at most, and says how many that were.
+fn push(spool: &mut Spool, bytes: &[u8], most: usize) -> (usize, Result<(), Trouble>) {
+    let mut piece = match spool.piece() {
+        Ok(piece) => piece,
+        Err(trouble) => return (0, Err(trouble)),
+    };
+    let count = bytes.len().min(most).min(piece.spare().len());
+    piece.spare()[..count].copy_from_slice(&bytes[..count]);
+    piece.add(count);
+    (count, spool.push(piece))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -60,27 +82,26 @@ proptest! {
         let limit = if limited { limit } else { usize::MAX };
         let shelf = Arc::new(Shelf { dir: tempfile::tempdir().unwrap() });
         let feed = Arc::new(Feed::new(shelf.clone()));
-        let mut spool = Spool::new("stdout", limit as u64, Arc::clone(&feed));
+        let (mut spool, told) = spool(limit as u64, &feed);
         let (mut rest, mut since, mut seen, mut over) = (&all[..], Progress::default(), Vec::new(), false);
         for cut in cuts.iter().cycle() {
             if rest.is_empty() || over {
                 break;
             }
-            let (now, later) = rest.split_at((*cut).min(rest.len()));
-            let mut piece = spool.piece().unwrap();
-            piece.clear();
-            piece.extend_from_slice(now);
-            over = spool.push(piece) == Err(Trouble::OverLimit);
-            let fresh = feed.fresh(&mut since, spool.progress(), true, HEAD_BYTES * 2).unwrap();
+            let (count, pushed) = push(&mut spool, rest, *cut);
+            over = pushed == Err(Trouble::OverLimit);
+            let now = *told.borrow();
+            let fresh = feed.fresh(&mut since, now, false, HEAD_BYTES * 2).unwrap();
             seen.extend_from_slice(&fresh.head);
             seen.extend_from_slice(&fresh.tail);
-            rest = later;
+            rest = &rest[count..];
         }
         let kept = &all[..count.min(limit)];
         prop_assert_eq!(over, count > limit);
-        prop_assert_eq!(&seen, kept);
-        let now = spool.progress();
         let stream = spool.finish().unwrap();
+        let now = *told.borrow();
+        seen.extend(feed.fresh(&mut since, now, true, HEAD_BYTES * 2).unwrap().head);
+        prop_assert_eq!(&seen, kept);
         let hash = Hash::of(kept);
         let (text, artifact) = if kept.len() <= HEAD_BYTES {
             (Some(kept.to_vec()), None)
@@ -98,41 +119,6 @@ proptest! {
         let between = &kept[look.head.len()..kept.len() - look.tail.len()];
         let newlines = between.iter().filter(|byte| **byte == b'\n').count() as u64;
         prop_assert_eq!(look.left_out, Progress { bytes: between.len() as u64, newlines });
-    }
-}
-
-/// Takes so many bytes, a few at a time, and then has no room.
-struct Narrow {
-    room: usize,
-    stride: usize,
-    taken: Vec<u8>,
-}
-
-impl Write for Narrow {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = bytes.len().min(self.stride).min(self.room - self.taken.len());
-        self.taken.extend_from_slice(&bytes[..count]);
-        if count == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(count) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn whichever_byte_finds_no_room_those_before_it_are_counted() {
-    let all = bytes(200);
-    for (room, stride) in (0..=all.len()).flat_map(|room| (1..7).map(move |stride| (room, stride))) {
-        let mut narrow = Narrow { room, stride, taken: Vec::new() };
-        let written = match write_all(&mut narrow, &all) {
-            Ok(()) => all.len() as u64,
-            Err((written, error)) => {
-                assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-                written
-            }
-        };
-        assert_eq!((written, narrow.taken.as_slice()), (room as u64, &all[..room]));
     }
 }
 
@@ -169,10 +155,19 @@ fn wherever_the_disk_fails_the_fault_says_how_much_was_kept() {
     let mut places = BTreeSet::new();
     for filled in (0..SIZE).step_by(499) {
         let tank = Arc::new(Tank { filled, rest: Mutex::default() });
-        let mut spool = Spool::new("stdout", u64::MAX, Arc::new(Feed::new(tank.clone())));
-        let mut pieces = all.chunks(HEAD_BYTES / 2 + 1);
-        let trouble = pieces.find_map(|piece| spool.push(piece.to_vec()).err());
-        let Some(Trouble::Lost(fault)) = trouble else { panic!("{filled}: {trouble:?}") };
+        let (mut spool, _told) = spool(u64::MAX, &Arc::new(Feed::new(tank.clone())));
+        let mut rest = &all[..];
+        let trouble = loop {
+            match push(&mut spool, rest, HEAD_BYTES / 2 + 1) {
+                (0, Ok(())) => {
+                    wait([spool.broken().as_fd()]).unwrap();
+                    break spool.give_up();
+                }
+                (count, Ok(())) => rest = &rest[count..],
+                (_, Err(trouble)) => break trouble,
+            }
+        };
+        let Trouble::Lost(fault) = trouble else { panic!("{filled}: {trouble:?}") };
         let mut kept = Vec::new();
         tank.rest.lock().unwrap().take().unwrap().read_to_end(&mut kept).unwrap();
         kept.drain(..filled);
