@@ -35,6 +35,7 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|word| word == shell::sandbox::LAUNCH) {
         return shell::sandbox::launcher_main(words);
     }
+    keep_to_ourselves();
     let exit = match cli::parse() {
         Ok(cli) => {
             let json = cli.command.json();
@@ -46,6 +47,19 @@ fn main() -> ExitCode {
         Err(exit) => exit,
     };
     ExitCode::from(heard(exit).code())
+}
+
+/// What this process holds in memory and in its environment is nobody else's: no core file, no look from another
+/// process of the same person, and no values in what is printed about a crash.
+fn keep_to_ourselves() {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    // As good as it goes: a system that knows neither is no reason not to work.
+    let _unsupported = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let _unsupported = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    std::panic::set_hook(Box::new(|crash| {
+        let place = crash.location().map(ToString::to_string).unwrap_or_default();
+        screen::note(format_args!("error: tollgate crashed at {place}; please report this place"));
+    }));
 }
 
 /// An answer that nobody can read is no answer; a command that failed anyway keeps its own code.

@@ -2,7 +2,7 @@
 //!
 //! A vault can come from anywhere, settings included, so the word of a person is kept outside of it: for each
 //! vault one hash over its place, its `[[hooks]]`, the files of the vault that their commands name, and what
-//! its `[commands]` loosen. When any of them changes, the word no longer holds. What a program loads by itself is not covered.
+//! its settings loosen: the mode, rules that allow, how far commands reach. When any of them changes, the word no longer holds. What a program loads by itself is not covered.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::Hook;
+use engine::{Hook, Mode, RuleEffect};
 use envelope::{Hash, canonical_hash};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ use crate::visible::{one_line, path_words};
 /// The hooks of a vault, ready to run. The only way to them is past the word of a person.
 pub(crate) fn hooks(place: &Place) -> Result<Vec<Arc<dyn Hook>>, Stop> {
     let declared = &place.settings.hooks;
-    let loosened = place.settings.commands.loosened();
+    let loosened = loosened(place);
     if needs_trust(place) && !is_trusted(place)? {
         let hooks = declared.iter().map(in_words);
         let listed: String = hooks
@@ -31,13 +31,13 @@ pub(crate) fn hooks(place: &Place) -> Result<Vec<Arc<dyn Hook>>, Stop> {
             .map(|said| format!("\n  {said}"))
             .collect();
         let (code, what) = match declared.is_empty() {
-            true => ("untrusted_settings", "settings for commands"),
+            true => ("untrusted_settings", "settings"),
             false => ("untrusted_hooks", "hooks"),
         };
         let message = format!("nothing was run: this vault has {what} that you have not trusted{listed}");
         return Err(Stop::new(Exit::Denied, code, message)
             .hint(format!("look at them and decide with `tollgate trust {}`", place.vault_words()))
-            .details(json!({ "hooks": declared, "commands": loosened })));
+            .details(json!({ "hooks": declared, "loosened": loosened })));
     }
     refuse_exposed(place)?;
     let built = declared.iter().map(|hook| hook.build(&place.vault)).collect::<Result<_, _>>();
@@ -46,7 +46,21 @@ pub(crate) fn hooks(place: &Place) -> Result<Vec<Arc<dyn Hook>>, Stop> {
 
 /// Whether the settings of a vault ask for more than they may have by themselves.
 pub(crate) fn needs_trust(place: &Place) -> bool {
-    !place.settings.hooks.is_empty() || !place.settings.commands.loosened().is_empty()
+    !place.settings.hooks.is_empty() || !loosened(place).is_empty()
+}
+
+/// What the settings let through that would be asked about or refused without them, one line each.
+pub(crate) fn loosened(place: &Place) -> Vec<String> {
+    let policy = &place.settings.policy;
+    let mode = (policy.mode == Mode::Trusted).then(|| "nobody is asked: the mode is trusted".to_owned());
+    let allowing = policy.rules.iter().zip(1..).filter(|(rule, _)| rule.effect == RuleEffect::Allow);
+    let rules = allowing.map(|(rule, number)| {
+        format!(
+            "rule {number} lets calls through unasked: {}",
+            serde_json::to_string(rule).unwrap_or_default()
+        )
+    });
+    mode.into_iter().chain(rules).chain(place.settings.commands.loosened()).collect()
 }
 
 /// A file that tools can write would let whoever sends calls choose what runs before the next one.
@@ -136,9 +150,9 @@ pub(crate) fn subject(place: &Place) -> Hash {
         .map(|(name, hash)| (name.to_owned(), json!(hash)))
         .collect();
     let mut said = json!({ "vault": vault, "hooks": place.settings.hooks, "files": files });
-    let loosened = place.settings.commands.loosened();
+    let loosened = loosened(place);
     if !loosened.is_empty() {
-        said["commands"] = json!(loosened);
+        said["loosened"] = json!(loosened);
     }
     canonical_hash(&said)
 }

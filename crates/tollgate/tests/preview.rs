@@ -316,7 +316,7 @@ fn what_was_previewed_runs_as_it_was_previewed_and_not_otherwise() {
     .assert_eq(&format!("{:#}", ended.json()["differences"]));
     // In a vault where nobody is asked, a preview is still held to.
     let (sandbox, plan) = tidy_world();
-    sandbox.config("mode = \"trusted\"\n");
+    sandbox.trusted_config("mode = \"trusted\"\n");
     let seen = previewed(&sandbox, &plan);
     let home = std::fs::read_to_string(sandbox.path("vault/Home.md")).unwrap();
     sandbox.write("vault/Home.md", "[[Inbox]]");

@@ -7,7 +7,7 @@ use support::{Sandbox, one_note};
 
 /// Three notes, each of which needs a yes of its own.
 fn three_questions(sandbox: &Sandbox) -> String {
-    sandbox.config("mode = \"trusted\"\n[[rules]]\neffect = \"ask\"\npaths = [\"Notes/**\"]\n");
+    sandbox.trusted_config("mode = \"trusted\"\n[[rules]]\neffect = \"ask\"\npaths = [\"Notes/**\"]\n");
     let plan = json!({
         "version": "1.0", "goal": "Three notes", "riskLevel": "writes",
         "steps": [{

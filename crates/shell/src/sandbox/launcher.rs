@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setsid};
+use rustix::process::{Pid, Signal, getppid, ioctl_tiocsctty, set_parent_process_death_signal, setsid};
 
 use super::spec::{Role, Spec};
 use super::supervise::supervise;
@@ -25,16 +25,32 @@ pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let told = match role {
         Role::Trial => return trial(args),
+        Role::Tether => return tether(args).map_or_else(|why| failed(&why), ExitCode::from),
         Role::Supervise | Role::Inner => Spec::parse(args),
     };
     let outcome = told.and_then(|(spec, argv)| match role {
         Role::Supervise => supervise(&spec, &argv),
-        Role::Inner | Role::Trial => {
+        Role::Inner | Role::Trial | Role::Tether => {
             close_inherited().map_err(|error| format!("inherited files: {error}"))?;
             close_in(&spec).map(|()| become_command(&spec, &argv))
         }
     });
     outcome.map_or_else(|why| failed(&why), ExitCode::from)
+}
+
+/// Becomes the program that follows, tied to the process that asked for it: its number, then the words.
+///
+/// Bubblewrap ties itself, but only a moment after it was started. Whoever is killed in that moment would leave it
+/// running; this tie is made first, survives the change of programs, and looks whether the moment has passed already.
+#[allow(clippy::disallowed_methods, reason = "the environment is the one that was built")]
+fn tether(mut args: impl Iterator<Item = OsString>) -> Result<u8, String> {
+    let parent = args.next().and_then(|word| word.to_str()?.parse().ok()).ok_or("whose end is meant?")?;
+    let program = args.next().ok_or("there is no program")?;
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
+    if getppid().map(Pid::as_raw_pid) != Some(parent) {
+        return Err("whoever asked for it is gone".to_owned());
+    }
+    Err(Command::new(program).args(args).exec().to_string())
 }
 
 /// Closes what is open beyond input, output and error. Whoever started tollgate may have left a folder or a

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use envelope::{Failure, Fault};
 
+use super::launcher::LAUNCH;
 use super::placeholder::Placeholder;
 use super::scratch::Scratch;
 use super::spec::{Private, Role, Spec};
@@ -83,7 +84,10 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
         ..spec(Wall::Bubblewrap, reach, launch, launcher)
     };
     let role = if spec.counts_processes { Role::Supervise } else { Role::Inner };
-    let mut words: Vec<OsString> = vec![program.into()];
+    let own = std::process::id().to_string();
+    let mut words: Vec<OsString> =
+        vec![launcher.into(), LAUNCH.into(), Role::Tether.name().into(), own.into()];
+    words.push(program.into());
     words.extend(bubblewrap::arguments(reach, &top, launch, launcher));
     words.push("--".into());
     words.extend(spec.words(role, &launch.argv)?);

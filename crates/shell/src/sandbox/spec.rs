@@ -18,6 +18,8 @@ pub(super) enum Role {
     Inner,
     /// Is the command: tries what a wall has to refuse.
     Trial,
+    /// Ties what it becomes to the life of the process that asked for it.
+    Tether,
 }
 
 impl Role {
@@ -26,11 +28,12 @@ impl Role {
             Role::Supervise => "supervise",
             Role::Inner => "inner",
             Role::Trial => "trial",
+            Role::Tether => "tether",
         }
     }
 
     pub(super) fn parse(name: &str) -> Option<Role> {
-        [Role::Supervise, Role::Inner, Role::Trial].into_iter().find(|role| role.name() == name)
+        [Role::Supervise, Role::Inner, Role::Trial, Role::Tether].into_iter().find(|role| role.name() == name)
     }
 }
 

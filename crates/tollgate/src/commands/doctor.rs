@@ -143,7 +143,7 @@ fn settings(place: &Place) -> Finding {
     }
 }
 
-/// Each hook: its program is there, and a person has trusted it.
+/// Each hook: its program is there, and a person has trusted it, as well as what the settings loosen.
 fn hooks(place: &Place) -> Vec<Finding> {
     let hooks = &place.settings.hooks;
     let mut findings = Vec::new();
@@ -157,15 +157,18 @@ fn hooks(place: &Place) -> Vec<Finding> {
             );
         }
     }
+    findings
+        .extend(trust::loosened(place).into_iter().map(|said| Finding::new(Health::Warn, "settings", said)));
     if !trust::needs_trust(place) {
         return findings;
     }
+    let what = if hooks.is_empty() { "settings" } else { "hooks" };
     let trusted = trust::refuse_exposed(place).and_then(|()| trust::is_trusted(place));
     findings.push(match trusted {
-        Ok(true) => Finding::ok("hooks", "trusted as they are"),
-        Ok(false) => Finding::new(Health::Fail, "hooks", "not trusted, so nothing runs in this vault")
+        Ok(true) => Finding::ok(what, "trusted as they are"),
+        Ok(false) => Finding::new(Health::Fail, what, "not trusted, so nothing runs in this vault")
             .mend(format!("look at them and decide: tollgate trust {}", place.vault_words())),
-        Err(stop) => Finding::failed("hooks", stop),
+        Err(stop) => Finding::failed(what, stop),
     });
     findings
 }
@@ -185,7 +188,7 @@ fn walls(place: &Place) -> Vec<Finding> {
         // What the kernel can do about a call is a list of words that helps nobody.
         stands("seccomp", &walls.seccomp.as_ref().map(|_actions| "filters".to_owned()).map_err(Clone::clone))
     );
-    let mut findings = vec![match (place.settings.commands.sandbox, walls.demand()) {
+    vec![match (place.settings.commands.sandbox, walls.demand()) {
         (Demand::Off, _) => Finding::new(
             Health::Warn,
             "sandbox",
@@ -199,10 +202,7 @@ fn walls(place: &Place) -> Vec<Finding> {
             Finding::new(Health::Warn, "sandbox", format!("commands are refused: {}", fault.message))
                 .mend(fault.recovery_hint())
         }
-    }];
-    let loosened = place.settings.commands.loosened();
-    findings.extend(loosened.into_iter().map(|said| Finding::new(Health::Warn, "commands", said)));
-    findings
+    }]
 }
 
 /// The state folder: there or makeable, for the owner only, and able to keep what is written.

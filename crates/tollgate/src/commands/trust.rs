@@ -53,7 +53,7 @@ impl Trust {
         let shown = trust::subject(&place);
         if !self.json {
             place.settings.hooks.iter().for_each(|hook| show(hook, &place.vault));
-            let loosened = place.settings.commands.loosened();
+            let loosened = trust::loosened(&place);
             loosened.iter().for_each(|said| screen::say(Paint::stdout().bold(one_line(said))));
         }
         trust::refuse_exposed(&place)?;
@@ -63,7 +63,7 @@ impl Trust {
         }
         if !self.yes {
             let hooks = place.settings.hooks.iter().map(trust::in_words);
-            let loosened = place.settings.commands.loosened();
+            let loosened = trust::loosened(&place);
             let words: Vec<String> =
                 hooks.chain(loosened.iter().map(|said| one_line(said).to_string())).collect();
             ask_for(&words.join("\n"))?;
@@ -79,7 +79,7 @@ impl Trust {
                 place.settings.hooks.iter().map(|hook| as_json(hook, &place.vault)).collect();
             screen::json(
                 &json!({ "vault": place.vault.to_string_lossy(), "trusted": trusted, "hooks": hooks,
-                         "commands": place.settings.commands.loosened() }),
+                         "loosened": trust::loosened(place) }),
             );
         } else {
             screen::say(said);
