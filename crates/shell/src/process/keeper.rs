@@ -22,8 +22,8 @@ use super::tree::Tree;
 
 /// How long the output may go on when the command itself has ended: the last lines of what it left behind.
 const LINGER: Duration = Duration::from_millis(100);
-/// How long a kill may take.
-const KILL: Duration = Duration::from_millis(800);
+/// How long a kill may take. On a system that is not busy it takes a hundredth of that.
+const KILL: Duration = Duration::from_millis(1200);
 /// How long the output of a tree that is dead may take to end.
 const DRAIN: Duration = Duration::from_millis(200);
 /// How long the output of a command that was ended may take to reach the disk.

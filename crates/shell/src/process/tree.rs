@@ -14,7 +14,7 @@ use super::event::{Timer, wait};
 use super::table::{MARK, Process};
 use crate::sandbox::Wall;
 
-/// How long a supervisor may take to end everything, before that is done without it.
+/// How long a supervisor may take to end everything, before it is helped.
 const SUPERVISOR: Duration = Duration::from_millis(400);
 
 /// What holds the descendants of a command together.
@@ -22,7 +22,8 @@ const SUPERVISOR: Duration = Duration::from_millis(400);
 pub enum Enclosure {
     /// What is started is a wall with a process table of its own: when it is killed, everything behind it is.
     Namespace,
-    /// What is started is a supervisor: told to end, it ends everything first. Killed, it does not.
+    /// What is started is a supervisor: told to end, it ends everything first. Killed, it does not; then orphans
+    /// are nobody's, and have to be looked for.
     Supervised,
     /// What is started is the command itself. What it leaves behind has to be looked for.
     Loose,
@@ -82,34 +83,46 @@ impl Tree {
         {
             wait([end.as_fd(), Timer::after(SUPERVISOR)?.as_fd()])?;
         }
-        self.hold();
-        self.kill_group();
+        if self.hold() == 0 {
+            return Ok(Vec::new());
+        }
+        if self.enclosure != Enclosure::Supervised {
+            self.kill_group();
+        }
         loop {
             let members = self.members();
             if members.is_empty() || timer.has_passed() {
                 return Ok(members.iter().map(|member| member.pid).collect());
             }
             // All of them first: one that lives can start others while we wait for one that dies.
-            let ends: Vec<_> = members.iter().filter_map(|member| member.send(&[Signal::KILL])).collect();
+            let ends: Vec<_> =
+                members.iter().filter_map(|member| member.send(self.last_word(member))).collect();
             for end in &ends {
                 wait([end.as_fd(), timer.as_fd()])?;
             }
         }
     }
 
+    /// A supervisor is never killed: it is handed the orphans that we have yet to find, and goes when there are
+    /// none left, even if that is after our time.
+    fn last_word(&self, member: &Process) -> &'static [Signal] {
+        if self.supervises(member) { &[Signal::TERM, Signal::CONT] } else { &[Signal::KILL] }
+    }
+
     /// Stops everyone where they are: who is stopped starts no others, and while parents live, their children
-    /// are known by them.
-    fn hold(&mut self) {
+    /// are known by them. Says how many there were.
+    fn hold(&mut self) -> usize {
         let mut held = HashSet::new();
         for _ in 0..HOLDS {
             let fresh: Vec<Process> = self.members().into_iter().filter(|it| held.insert(it.pid)).collect();
             if fresh.is_empty() {
-                return;
+                break;
             }
-            for member in fresh {
+            for member in fresh.iter().filter(|it| !self.supervises(it)) {
                 let _end = member.send(&[Signal::STOP]);
             }
         }
+        held.len()
     }
 
     /// The whole group at once, before anyone in it can start others.
@@ -170,6 +183,10 @@ impl Tree {
         self.enclosure != Enclosure::Namespace
             && process.start >= self.root.start
             && process.carries(&self.mark)
+    }
+
+    fn supervises(&self, process: &Process) -> bool {
+        self.enclosure == Enclosure::Supervised && self.is_root(process)
     }
 
     fn is_root(&self, process: &Process) -> bool {

@@ -1,8 +1,13 @@
 //! Everything below a process, and how to end all of it.
+//!
+//! Looked for from the top, parent by parent: a system has many processes, a command has few, and a supervisor
+//! looks often. When many commands are ended at once on a busy system, that decides whether they end in time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 use super::stat::Stat;
@@ -27,35 +32,114 @@ pub(super) fn end_all() {
             send(&fresh, Signal::STOP);
         }
         let reached = send(&stopped.into_iter().collect::<Vec<_>>(), Signal::KILL);
-        // Orphans are our own children by now, or will be when those in between are collected.
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        if reached == 0 {
+        if collect_all() == Left::Nobody || reached == 0 {
             return;
         }
         std::thread::sleep(DYING);
     }
 }
 
+/// Whether anyone is left below this process, dead or alive.
+#[derive(Debug, PartialEq, Eq)]
+enum Left {
+    Nobody,
+    Somebody,
+}
+
+/// Collects everyone who has ended. Orphans are our own children, or will be when those in between are collected;
+/// so when we have none, there is nobody.
+fn collect_all() -> Left {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Err(Errno::CHILD) => return Left::Nobody,
+            Ok(None) | Err(_) => return Left::Somebody,
+        }
+    }
+}
+
 /// Everything below this process that is not dead, nearest first.
 pub(super) fn living() -> Vec<i32> {
-    let mut children: BTreeMap<i32, Vec<(i32, bool)>> = BTreeMap::new();
-    for stat in Stat::all() {
-        children.entry(stat.parent).or_default().push((stat.pid, stat.dead));
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    match told_children(own) {
+        Some(_) => below(own, |parent| {
+            let children = told_children(parent).unwrap_or_default();
+            children.into_iter().filter_map(Stat::of).map(|stat| (stat.pid, stat.dead)).collect()
+        }),
+        None => {
+            let mut children: BTreeMap<i32, Vec<(i32, bool)>> = BTreeMap::new();
+            for stat in Stat::all() {
+                children.entry(stat.parent).or_default().push((stat.pid, stat.dead));
+            }
+            below(own, |parent| children.remove(&parent).unwrap_or_default())
+        }
     }
-    let mut living = Vec::new();
-    let mut above = vec![i32::try_from(std::process::id()).unwrap_or_default()];
+}
+
+/// The living below one, given how to find the children of each and whether they are dead.
+fn below(top: i32, mut children: impl FnMut(i32) -> Vec<(i32, bool)>) -> Vec<i32> {
+    let (mut living, mut above, mut seen) = (Vec::new(), vec![top], BTreeSet::new());
     while let Some(one) = above.pop() {
-        for (pid, dead) in children.remove(&one).unwrap_or_default() {
-            above.push(pid);
-            if !dead {
-                living.push(pid);
+        for (pid, dead) in children(one) {
+            // What moves while it is looked at may be met twice.
+            if seen.insert(pid) {
+                above.push(pid);
+                if !dead {
+                    living.push(pid);
+                }
             }
         }
     }
     living
 }
 
+/// The children of a process, as the kernel lists them by thread. None where it does not.
+fn told_children(pid: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        let listed = fs::read_to_string(thread.path().join("children")).ok()?;
+        children.extend(listed.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+    }
+    Some(children)
+}
+
 /// Sends a signal to each, and says how many it reached.
 fn send(to: &[i32], signal: Signal) -> usize {
     to.iter().filter(|pid| Pid::from_raw(**pid).is_some_and(|pid| kill_process(pid, signal).is_ok())).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::{Stat, below, living, told_children};
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test starts its own processes")]
+    fn both_ways_to_look_find_the_same_family() {
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "sleep 60 & (sleep 60 & echo; wait) & wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It says something when all of them are there.
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let top = i32::try_from(child.id()).unwrap();
+        let stats: Vec<Stat> = Stat::all().collect();
+        let by_parent = |parent: i32| -> Vec<(i32, bool)> {
+            stats.iter().filter(|stat| stat.parent == parent).map(|stat| (stat.pid, stat.dead)).collect()
+        };
+        let mut scanned = below(top, by_parent);
+        let told = |parent| told_children(parent).unwrap_or_default().into_iter().map(|pid| (pid, false));
+        let mut told = below(top, |parent| told(parent).collect());
+        scanned.sort_unstable();
+        told.sort_unstable();
+        assert_eq!((scanned.len(), &scanned), (3, &told));
+        assert!(told.iter().chain([&top]).all(|pid| living().contains(pid)));
+        for pid in told {
+            let pid = rustix::process::Pid::from_raw(pid).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        child.wait().unwrap();
+    }
 }
