@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::printed::{Kept, Output, Printed, printed, section};
-use super::streams::unprintable;
+use super::streams::{Form, told, unprintable};
 use super::{Projected, Projection, external};
 
 /// Tokens of a receipt that are not output: the outcome, handles, references.
@@ -75,7 +75,7 @@ pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Proje
     let tokens = with.budget().saturating_sub(WORDS);
     let bounded = match command {
         Command::Completed { end, output, unsandboxed } => {
-            let (output, kept) = printed(output, tokens, with)?;
+            let (output, kept) = printed(output, (tokens, Form::Truth), with)?;
             let truncated = kept.truncated();
             let (exit_status, signal) = match end {
                 End::Exited(code) => (Some(*code), None),
@@ -85,7 +85,7 @@ pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Proje
             Bounded::Completed(Box::new(Completed { exit_status, signal, output, truncated, kept, sandbox }))
         }
         Command::Promoted { task_id, output } => {
-            let (output, kept) = printed(output, tokens, with)?;
+            let (output, kept) = printed(output, (tokens, Form::Truth), with)?;
             Bounded::PromotedToTask(Promoted {
                 task_handle: TaskHandle { task_id: (*task_id).to_owned(), kind: "command_task".to_owned() },
                 initial_output_preview: output.together(),
@@ -98,7 +98,7 @@ pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Proje
 
 /// What a command had printed when it was stopped, for the details of its failure.
 pub fn details(output: &Output<'_>, with: &mut Projection<'_>) -> Result<Map<String, Value>, Fault> {
-    let (output, kept) = printed(output, with.budget(), with)?;
+    let (output, kept) = printed(output, (with.budget(), Form::Told), with)?;
     match serde_json::to_value(Stopped { output, kept }) {
         Ok(Value::Object(details)) => Ok(details),
         Ok(_) => Ok(Map::new()),
@@ -116,20 +116,20 @@ struct Stopped {
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     match Bounded::deserialize(result) {
-        Ok(Bounded::Completed(completed)) => completed.render(),
-        Ok(Bounded::PromotedToTask(promoted)) => promoted.render(),
+        Ok(Bounded::Completed(completed)) => completed.render(budget.saturating_sub(WORDS)),
+        Ok(Bounded::PromotedToTask(promoted)) => promoted.render(budget.saturating_sub(WORDS)),
         Err(_) => external::render(summary, result, budget),
     }
 }
 
 impl Completed {
-    fn render(&self) -> String {
+    fn render(&self, tokens: usize) -> String {
         let mut text = ended(self.exit_status, self.signal.as_deref());
         if self.sandbox.is_some() {
             text.push_str(" (no sandbox)");
         }
         self.kept.render(&mut text);
-        if !self.output.render(&mut text) {
+        if !self.output.render(&mut text, &self.kept, tokens) {
             text.push_str("\n(no output)");
         }
         text
@@ -137,10 +137,13 @@ impl Completed {
 }
 
 impl Promoted {
-    fn render(&self) -> String {
+    fn render(&self, tokens: usize) -> String {
         let mut text = format!("Command promoted to background task\nTask: {}", self.task_handle.task_id);
         match &self.initial_output_preview {
-            Some(preview) => section(&mut text, "Initial output", Some(preview)),
+            Some(preview) => {
+                let told = told(preview, self.initial_output_truncated, tokens);
+                section(&mut text, "Initial output", Some(&told));
+            }
             None => text.push_str("\n(no output yet)"),
         }
         text

@@ -7,7 +7,8 @@ use envelope::Fault;
 use serde::{Deserialize, Serialize};
 
 use super::Projection;
-use super::streams::{ArtifactRef, Shown, Stream, described, show, show_both};
+use super::streams::{ArtifactRef, Form, Shown, Stream, described, show, show_both, told};
+use crate::preview::tokens::estimate;
 
 /// What it printed.
 #[derive(Debug, Clone, Copy)]
@@ -80,13 +81,13 @@ fn is_false(value: &bool) -> bool {
 /// Bounds what was printed, within so many tokens.
 pub(super) fn printed(
     output: &Output<'_>,
-    tokens: usize,
+    bound: (usize, Form),
     with: &mut Projection<'_>,
 ) -> Result<(Printed, Kept), Fault> {
     let mut artifacts = Vec::new();
     match output {
         Output::Separate { stdout, stderr } => {
-            let (out, err) = show_both(stdout, stderr, tokens, &mut artifacts, with)?;
+            let (out, err) = show_both(stdout, stderr, bound, &mut artifacts, with)?;
             let shape = Printed::Separate {
                 stdout_preview: out.preview.clone(),
                 stderr_preview: err.preview.clone(),
@@ -94,7 +95,7 @@ pub(super) fn printed(
             Ok((shape, Kept::separate(out, err, artifacts)))
         }
         Output::Combined(stream) => {
-            let shown = show("output", stream, tokens, &mut artifacts, with)?;
+            let shown = show("output", stream, bound, &mut artifacts, with)?;
             let shape = Printed::Combined { combined_output_preview: shown.preview.clone() };
             Ok((shape, Kept::combined(shown, artifacts)))
         }
@@ -116,17 +117,28 @@ impl Printed {
         }
     }
 
-    /// The sections of a receipt; false when there is nothing.
-    pub(super) fn render(&self, text: &mut String) -> bool {
+    /// The sections of a receipt, within about so many tokens; false when there is nothing.
+    pub(super) fn render(&self, text: &mut String, kept: &Kept, tokens: usize) -> bool {
         match self {
             Printed::Separate { stdout_preview: None, stderr_preview: None }
             | Printed::Combined { combined_output_preview: None } => return false,
             Printed::Separate { stdout_preview, stderr_preview } => {
-                section(text, "stdout", stdout_preview.as_deref());
-                section(text, "stderr", stderr_preview.as_deref());
+                let (out, err) = (stdout_preview.as_deref(), stderr_preview.as_deref());
+                let told = |shown: Option<&str>, cut, tokens| {
+                    shown.map(|shown| told(shown, cut, tokens).into_owned())
+                };
+                let cost = |told: &Option<String>| told.as_deref().map_or(0, estimate);
+                // The same shares as when the streams were bounded: what one does not need, the other has.
+                let first = told(err, kept.stderr_truncated, tokens / 2);
+                let out = told(out, kept.stdout_truncated, tokens.saturating_sub(cost(&first)));
+                let err = told(err, kept.stderr_truncated, tokens.saturating_sub(cost(&out)));
+                section(text, "stdout", out.as_deref());
+                section(text, "stderr", err.as_deref());
             }
             Printed::Combined { combined_output_preview } => {
-                section(text, "output", combined_output_preview.as_deref());
+                let cut = kept.combined_output_truncated;
+                let shown = combined_output_preview.as_deref().map(|shown| told(shown, cut, tokens));
+                section(text, "output", shown.as_deref());
             }
         }
         true

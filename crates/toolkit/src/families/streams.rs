@@ -3,6 +3,7 @@
 //! A stream is small and whole in the output, or lies in an artifact; then only its beginning and its end are
 //! looked at, whatever its size.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -10,12 +11,18 @@ use envelope::Fault;
 use serde::{Deserialize, Serialize};
 
 use super::Projection;
+use crate::preview::clean::clean;
+use crate::preview::tokens::estimate;
 use crate::preview::{Gap, Input, Style, preview};
 
 /// A part of an artifact up to this size is looked at as a whole.
 const WHOLE: u64 = 4 << 20;
 /// Of a larger one, so much of its beginning and of its end.
 const WINDOW: u64 = 1 << 20;
+/// How many times longer than a receipt the text may be that stands in the canonical result unfolded.
+const UNFOLDED: usize = 4;
+/// More bytes than these no token has, but for rows of equal signs.
+const BYTES_PER_TOKEN: usize = 16;
 
 /// One stream, complete.
 #[derive(Debug, Clone, Copy)]
@@ -49,17 +56,33 @@ pub(super) struct Shown {
     pub(super) bytes: Option<u64>,
     pub(super) lines: Option<u64>,
     pub(super) digest: Option<String>,
+    /// Tokens that a receipt needs for it.
+    cost: usize,
+}
+
+/// How a text that a receipt can tell whole stands in a canonical result.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// Line by line, as it was printed.
+    Truth,
+    /// As a receipt tells it.
+    Told,
 }
 
 /// Bounds the stream called `role` and notes its artifact.
 pub(super) fn show(
     role: &str,
     stream: &Stream<'_>,
-    tokens: usize,
+    (tokens, form): (usize, Form),
     artifacts: &mut Vec<ArtifactRef>,
     with: &mut Projection<'_>,
 ) -> Result<Shown, Fault> {
-    let (text, truncated) = shortened(stream, tokens, with);
+    let (shown, truncated) = shortened(stream, tokens, with);
+    let cost = estimate(&shown);
+    let text = match form {
+        Form::Truth if !truncated => unfolded(stream, tokens).unwrap_or(shown),
+        Form::Truth | Form::Told => shown,
+    };
     let (mut path, mut digest) = (stream.artifact.map(str::to_owned), stream.digest.map(str::to_owned));
     if truncated && stream.complete && path.is_none() {
         // Small enough for the record, too long for the receipt: the rest must be there to be asked for.
@@ -80,6 +103,7 @@ pub(super) fn show(
         bytes: described.then_some(stream.bytes),
         lines: stream.lines.filter(|_| described),
         digest: digest.filter(|_| artifact.is_some()),
+        cost,
     })
 }
 
@@ -87,16 +111,32 @@ pub(super) fn show(
 pub(super) fn show_both(
     out: &Stream<'_>,
     err: &Stream<'_>,
-    tokens: usize,
+    (tokens, form): (usize, Form),
     artifacts: &mut Vec<ArtifactRef>,
     with: &mut Projection<'_>,
 ) -> Result<(Shown, Shown), Fault> {
-    let used = |text: &str| crate::preview::tokens::estimate(text);
-    let first = shortened(err, tokens / 2, with).0;
-    let shown_out = show("stdout", out, tokens.saturating_sub(used(&first)), artifacts, with)?;
-    let left = tokens.saturating_sub(used(shown_out.preview.as_deref().unwrap_or_default()));
-    let shown_err = show("stderr", err, left, artifacts, with)?;
+    let first = estimate(&shortened(err, tokens / 2, with).0);
+    let shown_out = show("stdout", out, (tokens.saturating_sub(first), form), artifacts, with)?;
+    let left = tokens.saturating_sub(shown_out.cost);
+    let shown_err = show("stderr", err, (left, form), artifacts, with)?;
     Ok((shown_out, shown_err))
+}
+
+/// What was printed, as it is but for what would act on a screen: the canonical result holds it so where a receipt
+/// can tell all of it in fewer lines. None where it is far longer than the receipt, or not at hand.
+fn unfolded(stream: &Stream<'_>, tokens: usize) -> Option<String> {
+    let most = tokens.saturating_mul(UNFOLDED);
+    let at_hand = stream.complete && stream.text.len() <= most.saturating_mul(BYTES_PER_TOKEN);
+    let text = at_hand.then(|| clean(stream.text.as_bytes()).text)?;
+    (estimate(&text) <= most).then(|| text.trim_end_matches('\n').to_owned())
+}
+
+/// A text of the canonical result as a receipt tells it. One that was cut is told as it stands.
+pub(super) fn told(text: &str, truncated: bool, tokens: usize) -> Cow<'_, str> {
+    match truncated {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(preview(&Input::whole(text.as_bytes()), tokens, Style::Log).text),
+    }
 }
 
 fn shortened(stream: &Stream<'_>, tokens: usize, with: &Projection<'_>) -> (String, bool) {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::command::ended;
 use super::printed::{Kept, Output, Printed, printed};
-use super::streams::unprintable;
+use super::streams::{Form, unprintable};
 use super::{Projected, Projection, external};
 
 /// Tokens of a receipt that are not output.
@@ -159,7 +159,7 @@ fn bounded_output(
     output: &Output<'_>,
     with: &mut Projection<'_>,
 ) -> Result<TaskOutput, Fault> {
-    let (output, kept) = printed(output, with.budget().saturating_sub(WORDS), with)?;
+    let (output, kept) = printed(output, (with.budget().saturating_sub(WORDS), Form::Truth), with)?;
     let truncated = kept.truncated();
     let task = shown(task, Detail::Handle);
     Ok(TaskOutput { retrieval_status: retrieval, task, output, truncated, kept })
@@ -202,7 +202,7 @@ fn short(command: &str) -> String {
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     match Bounded::deserialize(result) {
-        Ok(Bounded::Output(output)) => output.render(),
+        Ok(Bounded::Output(output)) => output.render(budget.saturating_sub(WORDS)),
         Ok(Bounded::Listed(list)) => list.render(),
         Ok(Bounded::Stopped(stopped)) => stopped.render(),
         Ok(Bounded::Told(told)) => told.render(),
@@ -223,7 +223,7 @@ impl TaskShown {
 }
 
 impl TaskOutput {
-    fn render(&self) -> String {
+    fn render(&self, tokens: usize) -> String {
         let mut text = match (self.retrieval_status, self.task.status) {
             (Retrieval::Timeout | Retrieval::NotReady, TaskStatus::Running) => {
                 format!("Task {} is still running; nothing new", self.task.task_id)
@@ -233,7 +233,7 @@ impl TaskOutput {
             }
         };
         self.kept.render(&mut text);
-        if !self.output.render(&mut text) && self.retrieval_status == Retrieval::Success {
+        if !self.output.render(&mut text, &self.kept, tokens) && self.retrieval_status == Retrieval::Success {
             text.push_str("\n(no new output)");
         }
         text
