@@ -170,6 +170,23 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_kept_is_told_from_then_on_and_the_record_goes_on() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("runs").join("run-1");
+        let journal = Journal::create(&dir, &header("run-1")).unwrap();
+        assert_eq!(journal.failure(), None);
+        // A file where the folder should be.
+        fs::File::create_new(dir.join("artifacts")).unwrap();
+        let error = journal.create_artifact("build-stdout", "log").unwrap_err().to_string();
+        assert_eq!(journal.failure(), Some(error.clone()));
+        journal.lost("something else");
+        assert_eq!(journal.failure(), Some(error), "the first cause is the one that is told");
+        journal.event(&event(EventType::RunFinished, None)).unwrap();
+        journal.close().unwrap();
+        assert!(verify(&dir, None).unwrap().finished);
+    }
+
+    #[test]
     fn only_a_name_below_the_folder_is_an_artifact() {
         let temp = tempfile::tempdir().unwrap();
         let dir = run_with_artifact(temp.path(), b"x");

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use support::Sandbox;
+use support::wall::Wall;
 
 /// However busy the machine is, nothing takes as long as this to begin or to end.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -66,42 +67,6 @@ const SHAPES: [(&str, &str); 15] = [
         "trap 'sleep $NAP; sleep $NAP' TERM; : >$READY; sleep $NAP & wait; wait",
     ),
 ];
-
-/// The walls, as results name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wall {
-    Bubblewrap,
-    Landlock,
-}
-
-/// Where the program may be is fixed, so it is hidden where it is.
-const WITHOUT_BUBBLEWRAP: &str = r#"for place in /usr/bin/bwrap /usr/local/bin/bwrap; do
-    if test -e "$place"; then mount --bind /dev/null "$place" || exit 97; fi
-done
-exec "$@""#;
-
-impl Wall {
-    fn name(self) -> &'static str {
-        match self {
-            Wall::Bubblewrap => "bubblewrap",
-            Wall::Landlock => "landlock",
-        }
-    }
-
-    /// The command, started where only this wall stands.
-    fn around(self, command: Command) -> Command {
-        if self == Wall::Bubblewrap {
-            return command;
-        }
-        let mut around = Command::new("unshare");
-        around.args(["-rm", "sh", "-c", WITHOUT_BUBBLEWRAP, "sh"]);
-        around.arg(command.get_program()).args(command.get_args());
-        around.current_dir(command.get_current_dir().unwrap());
-        around.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        around.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        around
-    }
-}
 
 /// One run of all shapes.
 struct Stage {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 mod scrub;
 mod terminal;
+pub(crate) mod wall;
 
 pub(crate) use terminal::Terminal;
 
