@@ -186,7 +186,7 @@ impl Running {
         Ok(output)
     }
 
-    /// Kills everything without waiting for anyone, as a last resort when the process itself ends.
+    /// Kills everything, here and now: the thread that would do it may not get the time any more.
     pub(super) fn kill_now(&self) {
         if self.end().is_none() {
             let _survivors = self.tree.clone().kill(LAST_RESORT);
@@ -252,9 +252,8 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// Takes as long as a kill does. Whoever ends in good order has stopped it before.
     fn drop(&mut self) {
-        if self.end().is_none() {
-            self.request.end(Cause::Stopped, Duration::ZERO);
-        }
+        self.kill_now();
     }
 }

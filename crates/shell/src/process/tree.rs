@@ -75,38 +75,28 @@ impl Tree {
         }
     }
 
-    /// Ends everyone, and gives back those who are still there after `limit`.
+    /// Ends everyone, and gives back those who are still there `limit` after they were killed.
     pub(super) fn kill(&mut self, limit: Duration) -> io::Result<Vec<i32>> {
-        let timer = Timer::after(limit)?;
         if self.enclosure == Enclosure::Supervised
             && let Some(end) = self.root.send(&[Signal::TERM, Signal::CONT])
         {
             wait([end.as_fd(), Timer::after(SUPERVISOR)?.as_fd()])?;
         }
-        if self.hold() == 0 {
-            return Ok(Vec::new());
-        }
-        if self.enclosure != Enclosure::Supervised {
-            self.kill_group();
-        }
+        self.hold();
+        self.kill_group();
+        // From here: however slow the system is, everyone is killed at least once.
+        let timer = Timer::after(limit)?;
         loop {
             let members = self.members();
-            if members.is_empty() || timer.has_passed() {
-                return Ok(members.iter().map(|member| member.pid).collect());
-            }
             // All of them first: one that lives can start others while we wait for one that dies.
-            let ends: Vec<_> =
-                members.iter().filter_map(|member| member.send(self.last_word(member))).collect();
+            let ends: Vec<_> = members.iter().filter_map(|member| member.send(&[Signal::KILL])).collect();
             for end in &ends {
                 wait([end.as_fd(), timer.as_fd()])?;
             }
+            if members.is_empty() || timer.has_passed() {
+                return Ok(self.members().iter().map(|member| member.pid).collect());
+            }
         }
-    }
-
-    /// A supervisor is never killed: it is handed the orphans that we have yet to find, and goes when there are
-    /// none left, even if that is after our time.
-    fn last_word(&self, member: &Process) -> &'static [Signal] {
-        if self.supervises(member) { &[Signal::TERM, Signal::CONT] } else { &[Signal::KILL] }
     }
 
     /// Stops everyone where they are: who is stopped starts no others, and while parents live, their children
@@ -191,5 +181,33 @@ impl Tree {
 
     fn is_root(&self, process: &Process) -> bool {
         process.pid == self.root.pid && process.start == self.root.start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::os::fd::AsFd;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+    use super::{Enclosure, Tree};
+    use crate::process::event::{Timer, wait};
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test starts its own processes")]
+    fn everyone_is_killed_even_if_there_is_no_time_to_wait_for_it() {
+        let script = "setsid sleep 1000 & echo $!; wait";
+        let mut root = Command::new("/bin/sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(root.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let stray = pidfd_open(Pid::from_raw(line.trim().parse().unwrap()).unwrap(), PidfdFlags::empty());
+        let stray = stray.unwrap();
+        Tree::new(Pid::from_child(&root), Enclosure::Loose, "none").kill(Duration::ZERO).unwrap();
+        let late = Timer::after(Duration::from_secs(5)).unwrap();
+        assert_eq!(wait([stray.as_fd(), late.as_fd()]).unwrap(), [true, false]);
+        root.wait().unwrap();
     }
 }

@@ -218,7 +218,7 @@ async fn nothing_survives_a_call_that_is_let_go_of() {
                 outcome = call => assert!(matches!(outcome, Outcome::Completed(_)), "{outcome:?}"),
             }
         }
-        // Nobody tells when it is over, since nobody asks any more.
+        // Who lets go while it starts is not waited for; nobody tells when it is over.
         soon(async {
             while !it.left().is_empty() {
                 tokio::task::yield_now().await;
