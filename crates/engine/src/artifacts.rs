@@ -1,6 +1,7 @@
 //! The artifacts of one call, kept in the folder of its run.
 
 use std::fs::File;
+use std::sync::{Mutex, PoisonError};
 
 use envelope::{Artifact, Failure, Fault, Hash, ToolCall};
 use journal::{Journal, JournalError};
@@ -58,5 +59,36 @@ impl ArtifactSink for JournalArtifacts {
     fn names(&self) -> Vec<String> {
         // A help for whoever got a name wrong; without it the name is still wrong.
         self.journal.artifact_names().unwrap_or_default()
+    }
+}
+
+/// The same artifacts for a projection, with a note of each that it makes: one that no result names in the end is
+/// taken back.
+pub(crate) struct Noting<'a> {
+    pub(crate) artifacts: &'a dyn ArtifactSink,
+    pub(crate) made: &'a Mutex<Vec<Artifact>>,
+}
+
+impl ArtifactSink for Noting<'_> {
+    fn create(&self, role: &str, extension: &str) -> Result<Option<OpenArtifact>, Fault> {
+        self.artifacts.create(role, extension)
+    }
+
+    fn seal(&self, artifact: OpenArtifact, bytes: u64, hash: Hash) -> Result<Artifact, Fault> {
+        let sealed = self.artifacts.seal(artifact, bytes, hash)?;
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(sealed.clone());
+        Ok(sealed)
+    }
+
+    fn discard(&self, artifact: &Artifact) {
+        self.artifacts.discard(artifact);
+    }
+
+    fn open(&self, path: &str) -> Result<File, Fault> {
+        self.artifacts.open(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.artifacts.names()
     }
 }

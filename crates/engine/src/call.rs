@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    Cancellation, ConfirmationId, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp, ToolCall,
-    ToolResult,
+    Artifact, Cancellation, ConfirmationId, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp,
+    ToolCall, ToolResult,
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
@@ -139,6 +139,8 @@ pub(crate) struct Flight {
     pub(crate) model: Value,
     pub(crate) cancel: CancelToken,
     pub(crate) cx: ToolCx,
+    /// What mapping the result has kept beside it so far.
+    pub(crate) made: Mutex<Vec<Artifact>>,
     /// Tokens that the caller wants of the receipt.
     pub(crate) budget: Option<u32>,
     pub(crate) created: Timestamp,
@@ -346,6 +348,7 @@ impl Engine {
             model,
             cancel,
             cx,
+            made: Mutex::default(),
             budget,
             created,
             longest_ms: self.policy().limits.call_timeout_ms.get(),

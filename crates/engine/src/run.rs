@@ -283,7 +283,7 @@ impl Driver {
                 call_id: None,
                 step_id: None,
                 tool: None,
-                payload: Some(serde_json::json!({ "artifacts": closed.artifacts })),
+                payload: Some(serde_json::json!({ "artifacts": closed.artifacts, "unread": closed.unread })),
             });
         }
     }

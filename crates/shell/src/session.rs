@@ -9,7 +9,7 @@ use std::time::Duration;
 use envelope::{Artifact, Failure, Fault, Timestamp, VaultPath};
 use toolkit::{BoxFuture, Closed, Closing};
 
-use crate::process::{Finished, MARK, Spawner, TaskId, TaskInfo, Tasks};
+use crate::process::{Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks};
 use crate::sandbox::{self, Launch, Prepared, Reach, Wall, Walls};
 use crate::settings::{CommandSettings, Demand};
 
@@ -18,6 +18,10 @@ pub type Shell = Option<Arc<Session>>;
 
 /// How long a command may tidy up after it was told to end.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
+/// Tasks that may go on at a time.
+const MAX_TASKS: usize = 32;
+/// The longest that it takes until a command is over, its processes dead and its output kept.
+pub(crate) const STOP_MS: u64 = 4_000;
 /// The folder of a vault that is ours.
 const OURS: &str = ".tollgate";
 /// Behind a wall both are private, whatever they are called here; without one they are at least not the person's.
@@ -26,9 +30,10 @@ const HOME: &str = "/tmp";
 /// How long the process lives that keeps background tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// It ends with the call: a command is waited for as long as the call may take.
-    OneCall,
-    /// It outlives calls, so a command can go on behind them.
+    /// It ends with the run: a command is waited for as long as its call may take, unless the call itself says
+    /// when it is to go on as a task.
+    Run,
+    /// It outlives runs, so a command that takes long goes on behind its call.
     Session,
 }
 
@@ -62,11 +67,18 @@ impl Session {
         self.walls.get_or_init(|| sandbox::probe(&self.parts.launcher))
     }
 
-    /// The wall that a command gets, or why it gets none and does not run.
-    pub(crate) fn wall(&self) -> Result<Wall, Fault> {
-        match self.parts.settings.sandbox {
-            Demand::Required => self.walls().demand(),
-            Demand::Off => Ok(Wall::Open),
+    /// The wall that a command gets, or why it gets none and does not run. Trying the walls starts programs, so
+    /// it is done where waiting holds nobody up.
+    pub(crate) async fn wall(self: &Arc<Session>) -> Result<Wall, Fault> {
+        match (self.parts.settings.sandbox, self.walls.get()) {
+            (Demand::Off, _) => Ok(Wall::Open),
+            (Demand::Required, Some(walls)) => walls.demand(),
+            (Demand::Required, None) => {
+                let session = Arc::clone(self);
+                tokio::task::spawn_blocking(move || session.walls().demand()).await.unwrap_or_else(|_panic| {
+                    Err(Fault::new(Failure::ExecutionFailed, "trying the walls around commands crashed"))
+                })
+            }
         }
     }
 
@@ -78,6 +90,19 @@ impl Session {
         self.spawner.get().ok_or_else(|| {
             Fault::new(Failure::DependencyUnavailable, "no thread could be started for commands")
         })
+    }
+
+    /// Each task holds files and threads of ours; so many can go on at a time.
+    pub(crate) fn room_for_task(&self) -> Result<(), Fault> {
+        let running = self.tasks.list().iter().filter(|task| task.state == TaskState::Running).count();
+        if running < MAX_TASKS {
+            return Ok(());
+        }
+        Err(Fault::new(
+            Failure::PreconditionFailed,
+            format!("{running} tasks are running, which is the most"),
+        )
+        .hint("end one with TaskStop; TaskList names them"))
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {
@@ -153,14 +178,17 @@ impl Closing for Session {
             let mut closed = Vec::new();
             for task in self.tasks.list() {
                 let was_running = stopped.contains(&task.id);
-                let seen = self.tasks.wait_new(task.id, Duration::ZERO, 0).await;
-                let (artifacts, lost) = match seen.ok().and_then(|seen| seen.end).as_deref() {
+                let seen = self.tasks.wait_new(task.id, Duration::ZERO, HEAD_BYTES).await.ok();
+                // What is long is in an artifact; the rest would be nowhere.
+                let unread = seen.as_ref().map(unread).unwrap_or_default();
+                let (artifacts, lost) = match seen.and_then(|seen| seen.end).as_deref() {
                     Some(Ok(finished)) => (artifacts_of(finished), None),
                     Some(Err(fault)) => (Vec::new(), Some(fault.message.clone())),
                     None => (Vec::new(), None),
                 };
-                if was_running || lost.is_some() || !artifacts.is_empty() {
-                    closed.push(Closed { message: farewell(&task, was_running, lost.as_deref()), artifacts });
+                if was_running || lost.is_some() || !artifacts.is_empty() || !unread.is_empty() {
+                    let message = farewell(&task, was_running, lost.as_deref());
+                    closed.push(Closed { message, artifacts, unread });
                 }
             }
             closed
@@ -171,6 +199,16 @@ impl Closing for Session {
 fn artifacts_of(finished: &Finished) -> Vec<Artifact> {
     let streams = [Some(&finished.stdout), finished.stderr.as_ref()].into_iter().flatten();
     streams.filter_map(|stream| stream.artifact.clone()).collect()
+}
+
+/// What a task printed that nobody has asked for.
+fn unread(seen: &Retrieved) -> BTreeMap<String, String> {
+    let streams = [("stdout", Some(&seen.output.stdout)), ("stderr", seen.output.stderr.as_ref())];
+    let printed = streams.into_iter().filter_map(|(name, fresh)| Some((name, fresh?)));
+    let printed = printed.filter(|(_, fresh)| fresh.path.is_none() && !fresh.head.is_empty());
+    printed
+        .map(|(name, fresh)| (name.to_owned(), String::from_utf8_lossy(&fresh.head).into_owned()))
+        .collect()
 }
 
 fn farewell(task: &TaskInfo, was_running: bool, lost: Option<&str>) -> String {

@@ -68,7 +68,7 @@ impl CommandSettings {
         }
         if !self.readable.is_empty() {
             let folders: Vec<String> = self.readable.iter().map(|path| path.display().to_string()).collect();
-            said.push(format!("commands read {}", folders.join(", ")));
+            said.push(format!("commands read {}, and reach the sockets in it", folders.join(", ")));
         }
         if !self.env.is_empty() {
             said.push(format!("commands get the variables {}", self.env.join(", ")));
@@ -76,6 +76,15 @@ impl CommandSettings {
         if self.path != usual.path {
             said.push(format!("commands find programs in {}", self.path));
         }
+        let limits = [
+            ("memory_mb", self.memory_mb, usual.memory_mb),
+            ("processes", self.processes, usual.processes),
+            ("open_files", self.open_files, usual.open_files),
+            ("output_mb", self.output_mb, usual.output_mb),
+            ("file_mb", self.file_mb, usual.file_mb),
+        ];
+        let raised = limits.into_iter().filter(|(_, set, usual)| set > usual);
+        said.extend(raised.map(|(name, set, _)| format!("commands may use more: {name} is {set}")));
         said
     }
 

@@ -254,6 +254,20 @@ fn one_combined_artifact_is_named_by_index() {
 }
 
 #[test]
+fn a_promoted_command_names_the_artifact_of_what_was_cut() {
+    let data = json!({ "disposition": "promoted_to_task", "task_id": "task_1", "stdout": kept("stdout"),
+                       "stderr": stream(""), "sandbox": "none", "duration_ms": 12 });
+    let mapped = mapped("ExecCommand", &data, 300, &logs());
+    part_of_result(
+        &mapped,
+        r#"{ "initial_output_truncated": true, "stdout_artifact": 0,
+             "artifacts": [{ "path": "artifacts/stdout.log" }], "sandbox": "none" }"#,
+    );
+    let head = "Command promoted to background task (no sandbox)\nTask: task_1\nFull stdout: artifacts/stdout.log (3000 lines";
+    assert!(mapped.receipt.starts_with(head), "{}", mapped.receipt);
+}
+
+#[test]
 fn output_of_a_task_has_the_same_envelope() {
     let data = json!({
         "retrieval_status": "success",

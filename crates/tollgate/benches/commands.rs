@@ -76,6 +76,7 @@ fn main() {
             median(times) / median(&synced),
         );
     }
+    assert!(most.saturating_sub(idle) < 64 * MIB, "more than 64 MiB for output that is kept on disk");
     println!(
         "  memory: {:.1} MiB for a command that prints nothing, {:.1} MiB at most for this one, {:.1} MiB more",
         idle as f64 / MIB as f64,

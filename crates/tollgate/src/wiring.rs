@@ -53,7 +53,7 @@ impl Toolset {
 
     /// The same with `vault.restore`, which no plan of a model may use: for an undo.
     pub(crate) fn open_with_restore(place: &Place) -> Result<Toolset, Stop> {
-        Toolset::opened(place, Lifetime::Session, Restore::Yes)
+        Toolset::opened(place, Lifetime::Run, Restore::Yes)
     }
 
     fn opened(place: &Place, lifetime: Lifetime, restore: Restore) -> Result<Toolset, Stop> {
@@ -171,7 +171,7 @@ pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &Toolset::open(place, Lifetime::OneCall)?, Vec::new(), approver, None).map(|_unused| ())
+    gate(place, &Toolset::open(place, Lifetime::Run)?, Vec::new(), approver, None).map(|_unused| ())
 }
 
 fn gate(

@@ -403,3 +403,37 @@ fn a_command_is_not_run_without_a_yes() {
     assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
     assert!(!sandbox.path("vault/ran").exists());
 }
+
+#[test]
+fn what_a_hook_blanks_out_is_in_no_artifact_either() {
+    let sandbox = Sandbox::new();
+    sandbox.script("vault/.tollgate/censor.sh", r#"cat > /dev/null; echo '{"redact": ["/stdout/text"]}'"#);
+    sandbox.trusted_config(
+        "[[hooks]]\nname = \"censor\"\ncommand = [\".tollgate/censor.sh\"]\nwhen = \"after\"\ntimeout_ms = 60000\n",
+    );
+    let result = exec_json(&sandbox, &json!({ "cmd": "seq 1 30000" }));
+    assert_eq!(result["data"]["stdout"]["text"], "[redacted]", "{result}");
+    assert!(result.get("artifacts").is_none(), "{result}");
+    assert!(!contains(&everything_in(&sandbox.vault().join(".tollgate")), "29998\n29999"));
+}
+
+#[test]
+fn a_command_of_a_plan_is_waited_for_and_what_its_tasks_printed_last_is_on_record() {
+    let sandbox = Sandbox::new();
+    let plan = plan(&[
+        ("slow", "ExecCommand", json!({ "cmd": "sleep 11; echo done at last" })),
+        (
+            "task",
+            "ExecCommand",
+            json!({ "cmd": "sleep 0.4; echo last words; sleep 86415", "yield_time_ms": 100 }),
+        ),
+        ("wait", "ExecCommand", json!({ "cmd": "sleep 1" })),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &file, "--yes"]).expect_code(0);
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    assert!(shown.contains("Process exited with code 0\nstdout:\ndone at last"), "{shown}");
+    let events = std::fs::read_to_string(sandbox.only_run().join("events.jsonl")).unwrap();
+    assert!(events.contains(r#""unread":{"stdout":"last words\n"}"#), "{events}");
+    none_survives("sleep 86415");
+}

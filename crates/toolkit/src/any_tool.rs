@@ -62,6 +62,8 @@ pub trait AnyTool: Send + Sync {
     fn remap(&self, data: &Value, with: Projection<'_>) -> Result<Mapped, Fault>;
     /// Tokens that the caller wants of the receipt.
     fn budget(&self, args: &DecodedArgs) -> Option<u32>;
+    /// How long it may need to stop.
+    fn stop_ms(&self) -> u64;
 }
 
 /// A tool with its types erased.
@@ -161,6 +163,10 @@ impl<T: Tool> AnyTool for Erased<T> {
                 Reconciled::Unknown { why } => Reconciled::Unknown { why },
             }
         })
+    }
+
+    fn stop_ms(&self) -> u64 {
+        T::STOP_MS
     }
 
     fn budget(&self, args: &DecodedArgs) -> Option<u32> {

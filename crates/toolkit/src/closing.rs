@@ -1,5 +1,7 @@
 //! What lives on behind the calls of a run, such as background tasks, and has to end with it.
 
+use std::collections::BTreeMap;
+
 use envelope::Artifact;
 
 use crate::BoxFuture;
@@ -17,4 +19,6 @@ pub struct Closed {
     pub message: String,
     /// What it left beside the record, complete now.
     pub artifacts: Vec<Artifact>,
+    /// What it printed that nobody has asked for and no artifact holds, by stream.
+    pub unread: BTreeMap<String, String>,
 }

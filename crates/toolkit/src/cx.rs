@@ -93,6 +93,11 @@ impl ToolCx {
         self.seen().artifacts.push(artifact);
     }
 
+    /// Takes back what [`ToolCx::left`] reported: it is not to be named any more.
+    pub fn withdraw(&self) -> Vec<Artifact> {
+        std::mem::take(&mut self.seen().artifacts)
+    }
+
     /// Hands over what earlier calls of the run left, when it is this call's turn. The first time counts.
     pub fn enter(&self, context: Arc<Map<String, Value>>) {
         let _entered_before = self.0.context.set(context);

@@ -31,6 +31,8 @@ pub trait Tool: Send + Sync + 'static {
     const REQUIRES: &'static [Requirement] = &[];
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
     const TIMEOUT_MS: u64 = 30_000;
+    /// How long it may need to leave things in order once it was told to stop, where that is more than the policy gives.
+    const STOP_MS: u64 = 0;
     /// False when the work cannot be stopped once it has begun.
     const CANCELLABLE: bool = true;
 

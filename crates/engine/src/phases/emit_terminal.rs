@@ -1,6 +1,6 @@
 //! Phase 12: writes the one result of the call and tells whoever waits for it. Cannot fail.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use envelope::{
     Effects, EventType, ExecutionEvent, Family, Fault, Level, Phase, Status, Timestamp, ToolCall, ToolResult,
@@ -66,7 +66,15 @@ fn build(engine: &Engine, scope: &RunScope, flight: &mut Flight, outcome: Result
         }
         Err(fault) => fill_failed(&mut result, &fault),
     }
+    take_back_unnamed(flight, &result);
     result
+}
+
+/// What mapping kept for a result that came to nothing, or was mapped again, belongs to nobody.
+fn take_back_unnamed(flight: &Flight, result: &ToolResult) {
+    let made = std::mem::take(&mut *flight.made.lock().unwrap_or_else(PoisonError::into_inner));
+    let Some(artifacts) = flight.cx.artifacts() else { return };
+    made.iter().filter(|made| !result.artifacts.contains(made)).for_each(|made| artifacts.discard(made));
 }
 
 fn blank_result(call: &ToolCall, started: Timestamp, ended: Timestamp) -> ToolResult {

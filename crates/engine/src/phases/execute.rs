@@ -43,7 +43,7 @@ pub(crate) async fn execute(
     // Once told to stop, a tool may still need a moment to leave things in order; one that cannot be stopped
     // is given its whole time again, since leaving it running behind our back would be a lie.
     let grace = match entry.decl.cancellable {
-        true => engine.policy().limits.cancel_grace_ms,
+        true => engine.policy().limits.cancel_grace_ms.max(entry.tool.stop_ms()),
         false => limit,
     };
     let stopped = tokio::time::timeout(Duration::from_millis(grace), &mut work).await.ok();

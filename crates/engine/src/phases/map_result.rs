@@ -5,6 +5,7 @@ use toolkit::families::Projection;
 use toolkit::{Entry, Mapped, RawOutput};
 
 use crate::Engine;
+use crate::artifacts::Noting;
 use crate::call::Flight;
 use crate::catch::catch_call;
 
@@ -15,20 +16,32 @@ pub(crate) fn map_result(
     flight: &Flight,
     raw: RawOutput,
 ) -> Result<Mapped, Fault> {
-    let mapped = catch_call(|| raw.map(projection(engine, entry, flight))).unwrap_or_else(|panic| {
-        Err(Fault::new(
-            Failure::ResultMappingFailed,
-            format!("{} crashed while describing its result: {panic}", entry.decl.name),
-        ))
-    })?;
+    let mapped =
+        catch_call(|| within(engine, entry, flight, |with| raw.map(with))).unwrap_or_else(|panic| {
+            Err(Fault::new(
+                Failure::ResultMappingFailed,
+                format!("{} crashed while describing its result: {panic}", entry.decl.name),
+            ))
+        })?;
     keeps_its_word(entry, &mapped)?;
     Ok(mapped)
 }
 
-/// What the result may take: the budget of its family, or what the caller wants within the policy.
-pub(super) fn projection<'a>(engine: &Engine, entry: &Entry, flight: &'a Flight) -> Projection<'a> {
+/// Maps within what the result may take: the budget of its family, or what the caller wants within the policy.
+pub(super) fn within<T>(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &Flight,
+    map: impl FnOnce(Projection<'_>) -> T,
+) -> T {
     let budget = engine.policy().receipts.budget(entry.decl.family, flight.budget);
-    Projection::new(budget, flight.cx.artifacts().map(|artifacts| &**artifacts))
+    match flight.cx.artifacts() {
+        Some(artifacts) => {
+            let noting = Noting { artifacts: &**artifacts, made: &flight.made };
+            map(Projection::new(budget, Some(&noting)))
+        }
+        None => map(Projection::new(budget, None)),
+    }
 }
 
 /// Steps that refer to this output were checked against its schema, so it has to hold.

@@ -14,7 +14,7 @@ use crate::hooks::{AfterCall, AfterReply, CallNames, Hook, ask_after};
 use crate::inputs::{changed_fields, observable};
 use crate::trace::Trace;
 
-use super::map_result::{keeps_its_word, projection};
+use super::map_result::{keeps_its_word, within};
 
 /// A mapped result with what the call was seen to do, and whether a hook blanked something out.
 pub(crate) struct Settled {
@@ -75,6 +75,7 @@ fn heed(
         trace.note(format!("hook `{}`: {context}", hook.name()));
     }
     if reply.stop {
+        withdraw(flight, trace);
         return Err(Fault::new(
             Failure::HookBlocked,
             format!("hook `{}` withheld the result: {reason}", hook.name()),
@@ -98,11 +99,8 @@ fn heed(
         return Ok(());
     }
     // The hook owns this change, so the result is mapped again: data and receipt must tell the same story.
-    // What the first mapping kept beside the result tells the old story.
-    if let Some(artifacts) = flight.cx.artifacts() {
-        settled.mapped.artifacts.iter().for_each(|artifact| artifacts.discard(artifact));
-    }
-    let remapped = entry.tool.remap(&data, projection(engine, entry, flight).of_changed());
+    withdraw(flight, trace);
+    let remapped = within(engine, entry, flight, |with| entry.tool.remap(&data, with.of_changed()));
     let remapped = remapped.and_then(|mapped| keeps_its_word(entry, &mapped).map(|()| mapped));
     settled.mapped = remapped.map_err(|fault| {
         Fault::new(
@@ -118,6 +116,15 @@ fn heed(
         why: reason,
     });
     Ok(())
+}
+
+/// What the call left beside its record holds what a hook did not let through.
+fn withdraw(flight: &Flight, trace: &mut Trace<'_>) {
+    let Some(artifacts) = flight.cx.artifacts() else { return };
+    for artifact in flight.cx.withdraw() {
+        artifacts.discard(&artifact);
+        trace.note(format!("`{}` was taken back", artifact.path));
+    }
 }
 
 fn blank(data: &mut Value, pointer: &str, hook: &dyn Hook) -> Result<(), Fault> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, Timestamp};
@@ -16,14 +18,15 @@ use super::session;
 use super::streams::{self, StreamOutput, WINDOW, exit_words};
 use crate::process::{self, Enclosure, Exit, Finished, Input, Job, Limits, Outcome, Window};
 use crate::sandbox::{Prepared, Wall};
-use crate::session::{GRACE, Lifetime, Session, Shell};
+use crate::session::{GRACE, Lifetime, STOP_MS, Session, Shell};
 
 /// A longer one is a program, and belongs into a file.
 const MAX_COMMAND: usize = 64 * 1024;
 const MAX_STDIN: usize = 1024 * 1024;
 /// What a command is waited for before it goes on as a task, unless the caller says so.
 const YIELD_MS: u64 = 10_000;
-const MAX_YIELD_MS: u64 = 600_000;
+/// Less than the longest time of a call, so that it is the yield that ends the wait.
+const MAX_YIELD_MS: u64 = 590_000;
 /// What the launcher says and ends with when it could not build the wall.
 const NOT_BUILT: &str = "tollgate: the sandbox was not built: ";
 const NOT_BUILT_CODE: i32 = 125;
@@ -105,7 +108,8 @@ impl Tool for ExecCommand {
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::RunCommand];
     const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
     const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
-    const TIMEOUT_MS: u64 = MAX_YIELD_MS;
+    const TIMEOUT_MS: u64 = 600_000;
+    const STOP_MS: u64 = STOP_MS;
 
     type Args = Args;
     type Output = Output;
@@ -113,7 +117,8 @@ impl Tool for ExecCommand {
     async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
         args.check()?;
         let session = session(&self.0)?;
-        session.wall()?;
+        session.wall().await?;
+        session.room_for_task()?;
         session.workdir(args.workdir.as_deref()).map(|_found| ())
     }
 
@@ -143,7 +148,7 @@ impl Tool for ExecCommand {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
-        let wall = session.wall()?;
+        let wall = session.wall().await?;
         let began = session.now();
         let outcome = start(session, cx, &args, wall).await?;
         let ended = |finished: Finished| completed(cx, &finished, wall, elapsed(began, session.now()));
@@ -173,11 +178,11 @@ impl Tool for ExecCommand {
                 let fault = Fault::new(Failure::Timeout, message)
                     .detail("timeout_ms", limit)
                     .hint("give it more time with `timeout_ms`, or let it go on as a task");
-                Err(stopped(cx, &finished, fault))
+                Err(stopped(cx, &finished, wall, fault))
             }
             Outcome::Cancelled(finished) => {
                 let message = "the command was cancelled and killed with all it started";
-                Err(stopped(cx, &finished, Fault::new(Failure::Canceled, message)))
+                Err(stopped(cx, &finished, wall, Fault::new(Failure::Canceled, message)))
             }
             Outcome::OutputLimit(finished) => {
                 let limit = session.output_bytes();
@@ -185,7 +190,7 @@ impl Tool for ExecCommand {
                 let fault = Fault::new(Failure::ResultTooLarge, message).hint(
                     "let it print less, or raise `output_mb` under [commands] in .tollgate/config.toml",
                 );
-                Err(stopped(cx, &finished, fault))
+                Err(stopped(cx, &finished, wall, fault))
             }
             Outcome::Failed(fault) => Err(fault),
         }
@@ -202,15 +207,18 @@ impl Tool for ExecCommand {
 
     fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
         let printed = streams::printed(&output.stdout, output.stderr.as_ref());
+        let unsandboxed = output.sandbox == sandbox_name(Wall::Open);
         let became = match (output.disposition, &output.task_id) {
-            (Disposition::PromotedToTask, Some(task_id)) => Command::Promoted { task_id, output: printed },
+            (Disposition::PromotedToTask, Some(task_id)) => {
+                Command::Promoted { task_id, output: printed, unsandboxed }
+            }
             (Disposition::PromotedToTask, None) | (Disposition::Completed, _) => Command::Completed {
                 end: match (output.exit_status, &output.signal) {
                     (Some(code), _) => End::Exited(code),
                     (None, signal) => End::Signal(signal.as_deref().unwrap_or("a signal")),
                 },
                 output: printed,
-                unsandboxed: output.sandbox == sandbox_name(Wall::Open),
+                unsandboxed,
             },
         };
         command::project(&became, with)
@@ -274,12 +282,10 @@ impl Args {
 }
 
 /// Starts the command behind its wall and waits for it as long as the call wants.
-async fn start(session: &Session, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
+async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
     let workdir = session.workdir(args.workdir.as_deref())?;
-    let (none, mark) = (BTreeMap::new(), cx.call_id().to_string());
-    let env = args.env.as_ref().unwrap_or(&none);
-    let Prepared { command, leftovers } =
-        session.prepare(wall, &mark, args.words(), workdir, env, args.tty)?;
+    let mark = cx.call_id().to_string();
+    let Prepared { command, leftovers } = prepared(session, wall, &mark, args, workdir).await?;
     let typed = args.stdin.clone().map(String::into_bytes);
     let input = match (args.tty, typed) {
         (true, typed) => Input::Open(typed.unwrap_or_default()),
@@ -306,13 +312,29 @@ async fn start(session: &Session, cx: &ToolCx, args: &Args, wall: Wall) -> Resul
         keep: Box::new(leftovers),
     };
     let usual = match session.lifetime() {
-        Lifetime::OneCall => None,
+        Lifetime::Run => None,
         Lifetime::Session => Some(YIELD_MS),
     };
     let yield_after = args.yield_time_ms.or(usual).map(Duration::from_millis);
     // From here on something may have happened.
     cx.observed(SideEffect::RunCommand);
     Ok(process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await)
+}
+
+/// Looks around in the vault and the system for what the wall has to cover, where waiting holds nobody up.
+async fn prepared(
+    session: &Arc<Session>,
+    wall: Wall,
+    mark: &str,
+    args: &Args,
+    workdir: PathBuf,
+) -> Result<Prepared, Fault> {
+    let (session, mark, words, tty) = (Arc::clone(session), mark.to_owned(), args.words(), args.tty);
+    let env = args.env.clone().unwrap_or_default();
+    let work = move || session.prepare(wall, &mark, words, workdir, &env, tty);
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_panic| {
+        Err(Fault::new(Failure::ExecutionFailed, "building the sandbox around the command crashed"))
+    })
 }
 
 /// The launcher speaks for itself when it could not build the wall after all.
@@ -343,7 +365,7 @@ fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> 
 }
 
 /// A failure that says what the command had printed by then.
-fn stopped(cx: &ToolCx, finished: &Finished, mut fault: Fault) -> Fault {
+fn stopped(cx: &ToolCx, finished: &Finished, wall: Wall, mut fault: Fault) -> Fault {
     let printed = streams::ended(cx, "stdout", &finished.stdout).and_then(|out| {
         let err = finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?;
         let mut with = Projection::new(STOPPED_BUDGET, cx.artifacts().map(|artifacts| &**artifacts));
@@ -354,6 +376,9 @@ fn stopped(cx: &ToolCx, finished: &Finished, mut fault: Fault) -> Fault {
     // What it printed is lost to the answer, not the reason why it was stopped.
     for (name, value) in printed.unwrap_or_default() {
         fault = fault.detail(&name, value);
+    }
+    if wall == Wall::Open {
+        fault = fault.detail("sandbox", sandbox_name(wall));
     }
     if !finished.survivors.is_empty() {
         fault = fault.detail("survivors", finished.survivors.clone());

@@ -9,7 +9,7 @@ use toolkit::{Tool, ToolCx};
 
 use super::{TaskOut, session, task_id};
 use crate::process::TaskState;
-use crate::session::{GRACE, Shell};
+use crate::session::{GRACE, STOP_MS, Shell};
 
 pub(super) struct TaskStop(pub(super) Shell);
 
@@ -37,6 +37,7 @@ impl Tool for TaskStop {
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    const STOP_MS: u64 = STOP_MS;
     const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
 
     type Args = Args;
@@ -55,6 +56,9 @@ impl Tool for TaskStop {
         let id = task_id(&args.task_id)?;
         let was_running = session.tasks().get(id)?.state == TaskState::Running;
         let end = session.tasks().stop(id, GRACE).await?;
+        if let Err(fault) = end.as_ref() {
+            return Err(fault.clone());
+        }
         if let Ok(finished) = end.as_ref() {
             let artifacts = [Some(&finished.stdout), finished.stderr.as_ref()];
             artifacts

@@ -57,7 +57,7 @@ impl Call {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         within_policy(self.budget, &place.settings)?;
-        let tools = Arc::new(Toolset::open(&place, Lifetime::OneCall)?);
+        let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
         let surface = &tools.surface;
         let decl = known_tool(surface, &self.tool)?;
         let args = read_args(&self.args)?;

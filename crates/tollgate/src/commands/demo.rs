@@ -98,7 +98,7 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
 
     title(2, "The plan", "what a model would write; `tollgate check` proves it before anything runs");
     indented(PLAN);
-    let tools = Arc::new(Toolset::open(place, Lifetime::Session)?);
+    let tools = Arc::new(Toolset::open(place, Lifetime::Run)?);
     let report = plan::check(PLAN, &*tools.surface, &wiring::check_limits(&place.settings));
     findings::show(&report.findings);
     let plan = report

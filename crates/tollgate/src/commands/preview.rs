@@ -44,7 +44,7 @@ impl Preview {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let text = plan_text::read(&self.plan, "plan")?;
-        let tools = Arc::new(Toolset::open(&place, Lifetime::Session)?);
+        let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
         let plan = super::run::checked(&text, &tools.surface, &place, self.json)?;
         let rehearsal = Rehearsal::new(&place, tools, &plan);
         let interrupts = Interrupts::new(self.json);

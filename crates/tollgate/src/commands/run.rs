@@ -49,7 +49,7 @@ impl Run {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
         let text = plan_text::read(&self.plan, "plan")?;
-        let tools = Arc::new(Toolset::open(&place, Lifetime::Session)?);
+        let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
         let plan = checked(&text, &tools.surface, &place, self.json)?;
         let saved = self.previewed.as_deref().map(SavedPreview::read).transpose()?;
         let rehearsal = || Rehearsal::new(&place, tools.clone(), &plan);

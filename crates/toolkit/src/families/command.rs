@@ -2,6 +2,8 @@
 //!
 //! A receipt reads like a terminal: the outcome, where the whole output is, then what was printed.
 
+use std::fmt::Write as _;
+
 use envelope::{Family, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,6 +27,7 @@ pub enum Command<'a> {
     Promoted {
         task_id: &'a str,
         output: Output<'a>,
+        unsandboxed: bool,
     },
 }
 
@@ -40,7 +43,7 @@ pub enum End<'a> {
 #[serde(tag = "disposition", rename_all = "snake_case")]
 enum Bounded {
     Completed(Box<Completed>),
-    PromotedToTask(Promoted),
+    PromotedToTask(Box<Promoted>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +65,10 @@ struct Promoted {
     task_handle: TaskHandle,
     initial_output_preview: Option<String>,
     initial_output_truncated: bool,
+    #[serde(flatten)]
+    kept: Kept,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandbox: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,13 +91,15 @@ pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Proje
             let sandbox = unsandboxed.then(|| "none".to_owned());
             Bounded::Completed(Box::new(Completed { exit_status, signal, output, truncated, kept, sandbox }))
         }
-        Command::Promoted { task_id, output } => {
+        Command::Promoted { task_id, output, unsandboxed } => {
             let (output, kept) = printed(output, (tokens, Form::Truth), with)?;
-            Bounded::PromotedToTask(Promoted {
+            Bounded::PromotedToTask(Box::new(Promoted {
                 task_handle: TaskHandle { task_id: (*task_id).to_owned(), kind: "command_task".to_owned() },
                 initial_output_preview: output.together(),
                 initial_output_truncated: kept.truncated(),
-            })
+                kept,
+                sandbox: unsandboxed.then(|| "none".to_owned()),
+            }))
         }
     };
     Projected::new(Family::Command, &bounded).map_err(|error| unprintable(&error))
@@ -138,7 +147,12 @@ impl Completed {
 
 impl Promoted {
     fn render(&self, tokens: usize) -> String {
-        let mut text = format!("Command promoted to background task\nTask: {}", self.task_handle.task_id);
+        let mut text = "Command promoted to background task".to_owned();
+        if self.sandbox.is_some() {
+            text.push_str(" (no sandbox)");
+        }
+        let _infallible = write!(text, "\nTask: {}", self.task_handle.task_id);
+        self.kept.render(&mut text);
         match &self.initial_output_preview {
             Some(preview) => {
                 let told = told(preview, self.initial_output_truncated, tokens);

@@ -181,6 +181,16 @@ impl Kept {
         self.stdout_truncated || self.stderr_truncated || self.combined_output_truncated
     }
 
+    /// Whether a field is one of these.
+    pub(super) fn has_field(name: &str) -> bool {
+        let parts = ["_truncated", "_artifact", "_lines", "_bytes", "_digest"];
+        let streams = ["stdout", "stderr", "combined_output"];
+        name == "artifacts"
+            || streams
+                .iter()
+                .any(|stream| name.strip_prefix(stream).is_some_and(|part| parts.contains(&part)))
+    }
+
     /// Where the whole of each stream is.
     pub(super) fn render(&self, text: &mut String) {
         let streams = [

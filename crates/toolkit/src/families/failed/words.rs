@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use envelope::{CanonicalError, CanonicalResult};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{ALREADY_DONE, PREVIEWS};
 use crate::families::external::has_word;
 use crate::families::plain::{many_lines, one_line};
-use crate::families::printed::section;
+use crate::families::printed::{Kept, section};
 use crate::preview::tokens::estimate;
 
 /// Tokens that details may have, besides what a command printed.
@@ -31,6 +32,7 @@ pub(in crate::families) fn render(
     let nothing = Map::new();
     let details = error.details.as_ref().unwrap_or(&nothing);
     let known = Known { tool: &canonical.tool_name, message: &error.message, hint };
+    let kept = Kept::deserialize(&Value::Object(details.clone())).unwrap_or_default();
     let mut room = budget.min(DETAILS_TOKENS);
     for line in known.problems(details).into_iter().chain(known.facts(details)) {
         let cost = estimate(&line) + 1;
@@ -48,6 +50,7 @@ pub(in crate::families) fn render(
     if !hint.is_empty() {
         let _infallible = write!(text, "\nNext: {}", indented(hint));
     }
+    kept.render(&mut text);
     for (field, stream) in PREVIEWS {
         let printed = details.get(field).and_then(Value::as_str).filter(|printed| !printed.is_empty());
         section(&mut text, stream, printed.map(many_lines).as_deref());
@@ -95,7 +98,10 @@ impl Known<'_> {
     /// `name: value`, for small values that the message does not say.
     fn facts(&self, details: &Map<String, Value>) -> Vec<String> {
         let has_other_words = |name: &str| {
-            name == PROBLEMS || name == ALREADY_DONE || PREVIEWS.iter().any(|(field, _)| *field == name)
+            name == PROBLEMS
+                || name == ALREADY_DONE
+                || Kept::has_field(name)
+                || PREVIEWS.iter().any(|(field, _)| *field == name)
         };
         let mut lines = Vec::new();
         for (name, value) in details.iter().filter(|(name, _)| !has_other_words(name)) {
