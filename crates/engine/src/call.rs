@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    Artifact, Cancellation, ConfirmationId, ExecutionEvent, Failure, Fault, Phase, PolicySnapshot, Timestamp,
-    ToolCall, ToolResult,
+    Artifact, Cancellation, ConfirmationId, ExecutionEvent, Failure, Family, Fault, Phase, PolicySnapshot,
+    Timestamp, ToolCall, ToolResult,
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
@@ -270,6 +270,10 @@ impl Engine {
         let mut trace = Trace::new(&*self.parts.clock);
         let mut flight = self.board(scope, request);
         flight.cx.carry(found);
+        if flight.call.risk_level == envelope::Risk::Commands {
+            // It was started, and nobody knows how far it came.
+            flight.cx.observed(envelope::SideEffect::RunCommand);
+        }
         flight.restore_args();
         (flight.logged, flight.found) = (true, true);
         trace.enter(Phase::Execute);
@@ -290,6 +294,10 @@ impl Engine {
         let decoded = phases::parse_schema(entry, &flight.model)?;
 
         trace.enter(Phase::ValidateValues);
+        if self.parts.purpose == Purpose::Foresee && entry.decl.family == Family::Task {
+            // It is about a task that nobody has started.
+            return Err(phases::unforeseen(entry));
+        }
         phases::validate_values(entry, flight, &decoded).await?;
 
         trace.enter(Phase::PrepareObservableInput);

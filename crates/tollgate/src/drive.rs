@@ -61,8 +61,8 @@ fn outlive_file_limit() -> Option<Signal> {
 
 #[allow(clippy::exit, reason = "the second Ctrl-C means now, whatever is open")]
 async fn obey_signals(interrupts: Interrupts) {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
     else {
         return;
     };
@@ -70,6 +70,8 @@ async fn obey_signals(interrupts: Interrupts) {
         tokio::select! {
             heard = interrupt.recv() => if heard.is_none() { return },
             heard = terminate.recv() => if heard.is_none() { return },
+            // The terminal is gone.
+            heard = hangup.recv() => if heard.is_none() { return },
         }
         if interrupts.heard.swap(true, Ordering::SeqCst) {
             let stop = Stop::new(

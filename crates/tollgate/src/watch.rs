@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::Observer;
-use envelope::{ExecutionEvent, StepId, ToolResult};
+use envelope::{EventType, ExecutionEvent, Level, StepId, ToolResult};
 
 use crate::progress::Progress;
-use crate::visible::short;
+use crate::screen;
+use crate::visible::{one_line, short};
 
 /// How many receipts of one step are shown; a loop over a thousand notes must not fill the screen.
 const RECEIPTS_A_STEP: usize = 3;
@@ -53,6 +54,13 @@ impl Watcher {
 impl Observer for Watcher {
     fn event(&self, event: &ExecutionEvent) {
         self.progress.event(event);
+        // What ended with the run and not with a call stands in no result.
+        if event.level == Level::Warn
+            && event.event_type == EventType::StepProgress
+            && event.call_id.is_none()
+        {
+            screen::note(format_args!("note: {}", one_line(&event.message)));
+        }
     }
 
     fn result(&self, result: &ToolResult) {

@@ -70,9 +70,9 @@ impl Toolset {
     pub(crate) fn imagined(&self) -> Result<Toolset, Stop> {
         let opened = self.opened.as_ref().map(|opened| {
             let vault = Arc::new(opened.vault.imagined());
-            // A gate that only foresees calls no command, and needs no shell.
             let host = Arc::new(opened.host.imagined(vault.clone()));
-            Opened { vault, host, shell: None, past: opened.past.clone() }
+            // A gate that only foresees looks whether a command could run, and runs none.
+            Opened { vault, host, shell: opened.shell.clone(), past: opened.past.clone() }
         });
         Toolset::new(opened, Restore::No)
     }

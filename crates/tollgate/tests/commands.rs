@@ -351,7 +351,11 @@ fn a_task_goes_on_behind_its_call_and_tells_only_what_is_new() {
     assert_eq!(told(3), "Task task_1 still running\nstdout:\nsecond");
     assert!(told(4).starts_with("1 task\ntask_1 still running"), "{}", told(4));
     assert!(told(5).starts_with("Task task_1 stopped with all its processes"), "{}", told(5));
-    assert!(told(6).ends_with("(no new output)"), "{}", told(6));
+    assert!(
+        told(6).starts_with("Task task_1 exited with code") && !told(6).contains("second"),
+        "{}",
+        told(6)
+    );
     let events = std::fs::read_to_string(sandbox.only_run().join("events.jsonl")).unwrap();
     assert!(events.contains("task_2 was still running when the run ended and was stopped"), "{events}");
     sandbox.tollgate(&["verify", "last"]).expect_code(0);
@@ -436,4 +440,18 @@ fn a_command_of_a_plan_is_waited_for_and_what_its_tasks_printed_last_is_on_recor
     let events = std::fs::read_to_string(sandbox.only_run().join("events.jsonl")).unwrap();
     assert!(events.contains(r#""unread":{"stdout":"last words\n"}"#), "{events}");
     none_survives("sleep 86415");
+}
+
+#[test]
+fn a_preview_says_what_would_run_and_that_nobody_knows_what_it_changes() {
+    let sandbox = Sandbox::new();
+    let plan = plan(&[
+        ("wipe", "ExecCommand", json!({ "cmd": "rm -f Inbox.md" })),
+        ("look", "TaskOutput", json!({ "task_id": "task_1" })),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    let shown = sandbox.tollgate(&["preview", &file]).expect_code(0).out;
+    assert!(shown.contains("What this changes cannot be foreseen."), "{shown}");
+    assert!(!shown.contains("changes nothing") && !shown.contains("fails"), "{shown}");
+    assert!(sandbox.path("vault/Inbox.md").exists());
 }

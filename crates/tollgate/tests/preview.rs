@@ -168,7 +168,7 @@ fn a_command_is_not_run_and_what_depends_on_it_is_said_to_be_unknown() {
           unforeseen later        vault.createFile
                                   depends on step then, which cannot be foreseen
           ok         apart        Create c.md (1 bytes)
-        This creates 1 note.
+        This creates 1 note, and what its commands change cannot be foreseen.
         created c.md (+1 -0)
           + c
         Nothing was written. Foreseen: b3:HASH

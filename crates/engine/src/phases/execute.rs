@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use envelope::{Cancellation, Failure, Fault, Idempotency, Risk};
+use envelope::{Cancellation, Failure, Family, Fault, Idempotency, Risk};
 use toolkit::{BoxFuture, CancelCause, Entry, RawOutput};
 
 use crate::call::Flight;
@@ -21,7 +21,7 @@ pub(crate) async fn execute(
     flight: &mut Flight,
     permitted: PermittedArgs,
 ) -> Result<RawOutput, Fault> {
-    if engine.parts.purpose == Purpose::Foresee && entry.decl.risk_level == Risk::Commands {
+    if engine.parts.purpose == Purpose::Foresee && runs_commands(entry) {
         return Err(unforeseen(entry));
     }
     flight.budget = flight.budget.or(entry.tool.budget(&permitted.decoded));
@@ -61,8 +61,13 @@ pub(crate) async fn execute(
     }
 }
 
+/// Whether a call runs a command, or is about one that runs.
+fn runs_commands(entry: &Entry) -> bool {
+    entry.decl.risk_level == Risk::Commands || entry.decl.family == Family::Task
+}
+
 /// What a command would do is known only to the command.
-fn unforeseen(entry: &Entry) -> Fault {
+pub(crate) fn unforeseen(entry: &Entry) -> Fault {
     Fault::new(
         Failure::PreconditionFailed,
         format!("{} cannot be foreseen: it runs a command", entry.decl.name),

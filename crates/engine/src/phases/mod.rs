@@ -14,7 +14,7 @@ mod persist_result;
 mod emit_terminal;
 
 pub(crate) use emit_terminal::{emit_terminal, ended_event};
-pub(crate) use execute::execute;
+pub(crate) use execute::{execute, unforeseen};
 pub(crate) use map_result::map_result;
 pub(crate) use parse_schema::parse_schema;
 pub(crate) use permission::permission;

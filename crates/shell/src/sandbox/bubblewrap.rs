@@ -80,7 +80,7 @@ fn the_vault(words: &mut Words, reach: &Reach, top: &Top) {
     } else {
         words.mount("--bind", &reach.root);
     }
-    for entry in &top.kept {
+    for entry in top.kept.iter().chain(&top.nested) {
         words.mount("--ro-bind", entry);
     }
     for entry in &top.hidden {

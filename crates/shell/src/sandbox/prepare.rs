@@ -75,6 +75,7 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
     let program = bubblewrap::program().ok_or_else(|| no_wall("bubblewrap is not installed"))?;
     let placeholders = hold_absent(reach)?;
     let top = Top::of(reach).map_err(|error| unusable(&reach.root, &error))?;
+    refuse_unholdable(&top)?;
     let private = Private { home: bubblewrap::HOME.into(), temporary: bubblewrap::TEMPORARY.into() };
     let spec = Spec {
         launcher: bubblewrap::LAUNCHER.into(),
@@ -96,6 +97,7 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
 }
 
 fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
+    refuse_unholdable(&Top::of(reach).map_err(|error| unusable(&reach.root, &error))?)?;
     let made = Scratch::new().and_then(|scratch| {
         let private = Private { home: scratch.folder("home")?, temporary: scratch.folder("tmp")? };
         Ok((scratch, private))
@@ -137,6 +139,17 @@ fn hold_absent(reach: &Reach) -> Result<Vec<Placeholder>, Fault> {
         held.extend(Placeholder::hold(&path).map_err(|error| unusable(&path, &error))?);
     }
     Ok(held)
+}
+
+/// A protected name that a command could turn into something else.
+fn refuse_unholdable(top: &Top) -> Result<(), Fault> {
+    let Some(path) = &top.unholdable else { return Ok(()) };
+    let message = format!(
+        "{} cannot be protected from commands: it is a link into the vault, or no file",
+        path.display()
+    );
+    Err(Fault::new(Failure::SandboxViolation, message)
+        .hint("put the folder itself there, or let the link lead out of the vault"))
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Fault {

@@ -27,9 +27,8 @@ const MAX_STDIN: usize = 1024 * 1024;
 const YIELD_MS: u64 = 10_000;
 /// Less than the longest time of a call, so that it is the yield that ends the wait.
 const MAX_YIELD_MS: u64 = 590_000;
-/// What the launcher says and ends with when it could not build the wall.
-const NOT_BUILT: &str = "tollgate: the sandbox was not built: ";
-const NOT_BUILT_CODE: i32 = 125;
+/// What the launcher and bubblewrap end with and say when they could not build the wall.
+const NOT_BUILT: [(i32, &str); 2] = [(125, "tollgate: the sandbox was not built: "), (1, "bwrap: ")];
 /// Tokens for what a command had printed when it was stopped.
 const STOPPED_BUDGET: usize = 800;
 
@@ -178,11 +177,11 @@ impl Tool for ExecCommand {
                 let fault = Fault::new(Failure::Timeout, message)
                     .detail("timeout_ms", limit)
                     .hint("give it more time with `timeout_ms`, or let it go on as a task");
-                Err(stopped(cx, &finished, wall, fault))
+                Err(stopped(cx, &finished, (wall, &args), fault))
             }
             Outcome::Cancelled(finished) => {
                 let message = "the command was cancelled and killed with all it started";
-                Err(stopped(cx, &finished, wall, Fault::new(Failure::Canceled, message)))
+                Err(stopped(cx, &finished, (wall, &args), Fault::new(Failure::Canceled, message)))
             }
             Outcome::OutputLimit(finished) => {
                 let limit = session.output_bytes();
@@ -190,7 +189,7 @@ impl Tool for ExecCommand {
                 let fault = Fault::new(Failure::ResultTooLarge, message).hint(
                     "let it print less, or raise `output_mb` under [commands] in .tollgate/config.toml",
                 );
-                Err(stopped(cx, &finished, wall, fault))
+                Err(stopped(cx, &finished, (wall, &args), fault))
             }
             Outcome::Failed(fault) => Err(fault),
         }
@@ -253,6 +252,10 @@ impl Args {
         };
         if let Some(name) = self.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
             return bad(format!("`env` has `{name}`, which is no name of a variable"));
+        }
+        let env: usize = self.env.iter().flatten().map(|(name, value)| name.len() + value.len() + 2).sum();
+        if env > MAX_COMMAND {
+            return bad(format!("`env` has {env} bytes; {MAX_COMMAND} is the most that a command gets"));
         }
         if self.stdin.as_ref().is_some_and(|text| text.len() > MAX_STDIN) {
             return bad(format!("`stdin` has more than {MAX_STDIN} bytes; write it to a file and read that"));
@@ -337,16 +340,21 @@ async fn prepared(
     })
 }
 
-/// The launcher speaks for itself when it could not build the wall after all.
+/// The launcher and bubblewrap speak through the streams of the command when they could not build the wall. A command
+/// can say the same, so nothing is claimed about whether it ran.
 fn refuse_unbuilt(finished: &Finished) -> Result<(), Fault> {
     let said = finished.stderr.as_ref().unwrap_or(&finished.stdout).text.as_deref().unwrap_or_default();
     let said = String::from_utf8_lossy(said);
-    match (finished.exit, said.strip_prefix(NOT_BUILT)) {
-        (Some(Exit::Code(NOT_BUILT_CODE)), Some(why)) => {
-            let message = format!("the sandbox was not built, and the command was not run: {}", why.trim());
-            Err(Fault::new(Failure::SetupRequired, message))
+    let why = NOT_BUILT.into_iter().find_map(|(code, prefix)| {
+        (finished.exit == Some(Exit::Code(code))).then(|| said.strip_prefix(prefix)).flatten()
+    });
+    match why {
+        Some(why) => {
+            let message = format!("the command ended as if its sandbox could not be built: {}", why.trim());
+            let hint = "look at `tollgate doctor` and at [commands] in .tollgate/config.toml";
+            Err(Fault::new(Failure::SetupRequired, message).hint(hint))
         }
-        (_, _) => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -365,10 +373,11 @@ fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> 
 }
 
 /// A failure that says what the command had printed by then.
-fn stopped(cx: &ToolCx, finished: &Finished, wall: Wall, mut fault: Fault) -> Fault {
+fn stopped(cx: &ToolCx, finished: &Finished, (wall, args): (Wall, &Args), mut fault: Fault) -> Fault {
+    let budget = args.max_output_tokens.map_or(STOPPED_BUDGET, |wanted| STOPPED_BUDGET.min(wanted as usize));
     let printed = streams::ended(cx, "stdout", &finished.stdout).and_then(|out| {
         let err = finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?;
-        let mut with = Projection::new(STOPPED_BUDGET, cx.artifacts().map(|artifacts| &**artifacts));
+        let mut with = Projection::new(budget, cx.artifacts().map(|artifacts| &**artifacts));
         let said = command::details(&streams::printed(&out, err.as_ref()), &mut with)?;
         with.into_artifacts().into_iter().for_each(|artifact| cx.left(artifact));
         Ok(said)

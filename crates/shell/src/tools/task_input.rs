@@ -77,8 +77,8 @@ impl Tool for TaskInput {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
-        cx.observed(SideEffect::RunCommand);
         session.tasks().input(task_id(&args.task_id)?, args.input.as_bytes(), args.close)?;
+        cx.observed(SideEffect::RunCommand);
         let bytes_written = args.input.len() as u64;
         Ok(Output { task_id: args.task_id, bytes_written, stdin_closed: args.close })
     }

@@ -5,6 +5,7 @@ use envelope::EntryKind;
 use super::Preview;
 use super::paths::{PathFate, PathOutlook};
 use super::steps::{StepFate, StepOutlook};
+use super::totals::Totals;
 use crate::screen::Paint;
 use crate::visible::{count, one_line};
 
@@ -23,7 +24,15 @@ impl Preview {
         if self.steps.len() > STEPS {
             lines.push(format!("  and {}", count((self.steps.len() - STEPS) as u64, "more step")));
         }
-        lines.push(format!("This {}.", paint.bold(self.totals.sentence())));
+        let commands = self.steps.iter().any(|step| step.fate == StepFate::Unforeseen);
+        lines.push(match (commands, self.totals == Totals::default()) {
+            (false, _) => format!("This {}.", paint.bold(self.totals.sentence())),
+            (true, true) => format!("{}.", paint.bold("What this changes cannot be foreseen")),
+            (true, false) => {
+                let known = paint.bold(self.totals.sentence());
+                format!("This {known}, {}.", paint.bold("and what its commands change cannot be foreseen"))
+            }
+        });
         lines.extend(named(self.paths.iter().filter(|path| path.is_named()), paint));
         lines.extend(self.changes.render(paint));
         let told = |title: &str, said: &[String]| {

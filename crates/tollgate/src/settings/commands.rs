@@ -4,11 +4,24 @@ use std::path::{Path, PathBuf};
 
 use shell::CommandSettings;
 
+/// No limit means anything beyond this.
+const MOST: u64 = 1 << 30;
+
 /// The settings with every folder as a whole path, or why one cannot be used.
 pub(super) fn resolve(given: CommandSettings, home: Option<&Path>) -> Result<CommandSettings, String> {
     let readable = given.readable.iter().map(|folder| whole(folder, home)).collect::<Result<_, _>>()?;
     if let Some(name) = given.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
         return Err(format!("`commands.env` cannot have `{name}`: it is no name of a variable"));
+    }
+    let limits = [
+        ("memory_mb", given.memory_mb),
+        ("processes", given.processes),
+        ("open_files", given.open_files),
+        ("output_mb", given.output_mb),
+        ("file_mb", given.file_mb),
+    ];
+    if let Some((name, value)) = limits.into_iter().find(|(_, value)| !(1..=MOST).contains(value)) {
+        return Err(format!("`commands.{name}` cannot be {value}: write a number from 1 to {MOST}"));
     }
     Ok(CommandSettings { readable, ..given })
 }

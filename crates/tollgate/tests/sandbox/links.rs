@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use shell::sandbox::Wall;
+use envelope::Failure;
+use shell::sandbox::{Wall, command};
 
 use crate::works::standing;
-use crate::world::World;
+use crate::world::{World, launcher};
 
 /// What a command must not manage when `.obsidian` is a link to a folder.
 const TRIES: [&str; 8] = [
@@ -44,8 +45,33 @@ fn nothing_changes(target: &str) {
 }
 
 #[test]
-fn settings_that_are_a_link_within_the_vault_stay() {
-    nothing_changes("shared/obsidian");
+fn where_a_protected_name_is_a_link_into_the_vault_no_command_runs() {
+    for wall in standing().into_iter().filter(|wall| *wall != Wall::Open) {
+        for target in ["notes", "notes/deep/er", "nowhere"] {
+            let world = World::new();
+            fs::remove_dir_all(world.path("vault/.obsidian")).unwrap();
+            fs::create_dir_all(world.path("vault/notes/deep/er")).unwrap();
+            symlink(target, world.path("vault/.obsidian")).unwrap();
+            let refused = command(wall, &world.reach(wall), &world.launch("true"), &launcher()).unwrap_err();
+            assert_eq!(refused.failure, Failure::SandboxViolation, "{wall:?} {target}");
+        }
+    }
+}
+
+#[test]
+fn protected_names_further_down_stay_as_they_are() {
+    for wall in standing().into_iter().filter(|wall| *wall != Wall::Open) {
+        let world = World::new();
+        fs::create_dir_all(world.path("vault/notes/repo/.git")).unwrap();
+        fs::write(world.path("vault/notes/repo/.git/config"), "mine").unwrap();
+        world.run(
+            wall,
+            "echo x > notes/repo/.git/config; echo x > notes/repo/.git/new; rm -rf notes/repo/.git",
+        );
+        let config = fs::read_to_string(world.path("vault/notes/repo/.git/config")).unwrap();
+        let names = fs::read_dir(world.path("vault/notes/repo/.git")).unwrap().count();
+        assert_eq!((config.as_str(), names), ("mine", 1), "{wall:?}");
+    }
 }
 
 #[test]

@@ -77,15 +77,15 @@ pub(super) fn show(
     artifacts: &mut Vec<ArtifactRef>,
     with: &mut Projection<'_>,
 ) -> Result<Shown, Fault> {
-    let (shown, truncated) = shortened(stream, tokens, with);
+    let Shortened { text: shown, truncated, hidden } = shortened(stream, tokens, with);
     let cost = estimate(&shown);
     let text = match form {
         Form::Truth if !truncated => unfolded(stream, tokens).unwrap_or(shown),
         Form::Truth | Form::Told => shown,
     };
     let (mut path, mut digest) = (stream.artifact.map(str::to_owned), stream.digest.map(str::to_owned));
-    if truncated && stream.complete && path.is_none() {
-        // Small enough for the record, too long for the receipt: the rest must be there to be asked for.
+    if (truncated || hidden) && stream.complete && path.is_none() {
+        // Small enough for the record, but not all of it is in the receipt: the rest must be there to be asked for.
         let kept = with.keep(role, "log", stream.text.as_bytes())?;
         digest = kept.as_ref().map(|kept| kept.hash.to_string());
         path = kept.map(|kept| kept.path);
@@ -100,7 +100,8 @@ pub(super) fn show(
         preview: (!text.is_empty()).then_some(text),
         truncated,
         artifact,
-        bytes: described.then_some(stream.bytes),
+        // Of a part nobody knows how large the whole is.
+        bytes: (described && stream.lines.is_some()).then_some(stream.bytes),
         lines: stream.lines.filter(|_| described),
         digest: digest.filter(|_| artifact.is_some()),
         cost,
@@ -115,7 +116,7 @@ pub(super) fn show_both(
     artifacts: &mut Vec<ArtifactRef>,
     with: &mut Projection<'_>,
 ) -> Result<(Shown, Shown), Fault> {
-    let first = estimate(&shortened(err, tokens / 2, with).0);
+    let first = estimate(&shortened(err, tokens / 2, with).text);
     let shown_out = show("stdout", out, (tokens.saturating_sub(first), form), artifacts, with)?;
     let left = tokens.saturating_sub(shown_out.cost);
     let shown_err = show("stderr", err, (left, form), artifacts, with)?;
@@ -139,10 +140,18 @@ pub(super) fn told(text: &str, truncated: bool, tokens: usize) -> Cow<'_, str> {
     }
 }
 
-fn shortened(stream: &Stream<'_>, tokens: usize, with: &Projection<'_>) -> (String, bool) {
+/// A stream as a receipt tells it.
+struct Shortened {
+    text: String,
+    truncated: bool,
+    /// Whether lines are folded into a count.
+    hidden: bool,
+}
+
+fn shortened(stream: &Stream<'_>, tokens: usize, with: &Projection<'_>) -> Shortened {
     let preview_of = |head: &[u8], gap, tail: &[u8]| {
         let shown = preview(&Input { head, gap, tail }, tokens, Style::Log);
-        (shown.text, shown.truncated)
+        Shortened { truncated: shown.truncated, hidden: shown.left_out_lines > 0, text: shown.text }
     };
     if stream.complete {
         return preview_of(stream.text.as_bytes(), None, &[]);
@@ -154,8 +163,7 @@ fn shortened(stream: &Stream<'_>, tokens: usize, with: &Projection<'_>) -> (Stri
         Some(Err(_)) | None => {
             let shown = stream.text.len() as u64;
             let rest = Gap { bytes: stream.bytes.saturating_sub(shown), lines: None };
-            let (text, _) = preview_of(stream.text.as_bytes(), Some(rest), &[]);
-            (text, true)
+            Shortened { truncated: true, ..preview_of(stream.text.as_bytes(), Some(rest), &[]) }
         }
     }
 }

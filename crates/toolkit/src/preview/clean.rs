@@ -151,7 +151,12 @@ impl Cleaner {
     fn settle(&mut self) {
         match std::mem::take(&mut self.moved) {
             Moved::No => {}
-            Moved::ToLineStart => self.done.text.truncate(self.line_start),
+            // A bar that is drawn anew is worth its last state; anything else that is overwritten may be the news.
+            Moved::ToLineStart if is_progress(&self.done.text[self.line_start..]) => {
+                self.done.text.truncate(self.line_start);
+            }
+            Moved::ToLineStart if self.done.text.len() == self.line_start => {}
+            Moved::ToLineStart => self.write_plain("\n"),
             Moved::Back(characters) => {
                 for _ in 0..characters {
                     if self.done.text.len() == self.line_start {
@@ -217,7 +222,8 @@ impl Cleaner {
             // "Erase the line", which is how a progress bar goes away.
             'K' => {
                 if matches!(self.moved, Moved::ToLineStart) {
-                    self.settle();
+                    self.moved = Moved::No;
+                    self.done.text.truncate(self.line_start);
                 }
                 self.inside = Inside::Text;
             }
@@ -268,4 +274,16 @@ fn plain_length(bytes: &[u8]) -> usize {
             0x80.. => may_begin_hidden(byte),
         })
         .unwrap_or(bytes.len())
+}
+
+/// Whether a line is a state of something that goes on: it has a share, a count of a count, a bar or a spinner.
+fn is_progress(line: &str) -> bool {
+    let line = line.trim();
+    let spins = |c: char| matches!(c, '|' | '/' | '-' | '\\') || ('\u{2800}'..='\u{28ff}').contains(&c);
+    let counts = line.split('/').zip(line.split('/').skip(1)).any(|(before, after)| {
+        before.ends_with(|c: char| c.is_ascii_digit()) && after.starts_with(|c: char| c.is_ascii_digit())
+    });
+    let bar = ["==", "##", "=>", "\u{2588}", "\u{2501}", "...."].iter().any(|bar| line.contains(bar));
+    let spinner = line.starts_with(spins) || line.ends_with(spins);
+    line.contains('%') || counts || bar || spinner
 }

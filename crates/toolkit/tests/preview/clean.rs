@@ -4,7 +4,7 @@ use toolkit::preview::clean::{Cleaned, Cleaner, clean, line};
 
 #[test]
 fn escapes_are_left_out_and_everything_hidden_is_spelled_out() {
-    let cases: [(&str, &str); 26] = [
+    let cases: [(&str, &str); 29] = [
         ("\u{1b}[1;31merror\u{1b}[0m: no", "error: no"),
         ("\u{1b}]0;title\u{7}text", "text"),
         ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
@@ -19,7 +19,10 @@ fn escapes_are_left_out_and_everything_hidden_is_spelled_out() {
         // Line ends and what is written over.
         ("a\r\nb\r\n", "a\nb\n"),
         ("10%\r50%\r100%\n", "100%\n"),
-        ("long state\rok", "ok"),
+        ("long state\rok", "long state\nok"),
+        ("ERROR: disk failure at sector 9\rok\n", "ERROR: disk failure at sector 9\nok\n"),
+        ("a,1\rb,2\rc,3\r", "a,1\nb,2\nc,3"),
+        ("[==>  ] 3/7\r[=====] 7/7\n", "[=====] 7/7\n"),
         ("building\r\u{1b}[Kdone\n", "done\n"),
         ("building\r\u{1b}[K\nnext", "\nnext"),
         ("kept\r", "kept"),

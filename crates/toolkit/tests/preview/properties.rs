@@ -52,10 +52,10 @@ proptest! {
         let once = clean(&raw);
         prop_assert!(is_safe(&once.text));
         prop_assert_eq!(&clean(once.text.as_bytes()).text, &once.text);
-        prop_assert_eq!(
-            once.text.matches('\n').count(),
-            raw.iter().filter(|byte| **byte == b'\n').count()
-        );
+        // A line that was written over, and is no state of something that goes on, stays as a line of its own.
+        let count = |wanted: u8| raw.iter().filter(|byte| **byte == wanted).count();
+        let lines = once.text.matches('\n').count();
+        prop_assert!((count(b'\n')..=count(b'\n') + count(b'\r')).contains(&lines));
     }
 
     #[test]
