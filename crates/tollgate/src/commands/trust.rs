@@ -65,7 +65,7 @@ impl Trust {
             let hooks = place.settings.hooks.iter().map(trust::in_words);
             let loosened = trust::loosened(&place);
             let words: Vec<String> =
-                hooks.chain(loosened.iter().map(|said| one_line(said).to_string())).collect();
+                hooks.chain(loosened.iter().map(|said| one_line(said))).collect();
             ask_for(&words.join("\n"))?;
         }
         trust::record(&place, shown)?;

@@ -99,7 +99,7 @@ fn carry(
     let interrupts = Interrupts::new(options.json);
     let asker = Asker::new(options.act == Act::SaidYes, progress.clone(), interrupts.clone());
     let approver = Arc::new(Painted { asker, lookback: lookback.clone() });
-    let engine = wiring::engine(place, &tools, approver, watcher.clone())?;
+    let engine = wiring::engine(place, tools, approver, watcher.clone())?;
     let request = RunRequest {
         plan,
         place: RunPlace::Disk(place.prepare_runs()?),

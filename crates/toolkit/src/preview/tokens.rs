@@ -7,7 +7,7 @@
 //! a word by its length, its case, what stands before it, and by its pairs of letters that are seldom found
 //! in one token. That last part is what tells a hash or a foreign language from English.
 //!
-//! The averages were taken from Rust, Python, Markdown and JSON. `tests/preview_tokens.rs` holds the estimate
+//! The averages were taken from Rust, Python, Markdown and JSON. `tests/preview/tokens.rs` holds the estimate
 //! to true counts: within 10 % over all its samples, and within 25 % for each of them.
 //!
 //! Costs are counted in hundredths of a token, in whole numbers, so that every machine counts alike.
