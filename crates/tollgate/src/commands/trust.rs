@@ -14,11 +14,12 @@ use crate::stop::{Outcome, Stop};
 use crate::trust;
 use crate::visible::{one_line, path_words};
 
-/// Shows the hooks of a vault and lets them run, until one of them changes
+/// Shows the hooks of a vault and what its settings loosen, and lets both hold until they change
 ///
-/// Hooks are programs, and the settings that name them lie in the vault, which may have come from somebody
-/// else. Nothing is run in a vault whose hooks were not trusted here. The word is kept outside of the vault,
-/// in $XDG_STATE_HOME/tollgate/trusted.json, and ends when a hook or a file of the vault that it names changes.
+/// Hooks are programs, and a mode, a rule or a reach of commands can let calls through that would be asked about. The
+/// settings that name them lie in the vault, which may have come from somebody else. Nothing is run in a vault whose
+/// hooks and loosened settings were not trusted here. The word is kept outside of the vault, in
+/// $XDG_STATE_HOME/tollgate/trusted.json, and ends when one of them, or a file of the vault that a hook names, changes.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate trust --vault ~/Notes\n  tollgate trust --revoke")]
 pub(crate) struct Trust {
