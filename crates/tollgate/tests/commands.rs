@@ -276,9 +276,9 @@ fn nothing_of_one_command_is_left_for_the_next() {
 fn a_command_that_takes_too_long_is_killed_and_what_it_printed_stays() {
     let sandbox = Sandbox::new();
     let cmd = "echo before; setsid sleep 86411 & (sleep 86411 &); trap '' TERM; sleep 86411";
-    let ended = exec(&sandbox, &json!({ "cmd": cmd, "timeout_ms": 1000 })).expect_code(1);
+    let ended = exec(&sandbox, &json!({ "cmd": cmd, "timeout_ms": 5000 })).expect_code(1);
     assert!(
-        ended.out.starts_with("ExecCommand failed (timeout): the command did not end within 1000 ms"),
+        ended.out.starts_with("ExecCommand failed (timeout): the command did not end within 5000 ms"),
         "{}",
         ended.out
     );
@@ -331,7 +331,7 @@ fn a_task_goes_on_behind_its_call_and_tells_only_what_is_new() {
     let sandbox = Sandbox::new();
     let waits = "echo first; until test -e go; do sleep 0.05; done; echo second; sleep 86412";
     let plan = plan(&[
-        ("server", "ExecCommand", json!({ "cmd": waits, "yield_time_ms": 1500 })),
+        ("server", "ExecCommand", json!({ "cmd": waits, "yield_time_ms": 5000 })),
         ("nothing", "TaskOutput", json!({ "task_id": "task_1", "block": false })),
         ("go", "vault.createFile", json!({ "path": "go", "content": "" })),
         ("look", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
@@ -429,9 +429,9 @@ fn a_command_of_a_plan_is_waited_for_and_what_its_tasks_printed_last_is_on_recor
         (
             "task",
             "ExecCommand",
-            json!({ "cmd": "sleep 0.4; echo last words; sleep 86415", "yield_time_ms": 100 }),
+            json!({ "cmd": "sleep 0.3; echo last words; touch said; sleep 86415", "yield_time_ms": 100 }),
         ),
-        ("wait", "ExecCommand", json!({ "cmd": "sleep 1" })),
+        ("wait", "ExecCommand", json!({ "cmd": "until test -e said; do sleep 0.05; done" })),
     ]);
     let file = sandbox.plan_file("plan.json", &plan);
     sandbox.tollgate(&["run", &file, "--yes"]).expect_code(0);

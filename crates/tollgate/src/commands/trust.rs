@@ -65,8 +65,7 @@ impl Trust {
         if !self.yes {
             let hooks = place.settings.hooks.iter().map(trust::in_words);
             let loosened = trust::loosened(&place);
-            let words: Vec<String> =
-                hooks.chain(loosened.iter().map(|said| one_line(said))).collect();
+            let words: Vec<String> = hooks.chain(loosened.iter().map(|said| one_line(said))).collect();
             ask_for(&words.join("\n"))?;
         }
         trust::record(&place, shown)?;
