@@ -14,7 +14,7 @@ use crate::stop::{Outcome, Stop};
 use crate::trust;
 use crate::visible::{one_line, path_words};
 
-/// Shows the hooks of a vault and what its settings loosen, and lets both hold until they change
+/// Shows the hooks of a vault and what it loosens, and lets them hold
 ///
 /// Hooks are programs, and a mode, a rule or a reach of commands can let calls through that would be asked about. The
 /// settings that name them lie in the vault, which may have come from somebody else. Nothing is run in a vault whose
