@@ -127,8 +127,9 @@ pub(super) fn refuse_twin(gap: &Gap) -> Result<(), Fault> {
     let path = gap.first_path();
     let name = gap.missing.first().map(String::as_str).unwrap_or_default();
     match twin_of(&gap.dir, name).map_err(|error| fault::from_errno("list the folder of", &path, error))? {
-        Some(existing) => Err(fault::twin(&path, &child(gap.folder.as_ref(), &existing))),
-        None => Ok(()),
+        Some(existing) if existing != name => Err(fault::twin(&path, &child(gap.folder.as_ref(), &existing))),
+        // The very name was made since it was looked for: whoever makes it next finds out whether that is in the way.
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -150,4 +151,26 @@ fn is_folder(kind: Kind, path: &VaultPath, occupied: fn(&str) -> Fault) -> Resul
 pub(super) fn in_the_way(path: &str) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` exists and is a file, not a folder"))
         .hint("choose another name for the folder")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::folder::open_ambient;
+    use super::super::locate::Gap;
+    use super::refuse_twin;
+
+    #[test]
+    fn a_name_that_appeared_since_it_was_looked_for_is_not_its_own_twin() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("Attachments")).unwrap();
+        let gap = |name: &str| Gap {
+            dir: Arc::new(open_ambient(temp.path()).unwrap()),
+            folder: None,
+            missing: vec![name.to_owned()],
+        };
+        assert!(refuse_twin(&gap("Attachments")).is_ok());
+        assert!(refuse_twin(&gap("attachments")).is_err());
+    }
 }
