@@ -1,0 +1,160 @@
+//! One turn: what a model is given, and what comes back.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::BackendError;
+
+/// Everything that a model needs to know for one answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub model: String,
+    /// What whoever runs the model says to it, before anybody else speaks.
+    pub instructions: String,
+    pub history: Vec<Entry>,
+    /// Empty unless the backend has native tools.
+    pub tools: Vec<NativeTool>,
+    pub reasoning: Reasoning,
+    pub sampling: Sampling,
+    pub output_schema: Option<OutputSchema>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Developer,
+    User,
+    Assistant,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    Message {
+        role: Role,
+        parts: Vec<Part>,
+    },
+    /// Only for backends with native tools; others are given calls and their outputs as text.
+    Call(NativeCall),
+    CallOutput {
+        call_id: String,
+        parts: Vec<Part>,
+    },
+    /// Reasoning of an earlier turn, which the service may take back in the form that it gave it.
+    Reasoning {
+        summary: Vec<String>,
+        encrypted: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Text(String),
+    /// An image as a `data:` address or as one that the service can reach.
+    Image {
+        url: String,
+        detail: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NativeTool {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}
+
+/// A call that a model made through native tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NativeCall {
+    pub call_id: String,
+    pub name: String,
+    /// JSON text, as the model wrote it.
+    pub arguments: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reasoning {
+    pub effort: Option<String>,
+    pub summary: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sampling {
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub max_output_tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputSchema {
+    pub name: String,
+    pub schema: Value,
+    pub strict: bool,
+}
+
+/// What a model says, as it says it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// More of the answer. Never empty.
+    Text(String),
+    /// The model began another message; what follows is not the same paragraph.
+    NextMessage,
+    /// More of the summary of its reasoning. Parts count from 0 and only grow.
+    Reasoning {
+        part: u32,
+        text: String,
+    },
+    /// The reasoning in the form in which the service wants it back.
+    SealedReasoning(String),
+    Call(NativeCall),
+    Refusal(String),
+    /// Of the turn so far; the last one counts.
+    Usage(Usage),
+    /// The turn is over. Nothing follows.
+    Done(Finish),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// The model had said what it wanted to say.
+    Stop,
+    /// The model ran into its limit of tokens.
+    Length,
+    /// The service cut it.
+    ContentFilter,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub cached_input_tokens: u64,
+    pub output_tokens: u64,
+    pub reasoning_tokens: u64,
+}
+
+/// The events of a turn, ending with [`TurnEvent::Done`] or one error. Dropping it interrupts the turn.
+pub struct TurnStream(Pin<Box<dyn Stream<Item = Result<TurnEvent, BackendError>> + Send>>);
+
+impl TurnStream {
+    pub fn new(events: impl Stream<Item = Result<TurnEvent, BackendError>> + Send + 'static) -> TurnStream {
+        TurnStream(Box::pin(events))
+    }
+
+    /// The next event; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<TurnEvent, BackendError>> {
+        std::future::poll_fn(|cx| self.0.as_mut().poll_next(cx)).await
+    }
+}
+
+impl Stream for TurnStream {
+    type Item = Result<TurnEvent, BackendError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx)
+    }
+}

@@ -1,0 +1,7 @@
+//! The network faces. Each owns its wire types; all of them end in the same gate.
+//!
+//! This crate knows no concrete tool and no concrete backend: tools come as an engine, models as
+//! [`backend::TextModel`], time and ids from outside.
+
+pub mod responses;
+pub mod sentinel;

@@ -1,0 +1,14 @@
+//! `POST /v1/responses`: function tools for a model that only speaks text.
+//!
+//! ```text
+//! bytes -> request::parse -> store (references become items) -> prompt -> a backend's turn
+//!       -> sentinel -> answer (policy, repair, server-side tools) -> emitter -> events or one object -> store
+//! ```
+//!
+//! Streaming and not streaming are the same answer; only what its events are written to differs.
+
+pub mod error;
+pub mod item;
+pub mod output;
+pub mod request;
+pub mod tools;

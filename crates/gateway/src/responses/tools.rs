@@ -1,0 +1,76 @@
+//! The tools of a request in one shape, and which of them the model may or must call.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolkit::CompiledSchema;
+
+/// A tool that a model can call, whichever of the two shapes it was sent in.
+#[derive(Debug, Clone)]
+pub struct OfferedTool {
+    pub name: String,
+    pub namespace: Option<String>,
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// Screened and compiled once.
+    pub schema: Arc<CompiledSchema>,
+    pub strict: bool,
+    pub kind: ToolKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    Function,
+    /// Takes one text. The model is shown a function with the one argument `input`.
+    Custom,
+}
+
+/// `tool_choice`, enforced here and not only asked of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Choice {
+    #[default]
+    Auto,
+    None,
+    Required,
+    /// Exactly this tool.
+    Tool(String),
+    /// These tools only.
+    Allowed {
+        names: Vec<String>,
+        required: bool,
+    },
+}
+
+impl PartialEq for OfferedTool {
+    /// The compiled schema follows from the parameters.
+    fn eq(&self, other: &OfferedTool) -> bool {
+        self.name == other.name
+            && self.namespace == other.namespace
+            && self.description == other.description
+            && self.parameters == other.parameters
+            && self.strict == other.strict
+            && self.kind == other.kind
+    }
+}
+
+impl Choice {
+    /// Whether the model may call this tool.
+    pub fn allows(&self, name: &str) -> bool {
+        match self {
+            Choice::Auto | Choice::Required => true,
+            Choice::None => false,
+            Choice::Tool(only) => only == name,
+            Choice::Allowed { names, .. } => names.iter().any(|allowed| allowed == name),
+        }
+    }
+
+    /// Whether an answer without a call is a failure.
+    pub fn requires_a_call(&self) -> bool {
+        match self {
+            Choice::Auto | Choice::None => false,
+            Choice::Required | Choice::Tool(_) => true,
+            Choice::Allowed { required, .. } => *required,
+        }
+    }
+}
