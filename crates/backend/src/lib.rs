@@ -21,6 +21,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a backend can be asked for. What it cannot do is never asked of it, and never quietly dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 pub struct Capabilities {
     /// Takes [`Turn::tools`] and [`Entry::Call`], and answers with [`TurnEvent::Call`].
     pub native_tools: bool,

@@ -1,1 +1,0 @@
-//! A model that reads its answers from a file, for demos and tests. It says so wherever it is named.
