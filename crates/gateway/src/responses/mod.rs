@@ -11,4 +11,5 @@ pub mod error;
 pub mod item;
 pub mod output;
 pub mod request;
+pub mod store;
 pub mod tools;
