@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 mod command;
 mod requirements;
+mod clients;
 mod stages;
 mod slowest;
 mod bench;
@@ -22,6 +23,7 @@ Commands:
   test           formatting, clippy, tidy, then every test, the slow ones too
   tidy [--fix]   what no compiler holds: dependency directions, names, documents, manifests
                  --fix rewrites the documents that are generated
+  clients        install what the tests of the Responses gateway run as clients, as `test` does
   bench [NAME]   run one benchmark, or all of them
   help           this text
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => stages::test(),
+        ["clients"] => requirements::install_missing().map(|()| true),
         ["tidy"] => tidy::tidy(tidy::Mode::Check),
         ["tidy", "--fix"] => tidy::tidy(tidy::Mode::Fix),
         ["bench"] => bench::bench_all(),

@@ -6,6 +6,7 @@
 
 use anyhow::bail;
 
+use crate::clients;
 use crate::command::Shown;
 
 struct Requirement {
@@ -24,7 +25,7 @@ enum Without {
     Skipped(&'static str),
 }
 
-const REQUIREMENTS: [Requirement; 5] = [
+const REQUIREMENTS: [Requirement; 7] = [
     Requirement {
         name: "rustfmt",
         probe: &["cargo", "fmt", "--version"],
@@ -59,6 +60,18 @@ const REQUIREMENTS: [Requirement; 5] = [
             "the tests of a disk that fails now and then, and of what a command starts",
         ),
     },
+    Requirement {
+        name: "npm (of Node.js)",
+        probe: &["npm", "--version"],
+        install: &["apt-get", "install", "-y", "npm"],
+        without: Without::NoVerdict,
+    },
+    Requirement {
+        name: "python3 with venv",
+        probe: &["python3", "-c", "import venv, ensurepip"],
+        install: &["apt-get", "install", "-y", "python3-venv"],
+        without: Without::NoVerdict,
+    },
 ];
 
 /// Installs what is missing; fails with the name and the command of what there is no verdict without.
@@ -80,7 +93,7 @@ pub(crate) fn install_missing() -> anyhow::Result<()> {
             Without::Skipped(tests) => println!("{name} is missing and stays so; skipped: {tests}"),
         }
     }
-    Ok(())
+    clients::install()
 }
 
 /// Whether cargo-nextest is here: one process a test, and a time for each.

@@ -1,0 +1,94 @@
+//! Installs the programs that the tests of the Responses gateway run as clients, from npm and PyPI.
+//!
+//! They are the released packages, unmodified, at the versions that the lists beside the scripts name. They go to
+//! `target/clients` once, and again when a list, the Python that runs them or the place of the workspace has
+//! changed.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use crate::command::{Shown, root, timed, write};
+
+/// The scripts that use the clients, with the lists of what they need.
+const SCRIPTS: &str = "crates/tollgate/tests/clients";
+const LISTS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt"];
+
+const INSTALLED: &str = "target/clients";
+/// Holds the lists as they were when everything was installed. It is there only when everything is.
+const STAMP: &str = "target/clients/installed.txt";
+
+/// Installs the clients unless they are there as the lists name them.
+pub(crate) fn install() -> anyhow::Result<()> {
+    let wanted = wanted()?;
+    if std::fs::read_to_string(root().join(STAMP)).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    println!("installing the clients of {SCRIPTS} into {INSTALLED} (about 900 MB)");
+    let (done, took) = timed(|| install_all(&wanted));
+    done.context(
+        "the clients could not be installed; see what npm or pip say above, and whether they reach their \
+         registries. `cargo nextest run` runs all tests but those that need them",
+    )?;
+    println!("    installed in {:.1} s", took.as_secs_f64());
+    Ok(())
+}
+
+/// Everything that decides what is installed.
+fn wanted() -> anyhow::Result<String> {
+    // A virtual environment of Python works only where and for what it was made.
+    let mut wanted = format!("{}\n{}", root().display(), Shown::new(&["python3", "--version"]).read()?);
+    for list in LISTS {
+        let path = root().join(SCRIPTS).join(list);
+        wanted +=
+            &std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    Ok(wanted)
+}
+
+fn install_all(wanted: &str) -> anyhow::Result<()> {
+    let folder = root().join(INSTALLED);
+    remove(&folder)?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for list in LISTS {
+        std::fs::copy(root().join(SCRIPTS).join(list), folder.join(list))
+            .with_context(|| format!("cannot copy {list}"))?;
+    }
+    // The scripts stand beside `node_modules`, where Node looks for packages.
+    symlink(root().join(SCRIPTS), folder.join("scripts")).context("cannot link to the scripts")?;
+    std::thread::scope(|scope| {
+        let npm = scope.spawn(from_npm);
+        let pypi = from_pypi();
+        npm.join().unwrap_or_else(|_| bail!("installing from npm broke off")).and(pypi)
+    })?;
+    write(STAMP, wanted)
+}
+
+fn from_npm() -> anyhow::Result<()> {
+    // Nothing that a package wants to run while it is installed is needed.
+    let quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"];
+    run(&Shown::new(&[&["npm", "ci", "--prefix", INSTALLED], quiet.as_slice()].concat()))
+}
+
+fn from_pypi() -> anyhow::Result<()> {
+    let [pip, list] = ["python/bin/pip", "requirements.txt"].map(|path| format!("{INSTALLED}/{path}"));
+    run(&Shown::new(&["python3", "-m", "venv", &format!("{INSTALLED}/python")]))?;
+    run(&Shown::new(&[&pip, "install", "--quiet", "--disable-pip-version-check", "--requirement", &list]))
+}
+
+fn run(command: &Shown) -> anyhow::Result<()> {
+    if !command.run()? {
+        bail!("`{command}` failed");
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
