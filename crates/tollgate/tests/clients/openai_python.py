@@ -1,4 +1,4 @@
-"""The official client for Python: raw stream, stream helper, no stream, and previous_response_id."""
+"""The official client for Python: raw stream, stream helper, no stream, WebSocket, and previous_response_id."""
 
 from openai import OpenAI
 from weather import GET_WEATHER, MODEL, MOST_TURNS, QUESTION, Seen
@@ -21,6 +21,14 @@ def stream_helper(seen, **asked):
 
 def no_stream(seen, **asked):
     return client.responses.create(model=MODEL, tools=[GET_WEATHER], **asked)
+
+
+def web_socket(seen, **asked):
+    connection.response.create(model=MODEL, tools=[GET_WEATHER], **asked)
+    for event in connection:
+        seen.event(event.type)
+        if event.type in ("response.completed", "response.failed", "response.incomplete", "error"):
+            return event.response
 
 
 def take(seen, response):
@@ -63,3 +71,6 @@ echo_everything("stream helper", stream_helper)
 echo_everything("no stream", no_stream)
 send_only_outputs("previous response, raw stream", raw_stream)
 send_only_outputs("previous response, no stream", no_stream)
+with client.responses.connect(max_retries=0) as connection:
+    echo_everything("web socket", web_socket)
+    send_only_outputs("previous response, web socket", web_socket)
