@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use envelope::{EventType, ExecutionEvent, Failure, Fault, Idempotency, Level, ToolCall, ToolResult};
-use journal::{Journal, JournalError, OpenCall, Recovery, Rehearsal, RunFolder, RunHeader};
+use journal::{Journal, JournalError, OpenCall, Recovery, Rehearsal, RunFolder, RunHeader, RunKind};
 use plan::{Finding, Output, RunSpec};
 use serde_json::Value;
 use toolkit::{CancelCause, CancelToken, Entry, RawOutput, Reconciled, Seen};
@@ -21,6 +21,7 @@ use crate::inputs::observable;
 use crate::phases;
 use crate::report::RunReport;
 use crate::run::{Driver, RunCancel};
+use crate::session::not_made;
 
 /// A run that was interrupted and should go on.
 pub struct ResumeRequest {
@@ -56,6 +57,9 @@ impl Engine {
         }
         // From here on nobody else writes to this run.
         let (journal, recovery) = Journal::reopen(&request.run_dir)?;
+        if RunFolder::open(&request.run_dir)?.header().kind == RunKind::Session {
+            return self.end_session(&request.run_dir, journal, request.cancel.token()).await;
+        }
         let (driver, machine) = self.catch_up(&request.run_dir, &journal, &recovery)?;
         Ok(driver.drive(machine, request.cancel).await)
     }
@@ -159,17 +163,54 @@ impl Engine {
             Found::Run(done) => self.run_after(scope, request, None, &done).await,
             Found::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
             Found::Left(why, found) => {
-                let fault = Fault::new(
-                    Failure::ExecutionFailed,
-                    format!(
-                        "{} was under way when the run was interrupted, and nobody can tell whether it happened: {why}",
-                        recorded.tool
-                    ),
-                )
-                .hint("look at what it would have changed, then decide")
-                .retryable(false)
-                .detail("outcome", "unknown");
-                self.finish_left(scope, request, &found, fault).await
+                self.finish_left(scope, request, &found, cannot_tell(&recorded, &why)).await
+            }
+        }
+    }
+
+    /// The same for a call that nobody waits for any more: it is not made, whatever is found.
+    pub(crate) async fn settle_unwanted(
+        &self,
+        scope: &Arc<RunScope>,
+        recorded: ToolCall,
+        cancel: CancelToken,
+    ) -> ToolResult {
+        let looked = match self.parts.surface.resolve(recorded.tool.as_str()) {
+            Ok(entry) if entry.decl.risk_level.has_effects() => {
+                self.look(scope, entry, &recorded, &cancel).await
+            }
+            Ok(_) | Err(_) => Looked::DidNot(Seen::default()),
+        };
+        let request = CallRequest::new(recorded.clone(), cancel);
+        match looked {
+            Looked::DidNot(seen) => self.finish_left(scope, request, &seen, not_made(&recorded)).await,
+            Looked::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
+            Looked::Unknown(why, flight) => {
+                let seen = flight.cx.take_seen();
+                self.finish_left(scope, request, &seen, cannot_tell(&recorded, &why)).await
+            }
+        }
+    }
+
+    /// What the tool can tell of a call that was under way.
+    async fn look<'a>(
+        &self,
+        scope: &Arc<RunScope>,
+        entry: &'a Entry,
+        recorded: &ToolCall,
+        cancel: &CancelToken,
+    ) -> Looked<'a> {
+        let Ok(decoded) = phases::parse_schema(entry, &called_with(recorded)) else {
+            return Looked::DidNot(Seen::default());
+        };
+        let flight = self.board(scope, CallRequest::new(recorded.clone(), cancel.clone()));
+        match catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.intent)).await {
+            Ok(Reconciled::Happened(raw)) => Looked::Happened(entry, raw, Box::new(flight)),
+            // Folders it had made on the way are there, and stay in the record of this call.
+            Ok(Reconciled::DidNot) => Looked::DidNot(flight.cx.take_seen()),
+            Ok(Reconciled::Unknown { why }) => Looked::Unknown(why, Box::new(flight)),
+            Err(panic) => {
+                Looked::Unknown(format!("the tool crashed while looking: {panic}"), Box::new(flight))
             }
         }
     }
@@ -181,27 +222,19 @@ impl Engine {
         recorded: &ToolCall,
         cancel: &CancelToken,
     ) -> Found<'a> {
-        let args = Value::Object(recorded.called_with.clone().unwrap_or_else(|| recorded.args.clone()));
-        let Ok(decoded) = phases::parse_schema(entry, &args) else {
-            return Found::Run(Seen::default());
-        };
-        let flight = self.board(scope, CallRequest::new(recorded.clone(), cancel.clone()));
-        let asked = catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.intent)).await;
-        let why = match asked {
-            Ok(Reconciled::Happened(raw)) => return Found::Happened(entry, raw, Box::new(flight)),
-            // Folders it had made on the way are there, and stay in the record of this call.
-            Ok(Reconciled::DidNot) => return Found::Run(flight.cx.take_seen()),
-            Ok(Reconciled::Unknown { .. }) if entry.decl.idempotency == Idempotency::Idempotent => {
+        let (why, flight) = match self.look(scope, entry, recorded, cancel).await {
+            Looked::Happened(entry, raw, flight) => return Found::Happened(entry, raw, flight),
+            Looked::DidNot(seen) => return Found::Run(seen),
+            Looked::Unknown(_, flight) if entry.decl.idempotency == Idempotency::Idempotent => {
                 return Found::Run(flight.cx.take_seen());
             }
-            Ok(Reconciled::Unknown { why }) => why,
-            Err(panic) => format!("the tool crashed while looking: {panic}"),
+            Looked::Unknown(why, flight) => (why, flight),
         };
         let uncertain = UncertainCall {
             call_id: recorded.call_id.clone(),
             step_id: recorded.step_id.clone(),
             tool: recorded.tool.clone(),
-            input: observable(&args).into_owned(),
+            input: observable(&called_with(recorded)).into_owned(),
             why: why.clone(),
         };
         let verdict = tokio::select! {
@@ -216,7 +249,32 @@ impl Engine {
     }
 }
 
-/// What is known of a call that was under way.
+/// What the tool was to be called with.
+fn called_with(recorded: &ToolCall) -> Value {
+    Value::Object(recorded.called_with.clone().unwrap_or_else(|| recorded.args.clone()))
+}
+
+fn cannot_tell(recorded: &ToolCall, why: &str) -> Fault {
+    Fault::new(
+        Failure::ExecutionFailed,
+        format!(
+            "{} was under way when the run was interrupted, and nobody can tell whether it happened: {why}",
+            recorded.tool
+        ),
+    )
+    .hint("look at what it would have changed, then decide")
+    .retryable(false)
+    .detail("outcome", "unknown")
+}
+
+/// What a tool can tell of a call that was under way.
+enum Looked<'a> {
+    Happened(&'a Entry, RawOutput, Box<Flight>),
+    DidNot(Seen),
+    Unknown(String, Box<Flight>),
+}
+
+/// What is to be done about a call that was under way.
 enum Found<'a> {
     /// To be made, on top of what it had done already.
     Run(Seen),

@@ -60,6 +60,10 @@ impl RunCancel {
     pub fn cancel(&self) {
         self.0.cancel(CancelCause::Run);
     }
+
+    pub(crate) fn token(&self) -> &CancelToken {
+        &self.0
+    }
 }
 
 /// A run that never began.

@@ -142,6 +142,13 @@ impl ConfirmationId {
     }
 }
 
+impl StepId {
+    /// The id of a call that belongs to no plan: `call-1`, `call-2`.
+    pub fn of_call(number: u64) -> StepId {
+        StepId(format!("call-{number}").into())
+    }
+}
+
 impl CallId {
     /// The id of one attempt: a name-based UUID of run, step, index and attempt.
     ///

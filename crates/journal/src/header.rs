@@ -26,6 +26,8 @@ pub enum RunKind {
     Call,
     /// Takes back what other runs changed: an undo, or the undo of one, which is a redo.
     Undo,
+    /// Calls that came one by one and follow from no plan, such as those of a model in a conversation.
+    Session,
 }
 
 /// The fixed part of `run.json`.

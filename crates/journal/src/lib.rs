@@ -29,6 +29,7 @@ mod catalog;
 mod divergence;
 mod rehearsal;
 mod replay;
+mod session;
 
 #[cfg(test)]
 mod sim;

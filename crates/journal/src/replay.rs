@@ -13,12 +13,16 @@ use crate::catalog::RecordedTools;
 use crate::divergence::Replay;
 use crate::error::JournalError;
 use crate::folder::RunFolder;
-use crate::header::RunHeader;
+use crate::header::{RunHeader, RunKind};
 use crate::rehearsal::Rehearsal;
+use crate::session;
 
 /// Derives every call of a run again and compares it with the record.
 pub fn replay(run_dir: &Path) -> Result<Replay, JournalError> {
     let folder = RunFolder::open(run_dir)?;
+    if folder.header().kind == RunKind::Session {
+        return session::replay(&folder);
+    }
     let spec = spec(folder.header())?;
     Ok(Rehearsal::of(&folder, spec)?.into_replay())
 }

@@ -67,7 +67,7 @@ impl Resume {
 fn tools(place: &Place, run_dir: &Path) -> Result<Toolset, Stop> {
     match RunFolder::open(run_dir)?.header().kind {
         RunKind::Undo => Toolset::open_with_restore(place),
-        RunKind::Plan | RunKind::Call => Toolset::open(place, Lifetime::Run),
+        RunKind::Plan | RunKind::Call | RunKind::Session => Toolset::open(place, Lifetime::Run),
     }
 }
 
