@@ -1,4 +1,10 @@
 //! Calls that follow from no plan: recorded like any other, and brought to an end after a crash.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 mod support;
 
