@@ -9,8 +9,10 @@ use std::time::Duration;
 use envelope::{Artifact, Failure, Fault, Timestamp, VaultPath};
 use toolkit::{BoxFuture, Closed, Closing};
 
-use crate::process::{Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks};
-use crate::sandbox::{self, Launch, Prepared, Reach, Wall, Walls};
+use crate::process::{
+    Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks, unavailable,
+};
+use crate::sandbox::{self, Doorbell, Launch, Prepared, Reach, Threshold, Wall, Walls};
 use crate::settings::{CommandSettings, Demand};
 
 /// The session, or none where tools are only listed.
@@ -48,6 +50,13 @@ pub struct SessionParts {
     pub passed_on: Vec<(OsString, OsString)>,
     pub lifetime: Lifetime,
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// A command that can be started, and how to learn whether it was reached.
+pub(crate) struct Ready {
+    pub(crate) prepared: Prepared,
+    pub(crate) threshold: Threshold,
+    pub(crate) bell: Doorbell,
 }
 
 pub struct Session {
@@ -136,7 +145,7 @@ impl Session {
         workdir: PathBuf,
         given: &BTreeMap<String, String>,
         tty: bool,
-    ) -> Result<Prepared, Fault> {
+    ) -> Result<Ready, Fault> {
         let reach = Reach {
             root: self.parts.root.clone(),
             protected: VaultPath::protected_names().map(str::to_owned).collect(),
@@ -148,8 +157,10 @@ impl Session {
         };
         let mut env = self.environment(given, tty);
         env.push((MARK.into(), mark.into()));
-        let launch = Launch { argv, workdir, env, tty };
-        sandbox::command(wall, &reach, &launch, &self.parts.launcher)
+        let (threshold, bell) = Threshold::new().map_err(|error| unavailable(&error))?;
+        let launch = Launch { argv, workdir, env, tty, bell: Some(bell.number()) };
+        let prepared = sandbox::command(wall, &reach, &launch, &self.parts.launcher)?;
+        Ok(Ready { prepared, threshold, bell })
     }
 
     /// Built from nothing: what this process has in its own environment, secrets included, is not handed on.

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use support::wall::Wall;
 use support::{Ended, Sandbox};
 
 /// A call of `ExecCommand` that somebody has said yes to.
@@ -179,6 +180,52 @@ fn a_call_that_says_nothing_to_run_is_refused() {
         let ended = exec(&sandbox, &args);
         assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
         assert!(ended.out.contains(why), "{}", ended.out);
+    }
+}
+
+/// A call behind one of the walls.
+fn exec_behind(wall: Wall, sandbox: &Sandbox, args: &Value) -> Value {
+    let call = sandbox.command(&["call", "ExecCommand", &args.to_string(), "--yes", "--json"]);
+    support::ended(wall.around(call).output().unwrap()).json()
+}
+
+#[test]
+fn a_command_that_says_that_its_sandbox_was_not_built_is_a_command() {
+    let said = [("tollgate: the sandbox was not built: landlock: no", 125), ("bwrap: No permissions", 1)];
+    let sandbox = Sandbox::new();
+    for wall in [Wall::Bubblewrap, Wall::Landlock] {
+        for ((line, code), tty) in said.into_iter().zip([false, true]) {
+            let cmd = format!("echo '{line}' >&2; exit {code}");
+            let result = exec_behind(wall, &sandbox, &json!({ "cmd": cmd, "tty": tty }));
+            let data = &result["data"];
+            assert_eq!(
+                (&data["exit_status"], &data["sandbox"]),
+                (&json!(code), &json!(wall.name())),
+                "{result}"
+            );
+            let printed = if tty { &data["stdout"] } else { &data["stderr"] };
+            assert_eq!(printed["text"].as_str().unwrap().trim_end(), line, "{result}");
+        }
+    }
+}
+
+#[test]
+fn a_sandbox_that_was_not_built_is_told_with_the_reason() {
+    let sandbox = Sandbox::new();
+    // A launcher that may open no files, and a tree in which bubblewrap has no place for the launcher.
+    for (wall, setting) in [
+        (Wall::Bubblewrap, "open_files = 1"),
+        (Wall::Landlock, "open_files = 1"),
+        (Wall::Bubblewrap, "readable = [\"/\"]"),
+    ] {
+        sandbox.trusted_config(&format!("[commands]\n{setting}\n"));
+        let result = exec_behind(wall, &sandbox, &json!({ "cmd": "touch Ran.md" }));
+        let error = &result["canonical"]["error"];
+        assert_eq!(error["kind"], "setup_required", "{wall:?}: {setting}: {result}");
+        let message = error["message"].as_str().unwrap();
+        let why = message.strip_prefix("the command was not run, since its sandbox was not built: ");
+        assert!(why.is_some_and(|why| !why.is_empty()), "{message}");
+        assert!(!sandbox.path("vault/Ran.md").exists());
     }
 }
 

@@ -56,12 +56,12 @@ impl Running {
     }
 
     fn launch(spawner: Spawner, job: Job) -> Result<Running, Fault> {
-        let Job { mut command, shown, marker, started, input, terminal, enclosure, keep, limits, artifacts } =
-            job;
+        let Job { mut command, shown, marker, started, input, terminal, .. } = job;
+        let Job { enclosure, inherits, keep, limits, artifacts, .. } = job;
         let (ours, theirs) = connect(&input, terminal).map_err(|error| unavailable(&error))?;
         let request = Arc::new(Request::new().map_err(|error| unavailable(&error))?);
         command.env(MARK, &marker);
-        let child = spawner::start(command, theirs)?;
+        let child = spawner::start(command, theirs, inherits)?;
         let tree = Tree::new(child.pid, enclosure, &marker);
         let end = Arc::new(child.end);
         let running = Running {

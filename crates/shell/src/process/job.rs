@@ -1,6 +1,7 @@
 //! A command that is to be started, and how far it may go.
 
 use std::any::Any;
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub struct Job {
     /// A terminal instead of pipes.
     pub terminal: Option<Window>,
     pub enclosure: Enclosure,
+    /// What the process inherits besides its streams, under the number that it has here.
+    pub inherits: Option<OwnedFd>,
     /// What has to stay as long as the command runs, such as the folders that were made for it.
     pub keep: Box<dyn Any + Send>,
     pub limits: Limits,

@@ -36,6 +36,7 @@ pub use job::{Job, Limits};
 pub use pty::Window;
 pub use run::{Outcome, run};
 pub use spawner::Spawner;
+pub(crate) use spawner::unavailable;
 pub use spool::{HEAD_BYTES, Stream};
 pub use table::MARK;
 pub use tasks::{RetrievalStatus, Retrieved, TaskId, TaskInfo, TaskState, Tasks};

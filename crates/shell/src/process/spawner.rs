@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use envelope::{Failure, Fault};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::sync::oneshot;
 
@@ -60,14 +61,19 @@ impl Spawner {
 }
 
 /// Starts a process. To be called on the thread.
-pub(super) fn start(command: Command, ends: ChildEnds) -> Result<Started, Fault> {
+pub(super) fn start(command: Command, ends: ChildEnds, inherits: Option<OwnedFd>) -> Result<Started, Fault> {
     let program = command.get_program().to_string_lossy().into_owned();
-    try_start(command, ends).map_err(|error| cannot_start(&program, &error))
+    try_start(command, ends, inherits).map_err(|error| cannot_start(&program, &error))
 }
 
-fn try_start(mut command: Command, ends: ChildEnds) -> io::Result<Started> {
+fn try_start(mut command: Command, ends: ChildEnds, inherits: Option<OwnedFd>) -> io::Result<Started> {
     command.stdin(ends.stdin).stdout(ends.stdout).stderr(ends.stderr).process_group(0);
+    if let Some(inherited) = &inherits {
+        // Only for this moment: what another thread starts meanwhile inherits it too, and knows nothing of it.
+        fcntl_setfd(inherited, FdFlags::empty())?;
+    }
     let mut child = command.spawn()?;
+    drop(inherits);
     let pid = Pid::from_child(&child);
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(end) => Ok(Started { pid, end }),
@@ -91,7 +97,7 @@ fn cannot_start(program: &str, error: &io::Error) -> Fault {
     Fault::new(Failure::ExecutionFailed, format!("`{program}` cannot be started: {error}"))
 }
 
-pub(super) fn unavailable(error: &io::Error) -> Fault {
+pub(crate) fn unavailable(error: &io::Error) -> Fault {
     Fault::new(
         Failure::DependencyUnavailable,
         format!("the system gives nothing to run a command with: {error}"),

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, getppid, ioctl_tiocsctty, set_parent_process_
 
 use super::spec::{Role, Spec};
 use super::supervise::supervise;
+use super::threshold::Held;
 use super::trial::trial;
 use super::{Wall, environment, file_rules, limits, privileges, syscalls};
 
@@ -31,8 +32,11 @@ pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let outcome = told.and_then(|(spec, argv)| match role {
         Role::Supervise => supervise(&spec, &argv),
         Role::Inner | Role::Trial | Role::Tether => {
-            close_inherited().map_err(|error| format!("inherited files: {error}"))?;
-            close_in(&spec).map(|()| become_command(&spec, &argv))
+            let bell = spec.bell.map(Held::take).transpose().map_err(|error| format!("bell: {error}"))?;
+            close_inherited(bell.as_ref()).map_err(|error| format!("inherited files: {error}"))?;
+            close_in(&spec)?;
+            bell.map_or(Ok(()), Held::ring).map_err(|error| format!("bell: {error}"))?;
+            Ok(become_command(&spec, &argv))
         }
     });
     outcome.map_or_else(|why| failed(&why), ExitCode::from)
@@ -56,13 +60,14 @@ fn tether(mut args: impl Iterator<Item = OsString>) -> Result<u8, String> {
 /// Closes what is open beyond input, output and error. Whoever started tollgate may have left a folder or a
 /// socket open for it, and what is open already is looked at by no wall.
 ///
-/// Nothing of ours is open yet, except the list that is read here, which closes when it has been read.
-fn close_inherited() -> std::io::Result<()> {
+/// Nothing of ours is open yet, except the bell, and the list that is read here, which closes when it has been read.
+fn close_inherited(bell: Option<&Held>) -> std::io::Result<()> {
     let names: Vec<OsString> = std::fs::read_dir("/proc/self/fd")?
         .map(|entry| entry.map(|entry| entry.file_name()))
         .collect::<Result<_, _>>()?;
     let numbers = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
-    for number in numbers.filter(|number| *number > 2) {
+    let kept = bell.map(Held::number);
+    for number in numbers.filter(|number| *number > 2 && Some(*number) != kept) {
         let _the_list = nix::unistd::close(number);
     }
     Ok(())

@@ -41,7 +41,8 @@ pub struct Leftovers {
 /// - `SIGTERM` to the process ends the command with everything it started, at once. `SIGKILL` does so for
 ///   bubblewrap only: elsewhere it ends the one that would do the rest.
 /// - The exit code is the command's own, 128 and the number of the signal that ended it, 127 or 126 when its
-///   program is missing or cannot be run, 125 when the wall could not be built after all.
+///   program is missing or cannot be run, 125 when the wall could not be built after all. A command can end with
+///   any of them as well; [`super::Threshold`] tells whether there was a command.
 /// - Limits hold for the command. Its output must go through a pipe or a terminal: a file as standard output
 ///   would be held to the size limit of files.
 /// - Without bubblewrap a command can change what is in the vault, but make nothing new at its top.
@@ -126,6 +127,7 @@ fn spec(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Spec {
         private: None,
         scratch: None,
         tty: launch.tty,
+        bell: launch.bell,
         tasks: limits::tasks(wall, &reach.limits),
         counts_processes: limits::have_to_be_counted(),
     }

@@ -29,7 +29,13 @@ fn try_out(wall: Wall, inside: &Path, launcher: &Path) -> Result<String, String>
         ground.vault.clone().into(),
         ground.outside.clone().into(),
     ];
-    let launch = Launch { argv: words.to_vec(), workdir: ground.vault.clone(), env: Vec::new(), tty: false };
+    let launch = Launch {
+        argv: words.to_vec(),
+        workdir: ground.vault.clone(),
+        env: Vec::new(),
+        tty: false,
+        bell: None,
+    };
     let prepared = command(wall, &small_reach(&ground), &launch, launcher).map_err(|fault| fault.message)?;
     let said = said_by(prepared.command)?;
     match ground.broken() {

@@ -44,4 +44,7 @@ pub struct Launch {
     pub env: Vec<(OsString, OsString)>,
     /// Whether standard input is a terminal that becomes the command's own.
     pub tty: bool,
+    /// The number of a [`super::Doorbell`] that the process inherits, where somebody wants to know whether the
+    /// command was reached.
+    pub bell: Option<i32>,
 }

@@ -51,6 +51,8 @@ pub(super) struct Spec {
     /// The folder on disk that they lie in. It goes with the command, also when nobody is left who made it.
     pub(super) scratch: Option<PathBuf>,
     pub(super) tty: bool,
+    /// What is rung when the command is reached.
+    pub(super) bell: Option<i32>,
     /// Processes and threads that may exist where the kernel counts them.
     pub(super) tasks: u64,
     /// Whether the supervisor has to count processes, since the kernel does not.

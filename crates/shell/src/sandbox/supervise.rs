@@ -83,6 +83,10 @@ fn start(spec: &Spec, argv: &[OsString]) -> Result<Pid, String> {
     let words = spec.words(Role::Inner, argv).map_err(|fault| fault.message)?;
     let (program, arguments) = words.split_first().ok_or("there is no command")?;
     let child = Command::new(program).args(arguments).spawn().map_err(|error| error.to_string())?;
+    if let Some(bell) = spec.bell {
+        // The command may be able to look at what we have open.
+        let _not_ours = nix::unistd::close(bell);
+    }
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| "it has no number".to_owned())
 }
 

@@ -16,9 +16,9 @@ use toolkit::{PathKeys, Reach, Tool, ToolCx};
 
 use super::session;
 use super::streams::{self, StreamOutput, WINDOW, exit_words};
-use crate::process::{self, Enclosure, Exit, Finished, Input, Job, Limits, Outcome, Window};
-use crate::sandbox::{Prepared, Wall};
-use crate::session::{GRACE, Lifetime, STOP_MS, Session, Shell};
+use crate::process::{self, Enclosure, Finished, Input, Job, Limits, Outcome, Window};
+use crate::sandbox::{Threshold, Wall};
+use crate::session::{GRACE, Lifetime, Ready, STOP_MS, Session, Shell};
 
 /// A longer one is a program, and belongs into a file.
 const MAX_COMMAND: usize = 64 * 1024;
@@ -27,8 +27,8 @@ const MAX_STDIN: usize = 1024 * 1024;
 const YIELD_MS: u64 = 10_000;
 /// Less than the longest time of a call, so that it is the yield that ends the wait.
 const MAX_YIELD_MS: u64 = 590_000;
-/// What the launcher and bubblewrap end with and say when they could not build the wall.
-const NOT_BUILT: [(i32, &str); 2] = [(125, "tollgate: the sandbox was not built: "), (1, "bwrap: ")];
+/// What the launcher and bubblewrap begin with when they say why they could not build the wall.
+const COMPLAINTS: [&str; 2] = ["tollgate: the sandbox was not built: ", "bwrap: "];
 /// Tokens for what a command had printed when it was stopped.
 const STOPPED_BUDGET: usize = 800;
 
@@ -149,13 +149,11 @@ impl Tool for ExecCommand {
         let session = session(&self.0)?;
         let wall = session.wall().await?;
         let began = session.now();
-        let outcome = start(session, cx, &args, wall).await?;
+        let (outcome, threshold) = start(session, cx, &args, wall).await?;
         let ended = |finished: Finished| completed(cx, &finished, wall, elapsed(began, session.now()));
         match outcome {
-            Outcome::Completed(finished) => {
-                refuse_unbuilt(&finished)?;
-                ended(finished)
-            }
+            Outcome::Completed(finished) if threshold.was_crossed() => ended(finished),
+            Outcome::Completed(finished) => Err(unbuilt(&finished)),
             Outcome::Promoted(task) => {
                 let seen = session.tasks().wait_new(task, Duration::ZERO, WINDOW).await?;
                 let (stdout, stderr) = streams::fresh(&seen);
@@ -285,10 +283,15 @@ impl Args {
 }
 
 /// Starts the command behind its wall and waits for it as long as the call wants.
-async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
+async fn start(
+    session: &Arc<Session>,
+    cx: &ToolCx,
+    args: &Args,
+    wall: Wall,
+) -> Result<(Outcome, Threshold), Fault> {
     let workdir = session.workdir(args.workdir.as_deref())?;
     let mark = cx.call_id().to_string();
-    let Prepared { command, leftovers } = prepared(session, wall, &mark, args, workdir).await?;
+    let Ready { prepared, threshold, bell } = ready(session, wall, &mark, args, workdir).await?;
     let typed = args.stdin.clone().map(String::into_bytes);
     let input = match (args.tty, typed) {
         (true, typed) => Input::Open(typed.unwrap_or_default()),
@@ -299,20 +302,21 @@ async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> 
         Fault::new(Failure::SetupRequired, "this run has no place for what a command prints")
     })?;
     let job = Job {
-        command,
+        command: prepared.command,
         shown: args.line().shown,
         marker: mark,
         started: session.now(),
         input,
         terminal: args.tty.then(Window::default),
         enclosure: Enclosure::from(wall),
+        inherits: Some(bell.into()),
         limits: Limits {
             timeout: args.timeout_ms.map(Duration::from_millis),
             grace: GRACE,
             output_bytes: session.output_bytes(),
         },
         artifacts,
-        keep: Box::new(leftovers),
+        keep: Box::new(prepared.leftovers),
     };
     let usual = match session.lifetime() {
         Lifetime::Run => None,
@@ -321,17 +325,18 @@ async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> 
     let yield_after = args.yield_time_ms.or(usual).map(Duration::from_millis);
     // From here on something may have happened.
     cx.observed(SideEffect::RunCommand);
-    Ok(process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await)
+    let outcome = process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await;
+    Ok((outcome, threshold))
 }
 
 /// Looks around in the vault and the system for what the wall has to cover, where waiting holds nobody up.
-async fn prepared(
+async fn ready(
     session: &Arc<Session>,
     wall: Wall,
     mark: &str,
     args: &Args,
     workdir: PathBuf,
-) -> Result<Prepared, Fault> {
+) -> Result<Ready, Fault> {
     let (session, mark, words, tty) = (Arc::clone(session), mark.to_owned(), args.words(), args.tty);
     let env = args.env.clone().unwrap_or_default();
     let work = move || session.prepare(wall, &mark, words, workdir, &env, tty);
@@ -340,22 +345,17 @@ async fn prepared(
     })
 }
 
-/// The launcher and bubblewrap speak through the streams of the command when they could not build the wall. A command
-/// can say the same, so nothing is claimed about whether it ran.
-fn refuse_unbuilt(finished: &Finished) -> Result<(), Fault> {
+/// The command was not reached, so what was printed is what the launcher or bubblewrap complain about.
+fn unbuilt(finished: &Finished) -> Fault {
     let said = finished.stderr.as_ref().unwrap_or(&finished.stdout).text.as_deref().unwrap_or_default();
     let said = String::from_utf8_lossy(said);
-    let why = NOT_BUILT.into_iter().find_map(|(code, prefix)| {
-        (finished.exit == Some(Exit::Code(code))).then(|| said.strip_prefix(prefix)).flatten()
-    });
-    match why {
-        Some(why) => {
-            let message = format!("the command ended as if its sandbox could not be built: {}", why.trim());
-            let hint = "look at `tollgate doctor` and at [commands] in .tollgate/config.toml";
-            Err(Fault::new(Failure::SetupRequired, message).hint(hint))
-        }
-        None => Ok(()),
-    }
+    let why = COMPLAINTS.iter().find_map(|prefix| said.strip_prefix(prefix)).unwrap_or(&said).trim();
+    let why = if why.is_empty() { "whatever builds it ended early" } else { why };
+    Fault::new(
+        Failure::SetupRequired,
+        format!("the command was not run, since its sandbox was not built: {why}"),
+    )
+    .hint("look at `tollgate doctor` and at [commands] in .tollgate/config.toml")
 }
 
 fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> Result<Output, Fault> {

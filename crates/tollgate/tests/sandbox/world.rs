@@ -119,6 +119,7 @@ impl World {
             workdir: self.vault(),
             env: places.map(|(name, value)| (name.into(), value.into())).to_vec(),
             tty: false,
+            bell: None,
         }
     }
 

@@ -1,0 +1,88 @@
+//! Whether a command was reached: the launcher says so on a pipe that no command ever holds.
+//!
+//! Bubblewrap and the launcher stand before the command and share its streams and its exit code, so neither tells
+//! whose they are. This pipe does: one byte is written when everything is built, right before the launcher becomes
+//! the command, and whoever could still write or read it by then has closed it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::io::read;
+use rustix::pipe::{PipeFlags, pipe_with};
+
+/// Our side: knows whether the command was reached.
+#[derive(Debug)]
+pub struct Threshold(OwnedFd);
+
+/// The launcher's side. The process that is started has to inherit it.
+#[derive(Debug)]
+pub struct Doorbell(OwnedFd);
+
+impl Threshold {
+    pub fn new() -> io::Result<(Threshold, Doorbell)> {
+        let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        Ok((Threshold(ours), Doorbell(theirs)))
+    }
+
+    /// Whether the command was reached. To be asked when the process has ended.
+    pub fn was_crossed(self) -> bool {
+        read(&self.0, &mut [0]) == Ok(1)
+    }
+}
+
+impl Doorbell {
+    /// What the launcher is told to ring.
+    pub fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+}
+
+impl From<Doorbell> for OwnedFd {
+    fn from(bell: Doorbell) -> OwnedFd {
+        bell.0
+    }
+}
+
+/// The inherited bell as a file of this process alone: the command does not inherit it.
+#[derive(Debug)]
+pub(super) struct Held(File);
+
+impl Held {
+    /// Opened anew, by name: a bare number is nobody's, and only unsafe code can make it somebody's.
+    pub(super) fn take(number: i32) -> io::Result<Held> {
+        File::options().write(true).open(format!("/proc/self/fd/{number}")).map(Held)
+    }
+
+    pub(super) fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    pub(super) fn ring(mut self) -> io::Result<()> {
+        self.0.write_all(b"!")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Held, Threshold};
+
+    #[test]
+    fn it_is_crossed_when_the_bell_was_rung_and_only_then() {
+        let (silent, bell) = Threshold::new().unwrap();
+        drop(bell);
+        assert!(!silent.was_crossed());
+        let (rung, bell) = Threshold::new().unwrap();
+        let held = Held::take(bell.number()).unwrap();
+        assert_ne!(held.number(), bell.number());
+        held.ring().unwrap();
+        assert!(rung.was_crossed());
+    }
+
+    #[test]
+    fn a_bell_that_nobody_hears_is_an_error_and_not_a_wait() {
+        let (gone, bell) = Threshold::new().unwrap();
+        drop(gone);
+        assert!(Held::take(bell.number()).and_then(Held::ring).is_err());
+    }
+}
