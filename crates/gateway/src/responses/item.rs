@@ -34,6 +34,7 @@ pub enum Item {
         id: Option<String>,
         call_id: String,
         name: String,
+        namespace: Option<String>,
         input: String,
     },
     CustomToolCallOutput {
@@ -136,10 +137,16 @@ impl Item {
                 "type": "function_call_output", "id": id, "call_id": call_id, "output": output_to_wire(output),
                 "status": "completed",
             }),
-            Item::CustomToolCall { id, call_id, name, input } => json!({
-                "type": "custom_tool_call", "id": id, "call_id": call_id, "name": name, "input": input,
-                "status": "completed",
-            }),
+            Item::CustomToolCall { id, call_id, name, namespace, input } => {
+                let mut call = json!({
+                    "type": "custom_tool_call", "id": id, "call_id": call_id, "name": name, "input": input,
+                    "status": "completed",
+                });
+                if let Some(namespace) = namespace {
+                    call["namespace"] = json!(namespace);
+                }
+                call
+            }
             Item::CustomToolCallOutput { id, call_id, output } => json!({
                 "type": "custom_tool_call_output", "id": id, "call_id": call_id, "output": output_to_wire(output),
             }),

@@ -7,9 +7,14 @@
 //!
 //! Streaming and not streaming are the same answer; only what its events are written to differs.
 
+pub mod emitter;
 pub mod error;
+pub mod event;
 pub mod item;
+pub mod object;
 pub mod output;
+pub mod prompt;
 pub mod request;
 pub mod store;
 pub mod tools;
+pub mod wire_item;

@@ -1,5 +1,6 @@
 //! The tools of a request in one shape, and which of them the model may or must call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,7 +9,10 @@ use toolkit::CompiledSchema;
 /// A tool that a model can call, whichever of the two shapes it was sent in.
 #[derive(Debug, Clone)]
 pub struct OfferedTool {
+    /// By which the model calls it: letters, digits, `_` and `-`, and unlike every other tool's of the request.
     pub name: String,
+    /// As the client calls it.
+    pub own_name: String,
     pub namespace: Option<String>,
     pub description: String,
     /// JSON Schema of the arguments.
@@ -42,10 +46,27 @@ pub enum Choice {
     },
 }
 
+impl OfferedTool {
+    /// What the client is sent for the arguments that the model wrote. A custom tool takes the text in them.
+    pub fn payload<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+        match self.kind {
+            ToolKind::Function => Cow::Borrowed(arguments),
+            ToolKind::Custom => match serde_json::from_str::<Value>(arguments) {
+                Ok(Value::Object(mut fields)) => match fields.remove("input") {
+                    Some(Value::String(input)) => Cow::Owned(input),
+                    Some(_) | None => Cow::Borrowed(arguments),
+                },
+                Ok(_) | Err(_) => Cow::Borrowed(arguments),
+            },
+        }
+    }
+}
+
 impl PartialEq for OfferedTool {
     /// The compiled schema follows from the parameters.
     fn eq(&self, other: &OfferedTool) -> bool {
         self.name == other.name
+            && self.own_name == other.own_name
             && self.namespace == other.namespace
             && self.description == other.description
             && self.parameters == other.parameters

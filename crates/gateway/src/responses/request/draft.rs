@@ -1,0 +1,155 @@
+//! One tool that a model can call, before it is known by which name.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolkit::CompiledSchema;
+
+use super::fields::{self, Fields};
+use super::names;
+use super::path::Path;
+use crate::responses::error::ApiError;
+use crate::responses::tools::{OfferedTool, ToolKind};
+
+pub(super) struct Draft {
+    pub(super) own_name: String,
+    pub(super) namespace: Option<String>,
+    description: Option<String>,
+    parameters: Value,
+    schema: Arc<CompiledSchema>,
+    strict: bool,
+    /// Of a custom tool: what its text must look like. Told to the model, not enforced.
+    format: Option<Value>,
+    kind: ToolKind,
+}
+
+impl Draft {
+    /// Reads a `function` or a `custom` tool.
+    pub(super) fn read(value: Value, namespace: Option<&str>, at: Path<'_>) -> Result<Draft, ApiError> {
+        let mut outer = Fields::of(value, at)?;
+        let custom = outer.peek("type") == Some("custom");
+        // Chat completions put the same fields one level deeper; each field may come from either place.
+        let deeper = if custom { "custom" } else { "function" };
+        let inner = outer.object(deeper)?.unwrap_or_default();
+        let inner_at = at.key(deeper);
+        let inner = Fields::of(Value::Object(inner), inner_at)?;
+        let mut shapes = Shapes { outer, inner };
+
+        let own_name =
+            shapes.string("name")?.ok_or_else(|| fields::missing(&at.key("name"), names::EXPECTED))?;
+        if !names::is_allowed(&own_name) {
+            return Err(fields::invalid(&at.key("name"), names::EXPECTED, &fields::shown(&own_name)));
+        }
+        let description = shapes.string("description")?;
+        let namespace = namespace.map(str::to_owned);
+        if custom {
+            let format = shapes.object("format")?.unwrap_or_else(|| json!({ "type": "text" }));
+            let parameters = one_text(&format);
+            let schema = compile(&parameters, &at)?;
+            let format = Some(format);
+            let kind = ToolKind::Custom;
+            return Ok(Draft {
+                own_name,
+                namespace,
+                description,
+                parameters,
+                schema,
+                strict: false,
+                format,
+                kind,
+            });
+        }
+        let strict = shapes.boolean("strict")?.unwrap_or(false);
+        let parameters =
+            shapes.object("parameters")?.unwrap_or_else(|| json!({ "type": "object", "properties": {} }));
+        let schema = compile_parameters(&parameters, &at.key("parameters"))?;
+        let kind = ToolKind::Function;
+        Ok(Draft { own_name, namespace, description, parameters, schema, strict, format: None, kind })
+    }
+
+    pub(super) fn has_grammar(&self) -> bool {
+        self.format.as_ref().is_some_and(|format| format["type"] == "grammar")
+    }
+
+    /// Every field that clients look for, present.
+    pub(super) fn echo(&self) -> Value {
+        match &self.format {
+            Some(format) => json!({
+                "type": "custom", "name": self.own_name, "description": self.description, "format": format,
+            }),
+            None => json!({
+                "type": "function", "name": self.own_name, "description": self.description,
+                "parameters": self.parameters, "strict": self.strict,
+            }),
+        }
+    }
+
+    pub(super) fn named(self, name: String) -> OfferedTool {
+        OfferedTool {
+            name,
+            own_name: self.own_name,
+            namespace: self.namespace,
+            description: self.description.unwrap_or_default(),
+            parameters: self.parameters,
+            schema: self.schema,
+            strict: self.strict,
+            kind: self.kind,
+        }
+    }
+}
+
+/// The two places in which a field of a tool may stand. The outer one counts first.
+struct Shapes<'p> {
+    outer: Fields<'p>,
+    inner: Fields<'p>,
+}
+
+impl Shapes<'_> {
+    fn string(&mut self, key: &str) -> Result<Option<String>, ApiError> {
+        Ok(self.outer.string(key)?.or(self.inner.string(key)?))
+    }
+
+    fn boolean(&mut self, key: &str) -> Result<Option<bool>, ApiError> {
+        Ok(self.outer.boolean(key)?.or(self.inner.boolean(key)?))
+    }
+
+    fn object(&mut self, key: &str) -> Result<Option<Value>, ApiError> {
+        Ok(self.outer.object(key)?.or(self.inner.object(key)?).map(Value::Object))
+    }
+}
+
+/// The arguments of a custom tool, as the model sees them.
+fn one_text(format: &Value) -> Value {
+    let mut input = json!({ "type": "string" });
+    if let (Some(syntax), Some(definition)) = (format["syntax"].as_str(), format["definition"].as_str()) {
+        input["description"] =
+            json!(format!("The whole text must match this {syntax} grammar:\n{definition}"));
+    }
+    json!({ "type": "object", "properties": { "input": input }, "required": ["input"], "additionalProperties": false })
+}
+
+fn compile_parameters(parameters: &Value, at: &Path<'_>) -> Result<Arc<CompiledSchema>, ApiError> {
+    let takes_objects = match &parameters["type"] {
+        Value::Null => true,
+        Value::String(only) => only == "object",
+        Value::Array(types) => types.iter().any(|one| one == "object"),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    };
+    if !takes_objects {
+        let message = format!(
+            "`{at}` must be the schema of an object, since arguments are one; write \"type\": \"object\""
+        );
+        return Err(ApiError::invalid(at.to_string(), "invalid_function_parameters", message));
+    }
+    compile(parameters, at)
+}
+
+fn compile(schema: &Value, at: &Path<'_>) -> Result<Arc<CompiledSchema>, ApiError> {
+    CompiledSchema::compile(schema).map(Arc::new).map_err(|refused| {
+        ApiError::invalid(
+            at.to_string(),
+            "invalid_function_parameters",
+            format!("`{at}` cannot be used: {refused}"),
+        )
+    })
+}

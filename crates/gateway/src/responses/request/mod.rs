@@ -1,0 +1,239 @@
+//! What a client asks for, once it is known to make sense.
+//!
+//! Reading is strict about what matters to the answer, and says which field is wrong, what was expected and what was
+//! given. It is lenient about the rest: a field that this server does not know is left out and named in
+//! [`Request::ignored`], because clients send fields of other services without being asked.
+
+mod choice;
+mod content;
+mod draft;
+mod fields;
+mod input;
+mod json;
+mod names;
+mod options;
+mod path;
+mod tools;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use toolkit::CompiledSchema;
+
+use self::fields::Fields;
+use self::path::Path;
+use super::error::ApiError;
+use super::item::Item;
+use super::tools::{Choice, OfferedTool};
+
+/// A request to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub model: String,
+    pub instructions: Option<String>,
+    pub input: Vec<Item>,
+    pub previous_response_id: Option<String>,
+    /// In the order of the request, one entry for each tool that a model can call.
+    pub tools: Vec<OfferedTool>,
+    /// The tools as they were sent, completed, for the answer to repeat.
+    pub echoed_tools: Vec<Value>,
+    /// Holds the names that the model sees.
+    pub choice: Choice,
+    /// `tool_choice` as it was sent, for the answer to repeat.
+    pub echoed_choice: Value,
+    pub parallel_tool_calls: bool,
+    pub max_tool_calls: Option<u64>,
+    /// Whether Tollgate's own tools are offered to the model and run here.
+    pub server_tools: ServerTools,
+    pub stream: bool,
+    pub store: bool,
+    pub purpose: Purpose,
+    pub format: Format,
+    pub verbosity: Option<String>,
+    pub reasoning_effort: Option<String>,
+    pub reasoning_summary: Option<String>,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub max_output_tokens: Option<u64>,
+    pub include: Vec<String>,
+    /// An object of short texts.
+    pub metadata: Value,
+    /// What the answer repeats and nothing here depends on, by name: `safety_identifier`, `prompt_cache_key`,
+    /// `truncation`, `user`, penalties.
+    pub repeated: Map<String, Value>,
+    /// What was asked for and cannot be honoured, for the answer's header and the log. Printable ASCII.
+    pub ignored: Vec<String>,
+}
+
+/// Whether, and which of, Tollgate's own tools are offered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ServerTools {
+    /// Unless the server's settings say so.
+    #[default]
+    NotAsked,
+    All {
+        events: bool,
+    },
+    Named {
+        names: Vec<String>,
+        events: bool,
+    },
+}
+
+impl ServerTools {
+    /// Whether the client wants to see what the tools do, in events that plain clients do not know.
+    pub fn wants_events(&self) -> bool {
+        match self {
+            ServerTools::NotAsked => false,
+            ServerTools::All { events } | ServerTools::Named { events, .. } => *events,
+        }
+    }
+}
+
+/// What a request is sent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    #[default]
+    Answer,
+    /// Clients send this over a WebSocket before they have a question: nothing is generated.
+    WarmUp,
+}
+
+/// `text.format`.
+#[derive(Debug, Clone, Default)]
+pub enum Format {
+    #[default]
+    Text,
+    JsonObject,
+    JsonSchema {
+        name: String,
+        description: Option<String>,
+        schema: Value,
+        /// Screened and compiled once.
+        compiled: Arc<CompiledSchema>,
+        strict: bool,
+    },
+}
+
+impl PartialEq for Format {
+    /// The compiled schema follows from the schema.
+    fn eq(&self, other: &Format) -> bool {
+        match (self, other) {
+            (Format::Text, Format::Text) | (Format::JsonObject, Format::JsonObject) => true,
+            (
+                Format::JsonSchema { name, description, schema, strict, .. },
+                Format::JsonSchema {
+                    name: other_name,
+                    description: other_description,
+                    schema: other_schema,
+                    strict: other_strict,
+                    ..
+                },
+            ) => {
+                (name, description, schema, strict)
+                    == (other_name, other_description, other_schema, other_strict)
+            }
+            (Format::Text | Format::JsonObject | Format::JsonSchema { .. }, _) => false,
+        }
+    }
+}
+
+/// Reads the body of `POST /v1/responses`.
+pub fn parse(body: &[u8]) -> Result<Request, ApiError> {
+    parse_value(json::read(body)?)
+}
+
+/// Reads a request that is JSON already, such as the payload of a WebSocket's `response.create`.
+pub fn parse_value(value: Value) -> Result<Request, ApiError> {
+    let mut body = Fields::of(value, Path::Root)?;
+    refuse_what_cannot_be_done(&mut body)?;
+
+    let input = body.value("input");
+    let input = input::read(input, &Path::Root.key("input"))?;
+    let mut tools =
+        tools::read(body.array("tools", MAX_TOOL_ENTRIES)?.unwrap_or_default(), input.additional_tools)?;
+    let (choice, echoed_choice) = choice::read(body.value("tool_choice"), &mut tools)?;
+    let mut ignored = tools.ignored;
+    ignored.extend(input.left_out.into_iter().map(|kind| format!("input.{kind}")));
+    let text = options::read_text(body.value("text"), Path::Root.key("text"))?;
+    let reasoning = options::read_reasoning(body.value("reasoning"), Path::Root.key("reasoning"))?;
+    let repeated = options::read_repeated(&mut body, &mut ignored)?;
+
+    let request = Request {
+        model: body.required_text("model")?,
+        instructions: body.string("instructions")?,
+        input: input.items,
+        previous_response_id: body.string("previous_response_id")?,
+        tools: tools.offered,
+        echoed_tools: tools.echoed,
+        choice,
+        echoed_choice,
+        parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
+        max_tool_calls: body.count("max_tool_calls", 1)?,
+        server_tools: tools.server,
+        stream: body.boolean("stream")?.unwrap_or(false),
+        store: body.boolean("store")?.unwrap_or(true),
+        purpose: if body.boolean("generate")?.unwrap_or(true) { Purpose::Answer } else { Purpose::WarmUp },
+        format: text.format,
+        verbosity: text.verbosity,
+        reasoning_effort: reasoning.effort,
+        reasoning_summary: reasoning.summary,
+        temperature: body.number("temperature", 0.0..=2.0)?,
+        top_p: body.number("top_p", 0.0..=1.0)?,
+        max_output_tokens: body.count("max_output_tokens", 1)?,
+        include: options::read_include(body.array("include", usize::MAX)?, Path::Root.key("include"))?,
+        metadata: options::read_metadata(body.object("metadata")?, Path::Root.key("metadata"))?,
+        repeated,
+        ignored: noted(ignored, body),
+    };
+    if request.input.is_empty()
+        && request.previous_response_id.is_none()
+        && request.purpose == Purpose::Answer
+    {
+        return Err(fields::missing(&Path::Root.key("input"), "a text or a list of items to answer"));
+    }
+    Ok(request)
+}
+
+/// Entries of `tools`; those inside namespaces are counted with them where they are read.
+const MAX_TOOL_ENTRIES: usize = 512;
+
+/// More than this is not worth naming.
+const MAX_IGNORED: usize = 32;
+const MAX_IGNORED_CHARS: usize = 96;
+
+/// What clients send along and no answer depends on.
+const HARMLESS: [&str; 3] = ["client_metadata", "stream_options", "type"];
+
+fn refuse_what_cannot_be_done(body: &mut Fields<'_>) -> Result<(), ApiError> {
+    if body.boolean("background")? == Some(true) {
+        let way_out = "answers are made while the client waits: leave it out, and use `stream` for long ones";
+        return Err(fields::unsupported(&Path::Root.key("background"), way_out));
+    }
+    for (key, way_out) in [
+        ("conversation", "continue with `previous_response_id`, or send the items in `input`"),
+        ("prompt", "this server keeps no prompts: send the text in `instructions` and `input`"),
+    ] {
+        if body.has(key) {
+            return Err(fields::unsupported(&Path::Root.key(key), way_out));
+        }
+    }
+    Ok(())
+}
+
+/// The list of what is not honoured, with the fields that nobody read. A client chooses those names, so they are
+/// made safe for a header and a log.
+fn noted(mut ignored: Vec<String>, body: Fields<'_>) -> Vec<String> {
+    ignored.extend(body.left().into_iter().filter(|key| !HARMLESS.contains(&key.as_str())));
+    let mut seen = std::collections::HashSet::new();
+    ignored.retain(|entry| seen.insert(entry.clone()));
+    ignored.truncate(MAX_IGNORED);
+    for entry in &mut ignored {
+        *entry = entry
+            .chars()
+            .take(MAX_IGNORED_CHARS)
+            .map(|c| if c.is_ascii_graphic() && c != ',' { c } else { '_' })
+            .collect();
+    }
+    ignored
+}

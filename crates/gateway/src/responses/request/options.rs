@@ -1,0 +1,145 @@
+//! The fields of a request that say how to answer: format, reasoning, sampling, and what is only repeated.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use toolkit::CompiledSchema;
+
+use super::Format;
+use super::fields::{self, Fields};
+use super::path::Path;
+use crate::responses::error::ApiError;
+
+const MAX_INCLUDES: usize = 64;
+const MAX_METADATA: usize = 16;
+const MAX_METADATA_KEY: usize = 64;
+const MAX_METADATA_VALUE: usize = 512;
+
+/// `text`.
+pub(super) struct Text {
+    pub(super) format: Format,
+    pub(super) verbosity: Option<String>,
+}
+
+pub(super) fn read_text(value: Option<Value>, at: Path<'_>) -> Result<Text, ApiError> {
+    let Some(value) = value else { return Ok(Text { format: Format::Text, verbosity: None }) };
+    let mut text = Fields::of(value, at)?;
+    let verbosity = text.word("verbosity", &["low", "medium", "high"])?;
+    let format = match text.value("format") {
+        None => Format::Text,
+        Some(format) => read_format(format, at.key("format"))?,
+    };
+    Ok(Text { format, verbosity })
+}
+
+fn read_format(value: Value, at: Path<'_>) -> Result<Format, ApiError> {
+    let mut format = Fields::of(value, at)?;
+    const KINDS: [&str; 3] = ["text", "json_object", "json_schema"];
+    match format.word("type", &KINDS)?.as_deref() {
+        Some("text") => Ok(Format::Text),
+        Some("json_object") => Ok(Format::JsonObject),
+        Some(_) => {
+            let name = format.required_text("name")?;
+            let description = format.string("description")?;
+            let strict = format.boolean("strict")?.unwrap_or(false);
+            let place = at.key("schema");
+            let schema = format.object("schema")?.map(Value::Object);
+            let schema = schema.ok_or_else(|| fields::missing(&place, "a JSON Schema"))?;
+            let compiled = CompiledSchema::compile(&schema).map_err(|refused| {
+                let message = format!("`{place}` cannot be used: {refused}");
+                ApiError::invalid(place.to_string(), "invalid_json_schema", message)
+            })?;
+            Ok(Format::JsonSchema { name, description, schema, compiled: Arc::new(compiled), strict })
+        }
+        None => Err(fields::missing(&at.key("type"), &fields::one_of(&KINDS))),
+    }
+}
+
+/// `reasoning`.
+#[derive(Default)]
+pub(super) struct Reasoning {
+    pub(super) effort: Option<String>,
+    pub(super) summary: Option<String>,
+}
+
+pub(super) fn read_reasoning(value: Option<Value>, at: Path<'_>) -> Result<Reasoning, ApiError> {
+    let Some(value) = value else { return Ok(Reasoning::default()) };
+    let mut reasoning = Fields::of(value, at)?;
+    // Services add efforts as they please, so any word is handed on; the model's service judges it.
+    let effort = reasoning.string("effort")?;
+    const SUMMARIES: [&str; 4] = ["auto", "concise", "detailed", "none"];
+    let summary = reasoning.word("summary", &SUMMARIES)?;
+    let summary = summary.or(reasoning.word("generate_summary", &SUMMARIES)?);
+    Ok(Reasoning { effort, summary })
+}
+
+pub(super) fn read_include(list: Option<Vec<Value>>, at: Path<'_>) -> Result<Vec<String>, ApiError> {
+    let list = fields::bounded(list.unwrap_or_default(), &at, MAX_INCLUDES)?;
+    let word = |(index, value)| match value {
+        Value::String(word) => Ok(word),
+        other => Err(fields::wrong_type(&at.index(index), "a string", &other)),
+    };
+    list.into_iter().enumerate().map(word).collect()
+}
+
+/// Up to sixteen short texts that the client finds again in the answer.
+pub(super) fn read_metadata(map: Option<Map<String, Value>>, at: Path<'_>) -> Result<Value, ApiError> {
+    let Some(map) = map else { return Ok(json!({})) };
+    if map.len() > MAX_METADATA {
+        let message = format!("`{at}` has {} keys; at most {MAX_METADATA} are taken", map.len());
+        return Err(ApiError::invalid(at.to_string(), "object_above_max_properties", message));
+    }
+    for (key, value) in &map {
+        let place = at.key(key);
+        let Value::String(text) = value else { return Err(fields::wrong_type(&place, "a string", value)) };
+        if key.chars().count() > MAX_METADATA_KEY {
+            let message = format!("a key of `{at}` is longer than {MAX_METADATA_KEY} characters");
+            return Err(ApiError::invalid(at.to_string(), "string_above_max_length", message));
+        }
+        if text.chars().count() > MAX_METADATA_VALUE {
+            let message = format!("`{place}` is longer than {MAX_METADATA_VALUE} characters");
+            return Err(ApiError::invalid(place.to_string(), "string_above_max_length", message));
+        }
+    }
+    Ok(Value::Object(map))
+}
+
+/// What nothing here depends on, checked for its type and kept for the answer. Names those that would change an
+/// answer elsewhere in `ignored`.
+pub(super) fn read_repeated(
+    body: &mut Fields<'_>,
+    ignored: &mut Vec<String>,
+) -> Result<Map<String, Value>, ApiError> {
+    let mut repeated = Map::new();
+    for key in ["safety_identifier", "prompt_cache_key", "prompt_cache_retention", "user"] {
+        if let Some(text) = body.string(key)? {
+            repeated.insert(key.to_owned(), json!(text));
+        }
+    }
+    if let Some(tier) = body.string("service_tier")? {
+        if !matches!(tier.as_str(), "auto" | "default") {
+            ignored.push("service_tier".to_owned());
+        }
+    }
+    if let Some(truncation) = body.word("truncation", &["auto", "disabled"])? {
+        if truncation == "auto" {
+            ignored.push("truncation".to_owned());
+        }
+        repeated.insert("truncation".to_owned(), json!(truncation));
+    }
+    for key in ["presence_penalty", "frequency_penalty"] {
+        if let Some(penalty) = body.number(key, -2.0..=2.0)? {
+            if penalty != 0.0 {
+                ignored.push(key.to_owned());
+            }
+            repeated.insert(key.to_owned(), json!(penalty));
+        }
+    }
+    if let Some(count) = body.count("top_logprobs", 0)? {
+        if count > 0 {
+            ignored.push("top_logprobs".to_owned());
+        }
+        repeated.insert("top_logprobs".to_owned(), json!(count));
+    }
+    Ok(repeated)
+}
