@@ -1,7 +1,10 @@
 //! The network faces. Each owns its wire types; all of them end in the same gate.
 //!
 //! This crate knows no concrete tool and no concrete backend: tools come as an engine, models as
-//! [`backend::TextModel`], time and ids from outside.
+//! [`backend::TextModel`], time and ids from outside. Every face stands behind the one [`edge`].
 
+pub mod api_error;
+pub mod edge;
+pub mod metrics;
 pub mod responses;
 pub mod sentinel;

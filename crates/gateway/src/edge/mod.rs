@@ -1,0 +1,35 @@
+//! The edge of the server: what stands between a socket and a face, whatever the face is.
+//!
+//! ```text
+//! accept -> stream (time limits, one strict head at a time) -> hyper -> guard (host, origin, token, content)
+//!        -> the router of the faces -> finish (headers, counts) -> the client
+//! ```
+//!
+//! It knows no route. HTTP/1.1 only, on loopback unless the settings say otherwise; no cookie, no compression,
+//! no second place for the token. A request that the guard turns away has had none of its body read.
+
+mod answer;
+mod body;
+mod catch;
+mod connection;
+mod descriptors;
+mod drain;
+mod guard;
+mod head;
+mod hosts;
+mod origins;
+mod refusal;
+mod server;
+mod settings;
+mod stream;
+mod token;
+mod token_file;
+mod visit;
+
+pub use answer::error_response;
+pub use body::{BODY_LIMIT, read_body};
+pub use drain::Drain;
+pub use server::{BindError, Edge};
+pub use settings::{EdgeSettings, Limits};
+pub use token::Token;
+pub use token_file::TokenError;

@@ -1,0 +1,57 @@
+//! What the two ends of one connection must know of each other: the stream that reads heads, and the service
+//! that answers them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::refusal::Refusal;
+
+/// The state of one connection. Both ends run in its one task; the atomics only make that safe to say.
+#[derive(Debug, Default)]
+pub(super) struct Visit {
+    /// A request is being answered, so that silence of the client is no idleness.
+    answering: AtomicBool,
+    /// The connection speaks another protocol now.
+    upgraded: AtomicBool,
+    /// The head that the stream has replaced, because nobody should read it.
+    bad_head: OnceLock<Refusal>,
+}
+
+impl Visit {
+    pub(super) fn is_answering(&self) -> bool {
+        self.answering.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn upgrade(&self) {
+        self.upgraded.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_upgraded(&self) -> bool {
+        self.upgraded.load(Ordering::Relaxed)
+    }
+
+    /// The next request that arrives at the service stands for this refusal.
+    pub(super) fn set_bad_head(&self, refusal: Refusal) {
+        self.bad_head.get_or_init(|| refusal);
+    }
+
+    pub(super) fn bad_head(&self) -> Option<Refusal> {
+        self.bad_head.get().copied()
+    }
+}
+
+/// A request is being answered for as long as this lives: until its answer's last byte is handed over.
+pub(super) struct Answering(Arc<Visit>);
+
+impl Answering {
+    pub(super) fn start(visit: &Arc<Visit>) -> Answering {
+        visit.answering.store(true, Ordering::Relaxed);
+        Answering(visit.clone())
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.answering.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,237 @@
+//! What the server counts, for whoever watches it: the text that Prometheus reads.
+//!
+//! A label is a word from a closed list or a route as it was written in the code, so that neither the number of
+//! series nor their names can come from a request. No name of a tool, of a model or of a note is ever a label.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backend::{ErrorKind, Usage};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// The content type of [`Metrics::render`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// From a local answer to a long turn of a slow model.
+const SECONDS: [f64; 14] =
+    [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 600.0];
+
+/// What was seen in the text of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// A call that reached the client.
+    Call,
+    /// A block that was mended before it could be read.
+    Repair,
+    /// A block that could not be read and stayed text.
+    ParseFailure,
+    /// An answer that broke a promise of the request and failed.
+    StrictFailure,
+    /// A call of a tool that the request does not have.
+    UnknownName,
+    /// A block that only repeats what the model was given.
+    Echo,
+}
+
+impl Seen {
+    fn as_str(self) -> &'static str {
+        match self {
+            Seen::Call => "call",
+            Seen::Repair => "repair",
+            Seen::ParseFailure => "parse_failure",
+            Seen::StrictFailure => "strict_failure",
+            Seen::UnknownName => "unknown_name",
+            Seen::Echo => "echo",
+        }
+    }
+}
+
+/// How a turn of a model ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnEnd {
+    Completed,
+    Incomplete,
+    Failed,
+    /// The client went away, or asked for it.
+    Interrupted,
+}
+
+impl TurnEnd {
+    fn as_str(self) -> &'static str {
+        match self {
+            TurnEnd::Completed => "completed",
+            TurnEnd::Incomplete => "incomplete",
+            TurnEnd::Failed => "failed",
+            TurnEnd::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    method: &'static str,
+    route: Route,
+    status: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OnRoute {
+    route: Route,
+}
+
+/// The one label of a family that counts words of a closed list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Word {
+    kind: &'static str,
+}
+
+/// A route as it is written in the code, `/v1/responses/{id}`; never the path of a request.
+pub type Route = Arc<str>;
+
+type Timings = Family<OnRoute, Histogram, fn() -> Histogram>;
+type Words = Family<Word, Counter>;
+
+/// All counters of one server. Cheap to share; counting takes no lock that anybody waits for long.
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    in_flight: Gauge,
+    connections: Gauge,
+    refused: Words,
+    first_byte: Timings,
+    duration: Timings,
+    seen: Words,
+    backend_errors: Words,
+    turns: Words,
+    tokens: Words,
+}
+
+impl Metrics {
+    pub fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("tollgate");
+        let timings = || Timings::new_with_constructor(|| Histogram::new(SECONDS));
+        let metrics = Metrics {
+            requests: Family::default(),
+            in_flight: Gauge::default(),
+            connections: Gauge::default(),
+            refused: Family::default(),
+            first_byte: timings(),
+            duration: timings(),
+            seen: Family::default(),
+            backend_errors: Family::default(),
+            turns: Family::default(),
+            tokens: Family::default(),
+            registry: Registry::default(),
+        };
+        registry.register(
+            "http_requests",
+            "Requests answered, by route and status",
+            metrics.requests.clone(),
+        );
+        registry.register("http_in_flight", "Requests being answered", metrics.in_flight.clone());
+        registry.register("http_connections", "Connections that are open", metrics.connections.clone());
+        registry.register("http_refused", "Requests and connections refused", metrics.refused.clone());
+        registry.register_with_unit(
+            "http_first_byte",
+            "From a request's head to the first byte of its answer's body",
+            Unit::Seconds,
+            metrics.first_byte.clone(),
+        );
+        registry.register_with_unit(
+            "http_duration",
+            "From a request's head to the end of its answer",
+            Unit::Seconds,
+            metrics.duration.clone(),
+        );
+        registry.register("model_output", "What was seen in the text of models", metrics.seen.clone());
+        registry.register("backend_errors", "Turns that a backend failed", metrics.backend_errors.clone());
+        registry.register("turns", "Turns of models, by how they ended", metrics.turns.clone());
+        registry.register("tokens", "Tokens as the backends report them", metrics.tokens.clone());
+        Metrics { registry, ..metrics }
+    }
+
+    /// One request was answered to its end, or until the client went away.
+    pub fn answered(&self, method: &'static str, route: &Route, status: u16, took: Duration) {
+        self.requests.get_or_create(&Answered { method, route: route.clone(), status }).inc();
+        self.duration.get_or_create(&OnRoute { route: route.clone() }).observe(took.as_secs_f64());
+    }
+
+    pub fn first_byte(&self, route: &Route, took: Duration) {
+        self.first_byte.get_or_create(&OnRoute { route: route.clone() }).observe(took.as_secs_f64());
+    }
+
+    /// A request, or a connection, that was turned away; the reason is a code of the API.
+    pub fn refused(&self, reason: &'static str) {
+        self.refused.get_or_create(&Word { kind: reason }).inc();
+    }
+
+    /// A request came in; it counts as in flight until the guard is dropped.
+    pub fn request_started(&self) -> Counted {
+        Counted::up(&self.in_flight)
+    }
+
+    /// A connection was opened; it counts as open until the guard is dropped.
+    pub fn connection_opened(&self) -> Counted {
+        Counted::up(&self.connections)
+    }
+
+    pub fn seen(&self, what: Seen) {
+        self.seen.get_or_create(&Word { kind: what.as_str() }).inc();
+    }
+
+    pub fn backend_failed(&self, kind: ErrorKind) {
+        self.backend_errors.get_or_create(&Word { kind: kind.as_str() }).inc();
+    }
+
+    pub fn turn_ended(&self, end: TurnEnd, usage: Usage) {
+        self.turns.get_or_create(&Word { kind: end.as_str() }).inc();
+        let counts = [
+            ("input", usage.input_tokens),
+            ("cached_input", usage.cached_input_tokens),
+            ("output", usage.output_tokens),
+            ("reasoning", usage.reasoning_tokens),
+        ];
+        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            self.tokens.get_or_create(&Word { kind }).inc_by(count);
+        }
+    }
+
+    /// Everything, as text.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string does not fail; a metric that fails to print is left out with what follows.
+        if encode(&mut text, &self.registry).is_err() {
+            tracing::error!("the metrics cannot be written");
+        }
+        text
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}
+
+/// Counts one up for as long as it lives.
+pub struct Counted(Gauge);
+
+impl Counted {
+    fn up(gauge: &Gauge) -> Counted {
+        gauge.inc();
+        Counted(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
