@@ -3,6 +3,7 @@
 //! A backend does not know what a tool call in text looks like, what a Responses client is, or what the gate
 //! does. It may have native tools; then it can be given them and reports their calls, and never runs one.
 
+pub mod codex;
 mod error;
 pub mod scripted;
 mod turn;

@@ -1,0 +1,262 @@
+//! The processes: started when they are needed, started again when they die, replaced when they are used up.
+//!
+//! A process that is replaced takes no more turns and goes when the last of its own is over, so replacing
+//! disturbs nobody. Time is tokio's, and nothing is drawn by lot: the tests can repeat it.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::lease::Lease;
+use super::process::Launch;
+use super::server::Server;
+use super::settings::{Limits, PoolSettings};
+use crate::{BackendError, ErrorKind};
+
+/// A process is weighed once in so many threads.
+const WEIGHED_EVERY: u64 = 8;
+
+pub(super) struct Pool {
+    launch: Box<dyn Launch>,
+    settings: PoolSettings,
+    limits: Limits,
+    state: Mutex<State>,
+    /// A process came, went, or has room again.
+    changed: Arc<Notify>,
+    room: Arc<Semaphore>,
+}
+
+struct State {
+    slots: Vec<Slot>,
+    /// Processes that were replaced and have turns open still.
+    leaving: Vec<Weak<Server>>,
+    closing: bool,
+}
+
+/// The place of one process. `failures` counts starts in a row that led to nothing.
+enum Slot {
+    Empty { failures: u32, not_before: Instant, why: Option<BackendError> },
+    Starting { failures: u32 },
+    Up { failures: u32, server: Arc<Server> },
+}
+
+/// What a turn that wants a process can do now.
+enum Choice {
+    Take(Arc<Server>),
+    Start(usize),
+    Wait(Option<Instant>),
+    GiveUp(BackendError),
+}
+
+impl Pool {
+    pub(super) fn new(launch: Box<dyn Launch>, settings: PoolSettings, limits: Limits) -> Arc<Pool> {
+        let now = Instant::now();
+        let empty = || Slot::Empty { failures: 0, not_before: now, why: None };
+        let slots = std::iter::repeat_with(empty).take(settings.processes.get()).collect();
+        let room = Arc::new(Semaphore::new(places(&settings).get()));
+        let state = Mutex::new(State { slots, leaving: Vec::new(), closing: false });
+        Arc::new(Pool { launch, settings, limits, state, changed: Arc::new(Notify::new()), room })
+    }
+
+    /// A process for one turn, started if need be.
+    pub(super) async fn lease(self: &Arc<Pool>) -> Result<Lease, BackendError> {
+        let deadline = Instant::now() + self.limits.start;
+        let room = Arc::clone(&self.room).acquire_owned();
+        let Ok(Ok(room)) = timeout(self.limits.start, room).await else {
+            let message = format!("{} turns run already; try again later", places(&self.settings));
+            return Err(BackendError::new(ErrorKind::Overloaded, message));
+        };
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            let until = match self.choose(Instant::now()) {
+                Choice::Take(server) => return Ok(Lease::new(server, room, Arc::clone(&self.changed))),
+                Choice::GiveUp(error) => return Err(error),
+                Choice::Start(index) => {
+                    tokio::spawn(Arc::clone(self).start(index));
+                    None
+                }
+                Choice::Wait(until) => until,
+            };
+            let until = until.map_or(deadline, |until| until.min(deadline));
+            tokio::select! {
+                () = &mut changed => {}
+                () = sleep_until(until) => {}
+            }
+            if Instant::now() >= deadline {
+                return Err(self.late());
+            }
+        }
+    }
+
+    fn choose(&self, now: Instant) -> Choice {
+        let mut state = self.lock();
+        if state.closing {
+            return Choice::GiveUp(shutting_down());
+        }
+        self.clear(&mut state, now);
+        let up = state.slots.iter().filter_map(|slot| match slot {
+            Slot::Up { server, .. } => Some(server),
+            Slot::Empty { .. } | Slot::Starting { .. } => None,
+        });
+        let least = up.min_by_key(|server| server.open_turns());
+        if let Some(server) =
+            least.filter(|server| server.open_turns() < self.settings.turns_per_process.get())
+        {
+            return Choice::Take(Arc::clone(server));
+        }
+        if state.slots.iter().any(|slot| matches!(slot, Slot::Starting { .. })) {
+            return Choice::Wait(None);
+        }
+        let mut pause: Option<(Instant, Option<BackendError>)> = None;
+        for (index, slot) in state.slots.iter_mut().enumerate() {
+            let Slot::Empty { failures, not_before, why } = slot else { continue };
+            if *not_before <= now {
+                *slot = Slot::Starting { failures: *failures };
+                return Choice::Start(index);
+            }
+            if pause.as_ref().is_none_or(|(earliest, _)| *not_before < *earliest) {
+                pause = Some((*not_before, why.clone()));
+            }
+        }
+        match pause {
+            // What cannot be started at all is said at once, and not after the longest wait.
+            Some((_, Some(why))) if why.kind == ErrorKind::Unavailable => Choice::GiveUp(why),
+            Some((until, _)) => Choice::Wait(Some(until)),
+            None => Choice::Wait(None),
+        }
+    }
+
+    /// Makes room where a process died or is used up.
+    fn clear(&self, state: &mut State, now: Instant) {
+        let State { slots, leaving, .. } = state;
+        leaving.retain(|server| server.strong_count() > 0);
+        for (index, slot) in slots.iter_mut().enumerate() {
+            let Slot::Up { failures, server } = slot else { continue };
+            if !server.is_alive() {
+                // One that worked before is started again at once.
+                let failures = if server.has_served() { 0 } else { failures.saturating_add(1) };
+                let not_before = now + self.pause(index, failures);
+                *slot = Slot::Empty { failures, not_before, why: None };
+            } else if self.is_used_up(server) {
+                leaving.push(Arc::downgrade(server));
+                *slot = Slot::Empty { failures: 0, not_before: now, why: None };
+            }
+        }
+    }
+
+    fn is_used_up(&self, server: &Server) -> bool {
+        let threads = server.threads();
+        let weighed = || server.memory().is_some_and(|bytes| bytes > self.settings.memory_per_process);
+        server.is_retired()
+            || threads >= self.settings.threads_per_process.get()
+            || (threads > 0 && threads.is_multiple_of(WEIGHED_EVERY) && weighed())
+    }
+
+    async fn start(self: Arc<Pool>, index: usize) {
+        let limit = self.limits.start;
+        let started = timeout(limit, async { Server::greet(self.launch.launch().await?, self.limits).await });
+        let started = started.await.unwrap_or_else(|_late| {
+            let message = format!("the codex app-server did not start within {limit:?}");
+            Err(BackendError::new(ErrorKind::Timeout, message))
+        });
+        {
+            let mut state = self.lock();
+            let closing = state.closing;
+            if let Some(slot) = state.slots.get_mut(index) {
+                let failures = match slot {
+                    Slot::Starting { failures }
+                    | Slot::Empty { failures, .. }
+                    | Slot::Up { failures, .. } => *failures,
+                };
+                *slot = match started {
+                    Ok(server) if !closing => Slot::Up { failures, server: Arc::new(server) },
+                    Ok(_) => Slot::Empty { failures, not_before: Instant::now(), why: None },
+                    Err(error) => {
+                        tracing::warn!(kind = %error.kind, %error, "codex app-server not started");
+                        let failures = failures.saturating_add(1);
+                        let not_before = Instant::now() + self.pause(index, failures);
+                        Slot::Empty { failures, not_before, why: Some(error) }
+                    }
+                };
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Twice as long after each failure. Each place has a share of its own, so that processes which died
+    /// together do not come back together.
+    fn pause(&self, index: usize, failures: u32) -> Duration {
+        let (first, longest) = self.settings.back_off;
+        let Some(doublings) = failures.checked_sub(1) else { return Duration::ZERO };
+        let full = first.saturating_mul(2_u32.saturating_pow(doublings)).min(longest);
+        let eighths = u32::try_from(index % 3).unwrap_or(0);
+        full - full / 8 * eighths
+    }
+
+    /// Waits for the turns to end, then for the processes. Giving up the wait ends the processes at once.
+    pub(super) async fn shut_down(&self) {
+        self.lock().closing = true;
+        self.changed.notify_waiters();
+        let end = EndAll(self);
+        let all = u32::try_from(places(&self.settings).get()).unwrap_or(u32::MAX);
+        // An error would mean that the semaphore is closed, which nobody does.
+        let _all = self.room.acquire_many(all).await;
+        let servers = self.servers();
+        drop(end);
+        for server in servers {
+            server.ended().await;
+        }
+    }
+
+    fn servers(&self) -> Vec<Arc<Server>> {
+        let state = self.lock();
+        let up = state.slots.iter().filter_map(|slot| match slot {
+            Slot::Up { server, .. } => Some(Arc::clone(server)),
+            Slot::Empty { .. } | Slot::Starting { .. } => None,
+        });
+        up.chain(state.leaving.iter().filter_map(Weak::upgrade)).collect()
+    }
+
+    fn late(&self) -> BackendError {
+        let state = self.lock();
+        let why = state.slots.iter().find_map(|slot| match slot {
+            Slot::Empty { why, .. } => why.clone(),
+            Slot::Starting { .. } | Slot::Up { .. } => None,
+        });
+        why.unwrap_or_else(|| {
+            let message = format!("no codex app-server was ready within {:?}", self.limits.start);
+            BackendError::new(ErrorKind::Unavailable, message)
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes the input of every process, however the wait for them ends.
+struct EndAll<'a>(&'a Pool);
+
+impl Drop for EndAll<'_> {
+    fn drop(&mut self) {
+        for server in self.0.servers() {
+            server.link.close();
+        }
+    }
+}
+
+/// Turns that all processes together can have open.
+fn places(settings: &PoolSettings) -> NonZeroUsize {
+    let most = NonZeroUsize::new(Semaphore::MAX_PERMITS.min(u32::MAX as usize)).unwrap_or(NonZeroUsize::MIN);
+    settings.processes.saturating_mul(settings.turns_per_process).min(most)
+}
+
+fn shutting_down() -> BackendError {
+    BackendError::new(ErrorKind::Unavailable, "the gateway is shutting down")
+}

@@ -1,0 +1,123 @@
+//! Everything of codex's own, switched off: what is left is a model that reads a history and answers.
+//!
+//! The keys stand on the command line and not in a file, so that the settings and the login in codex's home
+//! stay as their owner wrote them. A key that another release does not know is ignored by it.
+
+use super::settings::CodexSettings;
+
+/// Tools, prompts, skills, updates and reports.
+const OFF: [(&str, &str); 19] = [
+    ("approval_policy", "\"never\""),
+    ("sandbox_mode", "\"read-only\""),
+    ("web_search", "\"disabled\""),
+    ("check_for_update_on_startup", "false"),
+    ("include_apps_instructions", "false"),
+    ("include_collaboration_mode_instructions", "false"),
+    ("include_environment_context", "false"),
+    ("include_permissions_instructions", "false"),
+    ("project_doc_max_bytes", "0"),
+    ("suppress_unstable_features_warning", "true"),
+    ("tools.update_plan.enabled", "false"),
+    ("tools.experimental_request_user_input.enabled", "false"),
+    ("skills.include_instructions", "false"),
+    ("skills.bundled.enabled", "false"),
+    ("agents.enabled", "false"),
+    ("history.persistence", "\"none\""),
+    ("feedback.enabled", "false"),
+    ("analytics.enabled", "false"),
+    ("mcp_servers", "{}"),
+];
+
+/// Limits that would change a history behind our back: the outputs of tools are cut at some 10 KB otherwise,
+/// and a long history is replaced by a summary that a model writes.
+const WHOLE: [(&str, &str); 2] =
+    [("tool_output_token_limit", "1000000000"), ("model_auto_compact_token_limit", "1000000000000")];
+
+/// Plugins must be off for the whole process: they call home when it starts.
+const FEATURES: [&str; 33] = [
+    "agent_message_board",
+    "apply_patch_freeform",
+    "apps",
+    "browser_use",
+    "browser_use_external",
+    "browser_use_full_cdp_access",
+    "code_mode_host",
+    "computer_use",
+    "enable_request_compression",
+    "fast_mode",
+    "goals",
+    "guardian_approval",
+    "hooks",
+    "image_generation",
+    "in_app_browser",
+    "memories",
+    "multi_agent",
+    "plugin_discovery_prefetch",
+    "plugin_sharing",
+    "plugins",
+    "remote_plugin",
+    "shell_snapshot",
+    "shell_tool",
+    "skill_mcp_dependency_install",
+    "skill_search",
+    "sleep_tool",
+    "tool_call_mcp_elicitation",
+    "tool_suggest",
+    "unified_exec",
+    "view_image",
+    "web_search_cached",
+    "web_search_request",
+    "workspace_dependencies",
+];
+
+/// The arguments of one app-server.
+pub(super) fn arguments(settings: &CodexSettings, models: Option<&str>) -> Vec<String> {
+    let mut config: Vec<(String, String)> = OFF
+        .iter()
+        .chain(&WHOLE)
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .chain(FEATURES.iter().map(|feature| (format!("features.{feature}"), "false".to_owned())))
+        .collect();
+    if let Some(path) = models {
+        config.push(("model_catalog_json".to_owned(), quoted(path)));
+    }
+    // A thread cannot choose another provider than the process has.
+    if let Some(provider) = &settings.provider {
+        config.push(("model_provider".to_owned(), quoted(provider)));
+    }
+    config.extend(settings.config.iter().cloned());
+    let mut arguments = settings.arguments.clone();
+    arguments.push("app-server".to_owned());
+    for (key, value) in config {
+        arguments.push("-c".to_owned());
+        arguments.push(format!("{key}={value}"));
+    }
+    arguments
+}
+
+/// A basic string of TOML; JSON writes them alike.
+fn quoted(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use expect_test::expect;
+
+    use super::arguments;
+    use crate::codex::CodexSettings;
+
+    #[test]
+    fn what_the_owner_configures_stands_last() {
+        let mut settings = CodexSettings::new(PathBuf::from("/srv/empty"));
+        settings.arguments = vec!["--quiet".to_owned()];
+        settings.provider = Some("local \"x\"".to_owned());
+        settings.config = vec![("model_context_window".to_owned(), "1000".to_owned())];
+        let all = arguments(&settings, Some("/srv/models.json"));
+        let shown = [&all[..4], &all[all.len() - 6..]].concat().join(" ");
+        expect![[r#"--quiet app-server -c approval_policy="never" -c model_catalog_json="/srv/models.json" -c model_provider="local \"x\"" -c model_context_window=1000"#]]
+            .assert_eq(&shown);
+    }
+}
