@@ -160,6 +160,13 @@ impl Emitter {
         }
     }
 
+    /// Closes what is open: whatever is said next is an item of its own. Gives what was sent so far.
+    pub fn settle(&mut self) -> &[SentItem] {
+        self.held.clear();
+        self.close(ItemStatus::Completed);
+        &self.sent
+    }
+
     /// More of the model's refusal to answer.
     pub fn refusal(&mut self, delta: &str) {
         if delta.is_empty() {

@@ -7,6 +7,7 @@
 //!
 //! Streaming and not streaming are the same answer; only what its events are written to differs.
 
+pub mod answer;
 pub mod emitter;
 pub mod error;
 pub mod event;

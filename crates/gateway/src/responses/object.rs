@@ -26,6 +26,8 @@ pub enum Outcome {
 pub enum Reason {
     MaxOutputTokens,
     ContentFilter,
+    /// Somebody asked for the end.
+    Cancelled,
 }
 
 impl Reason {
@@ -33,6 +35,7 @@ impl Reason {
         match self {
             Reason::MaxOutputTokens => "max_output_tokens",
             Reason::ContentFilter => "content_filter",
+            Reason::Cancelled => "cancelled",
         }
     }
 }

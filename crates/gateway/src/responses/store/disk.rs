@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::Stored;
 use crate::responses::item::Item;
@@ -39,7 +39,8 @@ struct Written<'a> {
     previous: Option<std::borrow::Cow<'a, str>>,
     input: std::borrow::Cow<'a, [Item]>,
     output: std::borrow::Cow<'a, [Item]>,
-    object: std::borrow::Cow<'a, Value>,
+    #[serde(borrow)]
+    object: &'a RawValue,
 }
 
 const VERSION: u32 = 1;
@@ -83,7 +84,7 @@ impl Disk {
             previous: stored.previous.as_deref().map(Borrowed),
             input: Borrowed(&stored.input),
             output: Borrowed(&stored.output),
-            object: Borrowed(&stored.object),
+            object: serde_json::from_str(&stored.object).map_err(StoreError::Json)?,
         };
         let text = serde_json::to_vec(&written).map_err(StoreError::Json)?;
         self.replace(&stored.id, &text).map_err(|error| self.trouble(error))?;
@@ -132,7 +133,7 @@ fn read(path: &Path) -> Option<(Stored, usize)> {
                 previous: written.previous.map(std::borrow::Cow::into_owned),
                 input: written.input.into_owned(),
                 output: written.output.into_owned(),
-                object: written.object.into_owned(),
+                object: written.object.get().to_owned(),
             };
             Some((stored, text.len()))
         }

@@ -12,8 +12,6 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
-
 use self::disk::Disk;
 use self::shelf::Shelf;
 use super::error::ApiError;
@@ -42,8 +40,8 @@ pub struct Stored {
     /// What the request added to the conversation; every item has an id.
     pub input: Vec<Item>,
     pub output: Vec<Item>,
-    /// The response object as the client saw it.
-    pub object: Value,
+    /// The response object as the client saw it: JSON text.
+    pub object: String,
 }
 
 pub struct Store {
@@ -85,19 +83,18 @@ impl Store {
 
     /// Everything that was said up to and including an answer, oldest first.
     pub fn conversation(&self, id: &str) -> Result<Vec<Item>, ApiError> {
-        let chain = self.shelf().chain(id).map_err(|missing| {
-            let mut error = ApiError::not_found(
-                "previous_response_not_found",
-                if missing == id {
-                    format!("no response `{id}` is kept; it was deleted, is too old, or was made with `store: false`. Send the whole conversation as `input` instead")
-                } else {
-                    format!("response `{id}` continues `{missing}`, which is not kept any more. Send the whole conversation as `input` instead")
-                },
-            );
-            error.param = Some("previous_response_id".to_owned());
-            error
-        })?;
-        Ok(chain.iter().rev().flat_map(|stored| stored.input.iter().chain(&stored.output).cloned()).collect())
+        self.shelf().chain(id).map(in_order).map_err(|missing| not_kept(id, &missing))
+    }
+
+    /// The same for an answer that is kept here and may continue one that another store has.
+    pub fn conversation_with(&self, id: &str, other: &Store) -> Result<Vec<Item>, ApiError> {
+        let (chain, missing) = self.shelf().part_of_chain(id);
+        let mut said = match missing {
+            Some(missing) => other.conversation(&missing)?,
+            None => Vec::new(),
+        };
+        said.extend(in_order(chain));
+        Ok(said)
     }
 
     /// Keeps an answer. It is on disk, where there is one, when this returns.
@@ -142,4 +139,22 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(StoreError::Interrupted))
+}
+
+fn in_order(newest_first: Vec<Arc<Stored>>) -> Vec<Item> {
+    newest_first.iter().rev().flat_map(|stored| stored.input.iter().chain(&stored.output).cloned()).collect()
+}
+
+fn not_kept(id: &str, missing: &str) -> ApiError {
+    let what = if missing == id {
+        format!("no response `{id}` is kept; it was deleted, is too old, or was made with `store: false`")
+    } else {
+        format!("response `{id}` continues `{missing}`, which is not kept any more")
+    };
+    let mut error = ApiError::not_found(
+        "previous_response_not_found",
+        format!("{what}. Send the whole conversation as `input` instead"),
+    );
+    error.param = Some("previous_response_id".to_owned());
+    error
 }

@@ -51,22 +51,32 @@ impl Shelf {
 
     /// An answer and all that it continues, newest first; or the id that is missing.
     pub(super) fn chain(&mut self, id: &str) -> Result<Vec<Arc<Stored>>, String> {
+        match self.part_of_chain(id) {
+            (chain, None) => Ok(chain),
+            (_, Some(missing)) => Err(missing),
+        }
+    }
+
+    /// As much of it as is here, newest first, and the id that is missing.
+    pub(super) fn part_of_chain(&mut self, id: &str) -> (Vec<Arc<Stored>>, Option<String>) {
         let mut chain: Vec<Arc<Stored>> = Vec::new();
         let mut next = Some(id.to_owned());
-        while let Some(id) = next {
-            let stored = self.kept.get(&id).map(|kept| kept.stored.clone()).ok_or_else(|| id.clone())?;
+        let mut missing = None;
+        while let Some(id) = next.take() {
             // A file that was tampered with could lead round in a circle.
-            if chain.len() > self.kept.len() {
-                return Err(id);
+            match self.kept.get(&id).filter(|_| chain.len() <= self.kept.len()) {
+                Some(kept) => {
+                    next.clone_from(&kept.stored.previous);
+                    chain.push(kept.stored.clone());
+                }
+                None => missing = Some(id),
             }
-            next = stored.previous.clone();
-            chain.push(stored);
         }
         // The oldest is used last, so that it stays as long as what continues it.
         for stored in &chain {
             self.touch(&stored.id);
         }
-        Ok(chain)
+        (chain, missing)
     }
 
     /// Keeps an answer and gives the ids of those that had to go. The newest always stays.
@@ -127,7 +137,7 @@ impl Shelf {
 pub(super) fn weight(stored: &Stored) -> usize {
     const AN_ITEM: usize = 256;
     // The object repeats the output and the tools.
-    let object = serde_json::to_string(&stored.object).map_or(0, |text| text.len());
+    let object = stored.object.len();
     let items: usize = stored.input.iter().chain(&stored.output).map(|item| AN_ITEM + text_of(item)).sum();
     object + items
 }

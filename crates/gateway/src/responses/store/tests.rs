@@ -1,5 +1,3 @@
-use serde_json::json;
-
 use super::{Store, StoreLimits, Stored};
 use crate::responses::item::{Content, Item, Role};
 
@@ -18,7 +16,7 @@ fn stored(number: u32, previous: Option<u32>) -> Stored {
         previous: previous.map(|number| format!("resp_{number}")),
         input: vec![message(&format!("in_{number}"), Role::User, &format!("question {number}"))],
         output: vec![message(&format!("msg_{number}"), Role::Assistant, &format!("answer {number}"))],
-        object: json!({ "id": format!("resp_{number}") }),
+        object: format!("{{\"id\":\"resp_{number}\"}}"),
     }
 }
 

@@ -1,0 +1,83 @@
+//! The answers that are being written, so that one can be cancelled from outside.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+
+use super::Answered;
+
+/// How long whoever cancels waits for the end. The one who reads the answer may be slow to take it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Default)]
+pub(super) struct Running(Arc<Mutex<HashMap<String, Entry>>>);
+
+struct Entry {
+    stop: watch::Sender<bool>,
+    /// Whoever waits for the object.
+    waiting: Vec<oneshot::Sender<String>>,
+}
+
+/// One answer's place in the list; leaves it when dropped.
+pub(super) struct Stop {
+    id: String,
+    running: Arc<Mutex<HashMap<String, Entry>>>,
+    heard: watch::Receiver<bool>,
+}
+
+impl Running {
+    pub(super) fn begin(&self, id: &str) -> Stop {
+        let (stop, heard) = watch::channel(false);
+        let entry = Entry { stop, waiting: Vec::new() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), entry);
+        Stop { id: id.to_owned(), running: self.0.clone(), heard }
+    }
+
+    /// The object of the cancelled answer; nothing when none is being written or it does not end in time.
+    pub(super) async fn cancel(&self, id: &str) -> Option<String> {
+        let (tell, told) = oneshot::channel();
+        {
+            let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let entry = running.get_mut(id)?;
+            entry.waiting.push(tell);
+            entry.stop.send_replace(true);
+        }
+        tokio::time::timeout(PATIENCE, told).await.ok()?.ok()
+    }
+}
+
+impl Stop {
+    /// Turns true when the answer is to end.
+    pub(super) fn heard(&self) -> watch::Receiver<bool> {
+        self.heard.clone()
+    }
+
+    pub(super) fn ended(self, answered: Option<&Answered>) {
+        let entry = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        let (Some(entry), Some(answered)) = (entry, answered) else { return };
+        if entry.waiting.is_empty() {
+            return;
+        }
+        let object = String::from_utf8_lossy(&answered.ended.object_json()).into_owned();
+        for waiting in entry.waiting {
+            // Whoever asked may be gone.
+            let _unheard = waiting.send(object.clone());
+        }
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+/// Comes back when the answer is to end.
+pub(super) async fn stopped(heard: &mut watch::Receiver<bool>) {
+    if heard.wait_for(|stop| *stop).await.is_err() {
+        // Nobody is left who could say so.
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,1 @@
+//! Whole answers, from a request to its events.
