@@ -1,0 +1,67 @@
+//! That the cases can tell a good scanner from one that merely looks for the two tags.
+
+use expect_test::expect;
+use gateway::sentinel::FoundCall;
+use serde_json::Value;
+
+use super::cases;
+use super::reading::{Said, cut, read, scanner};
+
+/// Looks for both tags in each piece of the text, and calls whatever is JSON between them.
+fn naive(chunks: &[&str]) -> Vec<Said> {
+    let mut all = Vec::new();
+    let mut held = String::new();
+    for chunk in chunks {
+        held.push_str(chunk);
+        while let Some((before, rest)) = held.split_once("<tool_call>") {
+            let Some((body, after)) = rest.split_once("</tool_call>") else { break };
+            let raw = format!("<tool_call>{body}</tool_call>");
+            all.push(Said::Text(before.to_owned()));
+            all.push(match serde_json::from_str::<Value>(body) {
+                Ok(value) => {
+                    let arguments = value["arguments"].as_str().unwrap_or("{}").to_owned();
+                    let name = value["name"].as_str().unwrap_or_default().to_owned();
+                    Said::Call { raw, call: FoundCall { name, arguments, repaired: false, as_object: false } }
+                }
+                Err(_) => Said::Text(raw),
+            });
+            held = after.to_owned();
+        }
+        if !held.contains("<tool_call>") {
+            all.push(Said::Text(std::mem::take(&mut held)));
+        }
+    }
+    all.push(Said::Text(held));
+    all
+}
+
+/// Calls, and what a reader sees when blocks that are no calls are text.
+fn outcome(all: &[Said]) -> (Vec<(String, String)>, String) {
+    let mut calls = Vec::new();
+    let mut text = String::new();
+    for said in all {
+        match said {
+            Said::Call { call, .. } => calls.push((call.name.clone(), call.arguments.clone())),
+            Said::Text(raw) | Said::Rejected { raw, .. } => text.push_str(raw),
+        }
+    }
+    (calls, text)
+}
+
+#[test]
+fn a_scanner_that_only_looks_for_tags_fails_the_cases() {
+    let failed = |length: usize| {
+        cases::all()
+            .iter()
+            .filter(|case| outcome(&naive(&cut(case.text, length))) != outcome(&read(scanner(), [case.text])))
+            .count()
+    };
+    let figures = format!(
+        "{} cases; failed whole: {}, by 7: {}, by 1: {}",
+        cases::all().len(),
+        failed(10_000),
+        failed(7),
+        failed(1)
+    );
+    expect!["105 cases; failed whole: 45, by 7: 45, by 1: 45"].assert_eq(&figures);
+}
