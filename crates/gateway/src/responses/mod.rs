@@ -16,6 +16,7 @@ pub mod object;
 pub mod output;
 pub mod prompt;
 pub mod request;
+pub mod routes;
 pub mod store;
 pub mod tools;
 pub mod wire_item;

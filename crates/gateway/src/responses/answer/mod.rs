@@ -8,6 +8,7 @@
 //! The answer is a future that whoever serves the connection polls. Nothing is spawned for it: a client that does
 //! not read holds its own answer back, and one that goes away drops it, which interrupts the turn.
 
+mod compact;
 mod ear;
 mod end;
 mod here;
@@ -21,6 +22,7 @@ mod shape;
 mod tests;
 mod toolbox;
 mod tools;
+mod warm_up;
 mod write;
 
 use std::sync::Arc;
@@ -41,6 +43,7 @@ use super::store::Store;
 use crate::metrics::Metrics;
 
 pub use self::out::{Out, Outlet, outlet};
+pub use self::resolve::unknown_response;
 pub use self::settings::AnswerSettings;
 pub use self::toolbox::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 

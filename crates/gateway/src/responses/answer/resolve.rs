@@ -47,7 +47,7 @@ pub(super) fn resolved(
     Ok(said)
 }
 
-pub(super) fn unknown_response(id: &str) -> ApiError {
+pub fn unknown_response(id: &str) -> ApiError {
     ApiError::not_found(
         "response_not_found",
         format!("no response `{id}` is kept; it was deleted, is too old, or was made with `store: false`"),

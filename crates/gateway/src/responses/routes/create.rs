@@ -1,0 +1,78 @@
+//! `POST /v1/responses`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+
+use super::driven::Driven;
+use super::{json_response, name_ignored};
+use crate::edge::{BODY_LIMIT, error_response, read_body};
+use crate::responses::answer::{Out, Prepared, Responder, outlet};
+use crate::responses::error::ApiError;
+use crate::responses::event::Framing;
+use crate::responses::request::{self, Purpose, Request};
+
+/// Tells whatever stands in between not to collect the stream first.
+const NO_BUFFERING: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+
+pub(super) async fn create(State(responder): State<Arc<Responder>>, http: HttpRequest) -> Response {
+    match answer(responder, http).await {
+        Ok(response) => response,
+        Err(error) => error_response(&error),
+    }
+}
+
+async fn answer(responder: Arc<Responder>, http: HttpRequest) -> Result<Response, ApiError> {
+    let request = read(http).await?;
+    if request.purpose == Purpose::WarmUp {
+        return Err(ApiError::invalid(
+            "generate",
+            "unsupported_value",
+            "`generate: false` warms up a WebSocket and means nothing here; leave it out",
+        ));
+    }
+    let stream = request.stream;
+    let prepared = Box::pin(responder.prepare(request, None)).await?;
+    if stream { Ok(streamed(responder, prepared)) } else { whole(&responder, prepared).await }
+}
+
+async fn read(http: HttpRequest) -> Result<Request, ApiError> {
+    let body = read_body(http.into_body(), BODY_LIMIT).await?;
+    request::parse(&body)
+}
+
+fn streamed(responder: Arc<Responder>, prepared: Prepared) -> Response {
+    let ignored = prepared.ignored().to_vec();
+    let (out, reader) = outlet();
+    let answer = async move {
+        // What came of it is in the stream.
+        let _answered = responder.write(prepared, Framing::Stream, out, None).await;
+    };
+    let mut response = Response::new(Body::new(Driven::new(answer, reader)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(NO_BUFFERING.0, NO_BUFFERING.1);
+    name_ignored(&mut response, &ignored);
+    response
+}
+
+async fn whole(responder: &Responder, prepared: Prepared) -> Result<Response, ApiError> {
+    let ignored = prepared.ignored().to_vec();
+    let answered = responder.write(prepared, Framing::Nothing, Out::nobody(), None).await;
+    match answered {
+        // Clients take a 200 that says "failed" for a broken answer.
+        Some(answered) => match answered.error {
+            Some(error) => Err(error),
+            None => {
+                let mut response = json_response(answered.ended.object_json());
+                name_ignored(&mut response, &ignored);
+                Ok(response)
+            }
+        },
+        None => Err(ApiError::server(500, "internal_error", "the answer was lost")),
+    }
+}

@@ -1,0 +1,143 @@
+//! Answers that are kept: looked at, listed, deleted; and those that are being written, cancelled.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::json_response;
+use crate::edge::error_response;
+use crate::responses::answer::{Responder, unknown_response};
+use crate::responses::error::ApiError;
+use crate::responses::item::Item;
+
+/// As many as the API lists at most.
+const MOST_ITEMS: usize = 100;
+const ITEMS: usize = 20;
+
+pub(super) async fn retrieve(State(responder): State<Arc<Responder>>, Path(id): Path<String>) -> Response {
+    match responder.store().get(&id) {
+        Some(stored) => json_response(stored.object.clone()),
+        None => error_response(&unknown_response(&id)),
+    }
+}
+
+pub(super) async fn delete(State(responder): State<Arc<Responder>>, Path(id): Path<String>) -> Response {
+    match responder.store().remove(&id).await {
+        Ok(true) => {
+            json_response(json!({ "id": id, "object": "response.deleted", "deleted": true }).to_string())
+        }
+        Ok(false) => error_response(&unknown_response(&id)),
+        Err(error) => {
+            tracing::error!(%error, "a response could not be deleted");
+            error_response(&ApiError::server(
+                500,
+                "store_failed",
+                "the response is forgotten, but its file could not be removed; look at the server's log",
+            ))
+        }
+    }
+}
+
+pub(super) async fn cancel(State(responder): State<Arc<Responder>>, Path(id): Path<String>) -> Response {
+    match responder.cancel(&id).await {
+        Ok(object) => json_response(object),
+        Err(error) => error_response(&error),
+    }
+}
+
+/// How a list is asked for.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    limit: Option<String>,
+    order: Option<String>,
+    after: Option<String>,
+}
+
+pub(super) async fn input_items(
+    State(responder): State<Arc<Responder>>,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let Some(stored) = responder.store().get(&id) else { return error_response(&unknown_response(&id)) };
+    match page(&stored.input, &asked) {
+        Ok(page) => json_response(page.to_string()),
+        Err(error) => error_response(&error),
+    }
+}
+
+fn page(input: &[Item], asked: &Asked) -> Result<Value, ApiError> {
+    let limit = match asked.limit.as_deref().map(str::parse::<usize>) {
+        None => ITEMS,
+        Some(Ok(limit)) if (1..=MOST_ITEMS).contains(&limit) => limit,
+        Some(_) => {
+            return Err(ApiError::invalid(
+                "limit",
+                "invalid_value",
+                format!("`limit` is a number from 1 to {MOST_ITEMS}"),
+            ));
+        }
+    };
+    let mut items: Vec<&Item> = input.iter().collect();
+    match asked.order.as_deref() {
+        None | Some("desc") => items.reverse(),
+        Some("asc") => {}
+        Some(_) => {
+            return Err(ApiError::invalid("order", "invalid_value", "`order` is `asc` or `desc`"));
+        }
+    }
+    if let Some(after) = &asked.after {
+        let at = items.iter().position(|item| item.id() == Some(after)).ok_or_else(|| {
+            ApiError::invalid("after", "item_not_found", format!("no item `{after}` is in this list"))
+        })?;
+        items.drain(..=at);
+    }
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let id = |item: Option<&&Item>| item.and_then(|item| item.id()).map(str::to_owned);
+    Ok(json!({
+        "object": "list",
+        "data": items.iter().map(|item| item.to_wire()).collect::<Vec<_>>(),
+        "first_id": id(items.first()),
+        "last_id": id(items.last()),
+        "has_more": more,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, page};
+    use crate::responses::item::{Content, Item, Role};
+
+    fn items() -> Vec<Item> {
+        (1..=3)
+            .map(|number| Item::Message {
+                id: Some(format!("in_{number}")),
+                role: Role::User,
+                content: vec![Content::Text(number.to_string())],
+                phase: None,
+            })
+            .collect()
+    }
+
+    fn listed(limit: Option<&str>, order: Option<&str>, after: Option<&str>) -> Result<String, String> {
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        let asked = Asked { limit: own(limit), order: own(order), after: own(after) };
+        let page = page(&items(), &asked).map_err(|error| error.message)?;
+        let ids: Vec<&str> =
+            page["data"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect();
+        Ok(format!("{} {}", ids.join(" "), page["has_more"]))
+    }
+
+    #[test]
+    fn items_are_listed_newest_first_in_pages() {
+        assert_eq!(listed(None, None, None).unwrap(), "in_3 in_2 in_1 false");
+        assert_eq!(listed(Some("2"), Some("asc"), None).unwrap(), "in_1 in_2 true");
+        assert_eq!(listed(Some("2"), Some("asc"), Some("in_2")).unwrap(), "in_3 false");
+        assert_eq!(listed(Some("0"), None, None).unwrap_err(), "`limit` is a number from 1 to 100");
+        assert_eq!(listed(None, Some("up"), None).unwrap_err(), "`order` is `asc` or `desc`");
+        assert_eq!(listed(None, None, Some("in_9")).unwrap_err(), "no item `in_9` is in this list");
+    }
+}

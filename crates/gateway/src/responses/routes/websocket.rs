@@ -1,0 +1,221 @@
+//! `GET /v1/responses` as a WebSocket: requests one after the other on one connection, each event a message.
+//!
+//! A connection remembers its own answers, also those that are not to be kept, so that a client can continue with
+//! `previous_response_id` and `store: false`. A continuation that fails makes it forget the answer that it
+//! continued, since nobody can say any more what the client has seen of it.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{Extension, State};
+use axum::response::Response;
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::edge::{BODY_LIMIT, Drain};
+use crate::responses::answer::{Out, Outlet, Responder, outlet};
+use crate::responses::error::ApiError;
+use crate::responses::event::{Framing, error_event};
+use crate::responses::request::{self, Purpose, Request};
+use crate::responses::store::{Store, StoreLimits};
+
+/// What a connection remembers for itself.
+const OWN: StoreLimits = StoreLimits { responses: 64, bytes: 16 << 20 };
+/// Requests that may wait while one is answered.
+const MOST_WAITING: usize = 16;
+
+pub(super) async fn upgrade(
+    State(responder): State<Arc<Responder>>,
+    drain: Option<Extension<Drain>>,
+    socket: WebSocketUpgrade,
+) -> Response {
+    let drain = drain.map(|Extension(drain)| drain);
+    socket
+        .max_message_size(BODY_LIMIT)
+        .max_frame_size(BODY_LIMIT)
+        .on_upgrade(move |socket| Connection::new(responder, socket).serve(drain))
+}
+
+struct Connection {
+    responder: Arc<Responder>,
+    socket: WebSocket,
+    own: Store,
+    waiting: VecDeque<String>,
+}
+
+/// The client is gone, or has done what ends a connection.
+struct Over;
+
+impl Connection {
+    fn new(responder: Arc<Responder>, socket: WebSocket) -> Connection {
+        Connection { responder, socket, own: Store::in_memory(OWN), waiting: VecDeque::new() }
+    }
+
+    async fn serve(mut self, drain: Option<Drain>) {
+        let mut stopping = pin!(async {
+            match drain {
+                Some(mut drain) => drain.started().await,
+                None => std::future::pending().await,
+            }
+        });
+        loop {
+            let text = match self.waiting.pop_front() {
+                Some(text) => text,
+                None => {
+                    let message = tokio::select! {
+                        message = self.socket.recv() => message,
+                        () = &mut stopping => return self.say_goodbye().await,
+                    };
+                    match message {
+                        Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                        Some(Ok(Message::Binary(_))) => {
+                            if self.refuse(&not_text()).await.is_err() {
+                                return;
+                            }
+                            continue;
+                        }
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    }
+                }
+            };
+            if self.answer(&text).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Answers one message. A request that makes no sense is answered with an error and ends nothing.
+    async fn answer(&mut self, text: &str) -> Result<(), Over> {
+        let request = match read(text) {
+            Ok(request) => request,
+            Err(error) => return self.refuse(&error).await,
+        };
+        let previous = request.previous_response_id.clone();
+        let failed = match request.purpose {
+            Purpose::WarmUp => {
+                let bytes = self.responder.warm_up(&request, &self.own).await;
+                self.send(&bytes).await?;
+                None
+            }
+            Purpose::Answer => self.generate(request).await?,
+        };
+        if let Some(error) = failed {
+            if let Some(previous) = previous {
+                // It only lives in memory, so it cannot fail to go.
+                let _forgotten = self.own.remove(&previous).await;
+            }
+            if let Failed::Unanswered(error) = error {
+                return self.refuse(&error).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn generate(&mut self, request: Request) -> Result<Option<Failed>, Over> {
+        let responder = self.responder.clone();
+        let prepared = match Box::pin(responder.prepare(request, Some(&self.own))).await {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Some(Failed::Unanswered(error))),
+        };
+        let (out, mut events) = outlet();
+        let Connection { socket, own, waiting, .. } = self;
+        let mut answer = pin!(write(&responder, prepared, out, own));
+        let mut answered = None;
+        loop {
+            tokio::select! {
+                biased;
+                bytes = next(&mut events) => match bytes {
+                    Some(bytes) => send(socket, &bytes).await?,
+                    None => break,
+                },
+                done = &mut answer, if answered.is_none() => answered = Some(done),
+                message = socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) if waiting.len() < MOST_WAITING => {
+                        waiting.push_back(text.as_str().to_owned());
+                    }
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    // Too much at once, or gone: dropping the answer interrupts it.
+                    Some(Ok(Message::Text(_) | Message::Binary(_) | Message::Close(_)) | Err(_)) | None => {
+                        return Err(Over);
+                    }
+                },
+            }
+        }
+        Ok(answered.unwrap_or(true).then_some(Failed::Answered))
+    }
+
+    async fn refuse(&mut self, error: &ApiError) -> Result<(), Over> {
+        self.send(&error_event(Framing::Lines, error)).await
+    }
+
+    async fn send(&mut self, lines: &Bytes) -> Result<(), Over> {
+        send(&mut self.socket, lines).await
+    }
+
+    async fn say_goodbye(mut self) {
+        let reason = "the server is stopping; connect again".into();
+        let goodbye = Message::Close(Some(CloseFrame { code: close_code::RESTART, reason }));
+        // Whoever is gone needs no goodbye.
+        let _unheard = self.socket.send(goodbye).await;
+    }
+}
+
+/// Why a request came to nothing.
+enum Failed {
+    /// Nothing was said yet.
+    Unanswered(ApiError),
+    /// The events say so.
+    Answered,
+}
+
+/// Whether it failed.
+async fn write(
+    responder: &Responder,
+    prepared: crate::responses::answer::Prepared,
+    out: Out,
+    own: &Store,
+) -> bool {
+    let answered = responder.write(prepared, Framing::Lines, out, Some(own)).await;
+    answered.is_none_or(|answered| answered.error.is_some())
+}
+
+async fn next(events: &mut Outlet) -> Option<Bytes> {
+    events.next().await
+}
+
+/// Sends each line as a message.
+async fn send(socket: &mut WebSocket, lines: &Bytes) -> Result<(), Over> {
+    let text = std::str::from_utf8(lines).map_err(|_impossible| Over)?;
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        socket.send(Message::text(line)).await.map_err(|_gone| Over)?;
+    }
+    Ok(())
+}
+
+fn read(text: &str) -> Result<Request, ApiError> {
+    let mut value: Value = serde_json::from_str(text).map_err(|error| {
+        ApiError::invalid("", "invalid_json", format!("the message is not JSON: {error}"))
+    })?;
+    match value.get("type").and_then(Value::as_str) {
+        Some("response.create") => {}
+        Some(_) | None => {
+            return Err(ApiError::invalid(
+                "type",
+                "unknown_message",
+                "a message has the `type` `response.create` and the fields of a request beside it",
+            ));
+        }
+    }
+    // Some clients put the request into a field of its own.
+    if let Some(inner) = value.get_mut("response").filter(|inner| inner.is_object()) {
+        value = inner.take();
+    }
+    request::parse_value(value)
+}
+
+fn not_text() -> ApiError {
+    ApiError::invalid("", "not_text", "messages are JSON texts; binary ones are not read")
+}
