@@ -8,10 +8,21 @@ mod encoder;
 mod escape;
 mod kind;
 
+use bytes::Bytes;
+
+use super::error::ApiError;
+
 pub use self::encoder::Framing;
 pub(in crate::responses) use self::encoder::{Encoder, Part, Place, push_field};
 pub(in crate::responses) use self::escape::push_json;
 pub use self::kind::EventType;
+
+/// An `error` event by itself, for errors that belong to no response: a message on a WebSocket that is not a request.
+pub fn error_event(framing: Framing, error: &ApiError) -> Bytes {
+    let mut encoder = Encoder::new(framing);
+    encoder.error(error);
+    encoder.take()
+}
 
 /// The end of an event stream.
 pub const DONE: &[u8] = b"data: [DONE]\n\n";

@@ -146,9 +146,12 @@ pub(super) fn missing(at: &Path<'_>, expected: &str) -> ApiError {
 
 pub(super) fn wrong_type(at: &Path<'_>, expected: &str, given: &Value) -> ApiError {
     // The root has no name.
-    let place = if matches!(at, Path::Root) { "the body".to_owned() } else { format!("`{at}`") };
+    let (place, param) = match at {
+        Path::Root => ("the body".to_owned(), None),
+        Path::Key(..) | Path::Index(..) => (format!("`{at}`"), Some(at.to_string())),
+    };
     let message = format!("{place} must be {expected}, and is {}", kind(given));
-    ApiError::invalid(at.to_string(), "invalid_type", message)
+    ApiError { param, ..ApiError::invalid("", "invalid_type", message) }
 }
 
 pub(super) fn invalid(at: &Path<'_>, expected: &str, given: &str) -> ApiError {

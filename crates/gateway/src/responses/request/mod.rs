@@ -190,7 +190,9 @@ pub fn parse_value(value: Value) -> Result<Request, ApiError> {
         && request.previous_response_id.is_none()
         && request.purpose == Purpose::Answer
     {
-        return Err(fields::missing(&Path::Root.key("input"), "a text or a list of items to answer"));
+        let message = "`input` is missing or empty; it must be a text or a list of items, unless there is a \
+                       `previous_response_id` to go on from";
+        return Err(ApiError::invalid("input", "missing_required_parameter", message));
     }
     Ok(request)
 }
