@@ -8,7 +8,11 @@ use crate::slowest::Slowest;
 use crate::tidy::{self, Mode};
 
 /// Tests that take long (crashes at random moments, large plans) look for this.
-const SLOW_TESTS: &[(&str, &str)] = &[("RUN_SLOW_TESTS", "1")];
+const SLOW_TESTS: (&str, &str) = ("RUN_SLOW_TESTS", "1");
+
+/// Where property tests begin: always at the same place, so that no change fails by luck. Whoever wants to look
+/// further gives another number.
+const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 
 /// How many of the slowest tests are named at the end.
 const NAMED_SLOWEST: usize = 5;
@@ -89,9 +93,30 @@ fn tests() -> Stage {
     } else {
         (&["cargo", "test", "--workspace", "--no-fail-fast"], Work::Command)
     };
-    Stage { name: "tests", repeat: Shown::new(words).env(SLOW_TESTS), work }
+    Stage {
+        name: "tests",
+        repeat: Shown::new(words).env(environment(std::env::var_os(SEED.0).is_some())),
+        work,
+    }
+}
+
+/// What the tests are told. A seed that was given is passed on as it is.
+fn environment(seeded: bool) -> &'static [(&'static str, &'static str)] {
+    if seeded { &[SLOW_TESTS] } else { &[SLOW_TESTS, SEED] }
 }
 
 fn shown(took: Duration) -> String {
     format!("{:.1} s", took.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{environment, tests};
+
+    #[test]
+    fn property_tests_begin_at_the_same_place_unless_another_is_given() {
+        assert_eq!(environment(false), [("RUN_SLOW_TESTS", "1"), ("PROPTEST_RNG_SEED", "1")]);
+        assert_eq!(environment(true), [("RUN_SLOW_TESTS", "1")]);
+        assert!(tests().repeat.to_string().starts_with("RUN_SLOW_TESTS=1 "));
+    }
 }

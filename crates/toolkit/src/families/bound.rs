@@ -118,12 +118,11 @@ pub(super) fn parsed(text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use proptest::prelude::{
-        ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
-    };
+    use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
     use serde_json::{Value, json};
 
     use super::{Limits, clip, unfolded, within};
+    use crate::families::checks::cases;
     use crate::preview::tokens::estimate;
 
     #[test]
@@ -162,7 +161,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(cases(64))]
 
         #[test]
         fn whatever_it_is_it_fits(value in values(), tokens in 20_usize..2_000) {

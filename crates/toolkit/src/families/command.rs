@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::printed::{Kept, Output, Printed, printed, section};
-use super::streams::{Form, told, unprintable};
+use super::streams::{Form, REFERENCE, told, unprintable};
 use super::{Projected, Projection, external};
 
-/// Tokens of a receipt that are not output: the outcome, handles, references.
-const WORDS: usize = 60;
+/// Tokens of a receipt that are neither output nor say where the whole of it is: the outcome, handles, headings.
+pub(super) const WORDS: usize = 28;
 
 /// What became of a command, complete.
 #[derive(Debug, Clone, Copy)]
@@ -155,7 +155,8 @@ impl Promoted {
         self.kept.render(&mut text);
         match &self.initial_output_preview {
             Some(preview) => {
-                let told = told(preview, self.initial_output_truncated, tokens);
+                let references = self.kept.references() * REFERENCE;
+                let told = told(preview, self.initial_output_truncated, tokens.saturating_sub(references));
                 section(&mut text, "Initial output", Some(&told));
             }
             None => text.push_str("\n(no output yet)"),
@@ -172,3 +173,6 @@ pub(super) fn ended(exit_status: Option<i32>, signal: Option<&str>) -> String {
         (None, None) => "Process ended".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,10 +116,10 @@ pub fn project(complete: &Editor<'_>, with: &mut Projection<'_>) -> Result<Proje
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     match Shown::<String>::deserialize(result) {
-        Ok(Shown::Selection(selection)) => {
-            let cut = fitting_text(&selection.text_preview, receipt.room());
+        Ok(Shown::Selection(selection)) => receipt.with_text(budget, |room, receipt| {
+            let cut = fitting_text(&selection.text_preview, room);
             let text = many_lines(&selection.text_preview[..cut]);
             if !text.is_empty() {
                 receipt.line(text.strip_suffix('\n').unwrap_or(&text));
@@ -131,11 +131,13 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
                     quoted(&selection.file_path)
                 ));
             }
+        }),
+        Ok(Shown::Edit(edit)) => {
+            receipt.add(&format!(" (etag {})", edit.etag));
+            receipt.done()
         }
-        Ok(Shown::Edit(edit)) => receipt.add(&format!(" (etag {})", edit.etag)),
-        Err(_) => return external::render(summary, result, budget),
+        Err(_) => external::render(summary, result, budget),
     }
-    receipt.done()
 }
 
 #[cfg(test)]
@@ -231,7 +233,7 @@ mod tests {
             let again = project(&complete, &mut Projection::new(budget, None)).unwrap().result;
             prop_assert_eq!(&result, &again);
             let receipt = render("a.md: 0:2 to 3:0 is selected", &result, budget);
-            prop_assert!(estimate(&receipt) <= budget + 20, "{receipt}");
+            prop_assert!(estimate(&receipt) <= budget, "{receipt}");
         }
     }
 }

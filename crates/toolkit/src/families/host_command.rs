@@ -92,25 +92,26 @@ pub fn project(complete: &HostCommands<'_>, with: &mut Projection<'_>) -> Result
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
-    let mut receipt = Receipt::new(summary, budget);
+    let receipt = Receipt::new(summary);
     match Shown::<String>::deserialize(result) {
         Ok(Shown::Listed(listed)) => {
-            let shown = fitting(listed.commands.iter(), receipt.room(), |command| cost(&line(command)));
-            shown.iter().for_each(|command| receipt.line(&line(command)));
-            let left_out = listed.left_out + (listed.commands.len() - shown.len()) as u64;
-            if left_out > 0 || listed.more {
-                let what = match left_out {
-                    0 => "there are more".to_owned(),
-                    left_out => format!("{left_out} of these {} not shown", listed.count),
-                };
-                receipt.line(&format!("… {what}: ask for fewer with query or prefix"));
-            }
+            let all = listed.commands.len();
+            receipt.with_most(1..=all, budget, |most, receipt| {
+                listed.commands.iter().take(most).for_each(|command| receipt.line(&line(command)));
+                let left_out = listed.left_out + all.saturating_sub(most) as u64;
+                if left_out > 0 || listed.more {
+                    let what = match left_out {
+                        0 => "there are more".to_owned(),
+                        left_out => format!("{left_out} of these {} not shown", listed.count),
+                    };
+                    receipt.line(&format!("… {what}: ask for fewer with query or prefix"));
+                }
+            })
         }
         // The summary is all there is to say.
-        Ok(Shown::Ran(_)) => {}
-        Err(_) => return external::render(summary, result, budget),
+        Ok(Shown::Ran(_)) => receipt.done(),
+        Err(_) => external::render(summary, result, budget),
     }
-    receipt.done()
 }
 
 /// `editor:toggle-bold: Toggle bold`.

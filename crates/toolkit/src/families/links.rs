@@ -112,29 +112,30 @@ where
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     if let Ok(renamed) = renamed::Shown::<String>::deserialize(result) {
-        return renamed::render(summary, renamed, budget);
+        return renamed::render(summary, &renamed, budget);
     }
     let Ok(found) = Found::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };
-    let mut receipt = Receipt::new(summary, budget);
     let kinds = [
         (Kind::Outgoing, &found.outgoing, found.outgoing_left_out),
         (Kind::Backlinks, &found.backlinks, found.backlinks_left_out),
         (Kind::Unresolved, &found.unresolved, found.unresolved_left_out),
     ];
-    let mut shares = Shares::new(receipt.room(), kinds.map(|(_, links, _)| links.len()));
-    let mut cut = Vec::new();
-    for (kind, links, left_out) in kinds {
-        let shown = shares.take(kind, links.iter().map(borrowed));
-        section(kind, found.path.as_deref(), &shown, &mut receipt);
-        let left_out = left_out + (links.len() - shown.len()) as u64;
-        if left_out > 0 || found.more {
-            cut.push((kind, shown.len() as u64, left_out));
+    // As many of each kind as of the others: a kind that has fewer leaves its room to them.
+    let most = kinds.iter().map(|(_, links, _)| links.len()).max().unwrap_or_default();
+    Receipt::new(summary).with_most(1..=most, budget, |most, receipt| {
+        let mut cut = Vec::new();
+        for (kind, links, left_out) in kinds {
+            let shown: Vec<Link<&str>> = links.iter().take(most).map(borrowed).collect();
+            section(kind, found.path.as_deref(), &shown, receipt);
+            let left_out = left_out + (links.len() - shown.len()) as u64;
+            if left_out > 0 || found.more {
+                cut.push((kind, shown.len() as u64, left_out));
+            }
         }
-    }
-    go_on(&found, &cut, &mut receipt);
-    receipt.done()
+        go_on(&found, &cut, receipt);
+    })
 }
 
 /// What was cut, and the call that gets it.

@@ -74,23 +74,24 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     let Ok(listed) = Listed::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     if listed.unusable > 0 {
         receipt.line(&format!("{} passed over: no tool can use them", names(listed.unusable)));
     }
-    let mut meter = Meter::default();
-    let shown = fitting(listed.entries.iter().map(borrowed), receipt.room(), |entry| meter.add(entry));
-    outline(&shown, &mut receipt);
-    let left_out = listed.left_out + (listed.entries.len() - shown.len()) as u64;
-    if let Some(last) = shown.last().filter(|_| left_out > 0 || listed.more) {
-        let what = match (left_out, listed.more) {
-            (0, _) => "more".to_owned(),
-            (_, true) => format!("{left_out} of these {} and more", listed.count),
-            (_, false) => format!("{left_out} of {} not shown", listed.count),
-        };
-        receipt.line(&format!("… {what}: list again with after {}", quoted(last.path)));
-    }
-    receipt.done()
+    let entries: Vec<Entry<&str>> = listed.entries.iter().map(borrowed).collect();
+    receipt.with_most(1..=entries.len(), budget, |most, receipt| {
+        let shown = &entries[..most.min(entries.len())];
+        outline(shown, receipt);
+        let left_out = listed.left_out + (entries.len() - shown.len()) as u64;
+        if let Some(last) = shown.last().filter(|_| left_out > 0 || listed.more) {
+            let what = match (left_out, listed.more) {
+                (0, _) => "more".to_owned(),
+                (_, true) => format!("{left_out} of these {} and more", listed.count),
+                (_, false) => format!("{left_out} of {} not shown", listed.count),
+            };
+            receipt.line(&format!("… {what}: list again with after {}", quoted(last.path)));
+        }
+    })
 }
 
 fn names(count: u64) -> String {

@@ -118,7 +118,7 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     let Ok(mutation) = Mutation::deserialize(result) else {
         return external::render(summary, result, budget);
     };
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     if let Some(etag) = &mutation.etag {
         receipt.add(&format!(" (etag {})", one_line(etag)));
     }

@@ -6,6 +6,7 @@
 //! beside it is spelled out.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use envelope::{Failure, Family, Fault};
 use serde::Serialize;
@@ -13,10 +14,8 @@ use serde::Serialize;
 use super::Projected;
 use crate::preview::tokens;
 
-/// Tokens of a budget that are kept for the outcome and for how to go on.
-pub(super) const FRAME: usize = 96;
-/// Of these, what is kept for how to go on.
-const FOOT: usize = 48;
+/// Tokens of a budget that a result leaves to the outcome and to how to go on.
+const FRAME: usize = 96;
 /// What a summary may have. Two long paths fit.
 const SUMMARY_CHARS: usize = 2_200;
 /// Stands below the outcome of a call that was only asked what it would do.
@@ -35,7 +34,7 @@ pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What the entries of a result may cost, so that its receipt fits the budget.
+/// What the entries of a result may cost, so that its receipt need not leave out more of them.
 pub(super) fn room(budget: usize) -> usize {
     budget.saturating_sub(FRAME)
 }
@@ -46,15 +45,15 @@ pub(super) fn cost(line: &str) -> usize {
 }
 
 /// A receipt while it is written.
+#[derive(Clone)]
 pub(super) struct Receipt {
     text: String,
-    budget: usize,
 }
 
 impl Receipt {
     /// Begins with the outcome.
-    pub(super) fn new(summary: &str, budget: usize) -> Receipt {
-        Receipt { text: short(summary, SUMMARY_CHARS), budget }
+    pub(super) fn new(summary: &str) -> Receipt {
+        Receipt { text: short(summary, SUMMARY_CHARS) }
     }
 
     /// More about the outcome, on the same line.
@@ -67,14 +66,56 @@ impl Receipt {
         self.text.push_str(line);
     }
 
-    /// What lines may cost that stand between the outcome and how to go on.
-    pub(super) fn room(&self) -> usize {
-        self.budget.saturating_sub(tokens::estimate(&self.text) + FOOT)
-    }
-
     pub(super) fn done(self) -> String {
         self.text
     }
+
+    /// The longest receipt within the budget that goes on from here with so many entries, as [`longest`] finds it.
+    pub(super) fn with_most(
+        &self,
+        entries: RangeInclusive<usize>,
+        budget: usize,
+        mut write: impl FnMut(usize, &mut Receipt),
+    ) -> String {
+        longest(entries, budget, |most| {
+            let mut receipt = self.clone();
+            write(most, &mut receipt);
+            receipt.text
+        })
+    }
+
+    /// The same for a text that is cut to so many tokens.
+    pub(super) fn with_text(&self, budget: usize, write: impl FnMut(usize, &mut Receipt)) -> String {
+        // What fits as a whole has room in twice the budget: the cost of a line is rounded by its half at worst.
+        self.with_most(0..=budget.saturating_mul(2), budget, write)
+    }
+}
+
+/// The longest receipt within the budget: `write` is told how much it may show, from the first of `shown` to the last.
+/// The whole receipt is measured, with every heading and with what it says about the rest: a sum of parts would forget
+/// one of them. Longer than the budget is only one that shows the least.
+pub(super) fn longest(
+    shown: RangeInclusive<usize>,
+    budget: usize,
+    mut write: impl FnMut(usize) -> String,
+) -> String {
+    let fits = |text: &str| tokens::estimate(text) <= budget;
+    let (mut least, mut too_much) = shown.into_inner();
+    let whole = write(too_much);
+    if too_much <= least || fits(&whole) {
+        return whole;
+    }
+    let mut longest = None;
+    while least + 1 < too_much {
+        let middle = least.midpoint(too_much);
+        let text = write(middle);
+        if fits(&text) {
+            (least, longest) = (middle, Some(text));
+        } else {
+            too_much = middle;
+        }
+    }
+    longest.unwrap_or_else(|| write(least))
 }
 
 /// A text on one line, with nothing in it that acts on what stands beside it.
@@ -209,9 +250,10 @@ fn acts(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{ProptestConfig, any, proptest};
+    use proptest::prelude::{any, proptest};
 
     use super::{acts, fitting_text, many_lines, one_line, quoted, short};
+    use crate::families::checks::cases;
     use crate::preview::tokens;
 
     #[test]
@@ -234,7 +276,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(cases(64))]
 
         #[test]
         fn nothing_is_left_that_acts(text in any::<String>()) {

@@ -1,13 +1,14 @@
 //! The output of a process as it stands in a canonical result: one stream or two, each with a preview and, when
 //! it was cut or kept, with what is known about the whole.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use envelope::Fault;
 use serde::{Deserialize, Serialize};
 
 use super::Projection;
-use super::streams::{ArtifactRef, Form, Shown, Stream, described, show, show_both, told};
+use super::streams::{ArtifactRef, Form, REFERENCE, Shown, Stream, described, show, show_both, told};
 use crate::preview::tokens::estimate;
 
 /// What it printed.
@@ -123,25 +124,44 @@ impl Printed {
             Printed::Separate { stdout_preview: None, stderr_preview: None }
             | Printed::Combined { combined_output_preview: None } => return false,
             Printed::Separate { stdout_preview, stderr_preview } => {
-                let (out, err) = (stdout_preview.as_deref(), stderr_preview.as_deref());
-                let told = |shown: Option<&str>, cut, tokens| {
-                    shown.map(|shown| told(shown, cut, tokens).into_owned())
-                };
-                let cost = |told: &Option<String>| told.as_deref().map_or(0, estimate);
+                let out = Told::of(stdout_preview.as_deref(), kept.stdout_truncated, kept.stdout_artifact);
+                let err = Told::of(stderr_preview.as_deref(), kept.stderr_truncated, kept.stderr_artifact);
                 // The same shares as when the streams were bounded: what one does not need, the other has.
-                let first = told(err, kept.stderr_truncated, tokens / 2);
-                let out = told(out, kept.stdout_truncated, tokens.saturating_sub(cost(&first)));
-                let err = told(err, kept.stderr_truncated, tokens.saturating_sub(cost(&out)));
+                let (_, first) = err.within(tokens / 2);
+                let (out, taken) = out.within(tokens.saturating_sub(first));
+                let (err, _) = err.within(tokens.saturating_sub(taken));
                 section(text, "stdout", out.as_deref());
                 section(text, "stderr", err.as_deref());
             }
             Printed::Combined { combined_output_preview } => {
-                let cut = kept.combined_output_truncated;
-                let shown = combined_output_preview.as_deref().map(|shown| told(shown, cut, tokens));
+                let (cut, artifact) = (kept.combined_output_truncated, kept.combined_output_artifact);
+                let (shown, _) = Told::of(combined_output_preview.as_deref(), cut, artifact).within(tokens);
                 section(text, "output", shown.as_deref());
             }
         }
         true
+    }
+}
+
+/// A stream of a canonical result on its way into a receipt.
+struct Told<'a> {
+    shown: Option<&'a str>,
+    truncated: bool,
+    /// What it takes to say where the whole is.
+    reference: usize,
+}
+
+impl<'a> Told<'a> {
+    fn of(shown: Option<&'a str>, truncated: bool, artifact: Option<usize>) -> Told<'a> {
+        Told { shown, truncated, reference: artifact.map_or(0, |_| REFERENCE) }
+    }
+
+    /// The words, and what they take of a receipt together with their reference.
+    fn within(&self, tokens: usize) -> (Option<Cow<'a, str>>, usize) {
+        let room = tokens.saturating_sub(self.reference);
+        let told = self.shown.map(|shown| told(shown, self.truncated, room));
+        let cost = told.as_deref().map_or(0, estimate) + self.reference;
+        (told, cost)
     }
 }
 
@@ -179,6 +199,11 @@ impl Kept {
 
     pub(super) fn truncated(&self) -> bool {
         self.stdout_truncated || self.stderr_truncated || self.combined_output_truncated
+    }
+
+    /// How many streams lie whole in an artifact.
+    pub(super) fn references(&self) -> usize {
+        self.artifacts.len()
     }
 
     /// Whether a field is one of these.

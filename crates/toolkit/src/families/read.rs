@@ -84,39 +84,45 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     let Ok(shown) = Shown::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     if let Some(etag) = &shown.etag {
         receipt.add(&format!(" (etag {etag})"));
     }
-    let content = shown.content_preview.as_str();
-    let cut = cut(content, shown.encoding, receipt.room());
-    // Tools take either kind of line ending for the other, so it is enough to name it.
-    let unix = content[..cut].replace("\r\n", "\n");
-    let text = many_lines(&unix);
-    let foreign_endings = unix.len() < cut;
-    let spelled_out = matches!(text, std::borrow::Cow::Owned(_));
-    if !text.is_empty() {
-        receipt.line(text.strip_suffix('\n').unwrap_or(&text));
-    }
-    for (applies, note) in [
-        (foreign_endings, "[lines end with CRLF]"),
-        (spelled_out, "[characters that cannot be seen are spelled out, such as \\u{200b}]"),
-    ] {
-        if applies {
-            receipt.line(note);
+    receipt.with_text(budget, |room, receipt| shown.render(room, receipt))
+}
+
+impl Shown<String> {
+    /// As much of the content as there is room for, what must be known about it, and how to go on.
+    fn render(&self, room: usize, receipt: &mut Receipt) {
+        let content = self.content_preview.as_str();
+        let cut = cut(content, self.encoding, room);
+        // Tools take either kind of line ending for the other, so it is enough to name it.
+        let unix = content[..cut].replace("\r\n", "\n");
+        let text = many_lines(&unix);
+        let foreign_endings = unix.len() < cut;
+        let spelled_out = matches!(text, std::borrow::Cow::Owned(_));
+        if !text.is_empty() {
+            receipt.line(text.strip_suffix('\n').unwrap_or(&text));
+        }
+        for (applies, note) in [
+            (foreign_endings, "[lines end with CRLF]"),
+            (spelled_out, "[characters that cannot be seen are spelled out, such as \\u{200b}]"),
+        ] {
+            if applies {
+                receipt.line(note);
+            }
+        }
+        let whole = ByteRange { start: self.range.end, end: self.range.end };
+        let next = self.next_range.unwrap_or(whole);
+        let start = cut_range(content, cut, self.encoding, self.range).end;
+        if self.truncated || start < self.range.end {
+            receipt.line(&format!(
+                "… {} more bytes: read on with range {{\"start\":{start},\"end\":{}}}",
+                next.end.saturating_sub(start),
+                next.end
+            ));
         }
     }
-    let whole = ByteRange { start: shown.range.end, end: shown.range.end };
-    let next = shown.next_range.unwrap_or(whole);
-    let start = cut_range(content, cut, shown.encoding, shown.range).end;
-    if shown.truncated || start < shown.range.end {
-        receipt.line(&format!(
-            "… {} more bytes: read on with range {{\"start\":{start},\"end\":{}}}",
-            next.end.saturating_sub(start),
-            next.end
-        ));
-    }
-    receipt.done()
 }
 
 /// Up to which byte of `content` it fits.

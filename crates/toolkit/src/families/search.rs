@@ -89,24 +89,25 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     let Ok(found) = Found::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     if found.files_skipped > 0 {
         receipt.add(&format!(", {} skipped (no text)", found.files_skipped));
     }
-    let mut meter = Meter::default();
-    let shown = fitting(found.matches.iter().map(borrowed), receipt.room(), |found| meter.add(found));
-    by_note(&shown, &mut receipt);
-    let left_out = found.left_out + (found.matches.len() - shown.len()) as u64;
-    if left_out > 0 || found.more {
-        let what = match left_out {
-            0 => "more".to_owned(),
-            _ if found.more => format!("{left_out} of these {} and more", found.count),
-            _ => format!("{left_out} of {} not shown", found.count),
-        };
-        let next = found.offset.saturating_add(shown.len() as u64);
-        receipt.line(&format!("… {what}: search again with offset {next}, or narrow it with paths"));
-    }
-    receipt.done()
+    let matches: Vec<Match<&str>> = found.matches.iter().map(borrowed).collect();
+    receipt.with_most(1..=matches.len(), budget, |most, receipt| {
+        let shown = &matches[..most.min(matches.len())];
+        by_note(shown, receipt);
+        let left_out = found.left_out + (matches.len() - shown.len()) as u64;
+        if left_out > 0 || found.more {
+            let what = match left_out {
+                0 => "more".to_owned(),
+                _ if found.more => format!("{left_out} of these {} and more", found.count),
+                _ => format!("{left_out} of {} not shown", found.count),
+            };
+            let next = found.offset.saturating_add(shown.len() as u64);
+            receipt.line(&format!("… {what}: search again with offset {next}, or narrow it with paths"));
+        }
+    })
 }
 
 fn borrowed(found: &Match<String>) -> Match<&str> {

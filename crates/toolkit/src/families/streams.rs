@@ -23,6 +23,8 @@ const WINDOW: u64 = 1 << 20;
 const UNFOLDED: usize = 4;
 /// More bytes than these no token has, but for rows of equal signs.
 const BYTES_PER_TOKEN: usize = 16;
+/// Tokens of the words that say where the whole of a stream is.
+pub(super) const REFERENCE: usize = 32;
 
 /// One stream, complete.
 #[derive(Debug, Clone, Copy)]
@@ -77,14 +79,15 @@ pub(super) fn show(
     artifacts: &mut Vec<ArtifactRef>,
     with: &mut Projection<'_>,
 ) -> Result<Shown, Fault> {
-    let Shortened { text: shown, truncated, hidden } = shortened(stream, tokens, with);
-    let cost = estimate(&shown);
+    let shortened = shortened(stream, tokens, with);
+    let cost = shortened.cost();
+    let Shortened { text: shown, truncated, referred } = shortened;
     let text = match form {
         Form::Truth if !truncated => unfolded(stream, tokens).unwrap_or(shown),
         Form::Truth | Form::Told => shown,
     };
     let (mut path, mut digest) = (stream.artifact.map(str::to_owned), stream.digest.map(str::to_owned));
-    if (truncated || hidden) && stream.complete && path.is_none() {
+    if referred && stream.complete && path.is_none() {
         // Small enough for the record, but not all of it is in the receipt: the rest must be there to be asked for.
         let kept = with.keep(role, "log", stream.text.as_bytes())?;
         digest = kept.as_ref().map(|kept| kept.hash.to_string());
@@ -116,7 +119,7 @@ pub(super) fn show_both(
     artifacts: &mut Vec<ArtifactRef>,
     with: &mut Projection<'_>,
 ) -> Result<(Shown, Shown), Fault> {
-    let first = estimate(&shortened(err, tokens / 2, with).text);
+    let first = shortened(err, tokens / 2, with).cost();
     let shown_out = show("stdout", out, (tokens.saturating_sub(first), form), artifacts, with)?;
     let left = tokens.saturating_sub(shown_out.cost);
     let shown_err = show("stderr", err, (left, form), artifacts, with)?;
@@ -144,17 +147,32 @@ pub(super) fn told(text: &str, truncated: bool, tokens: usize) -> Cow<'_, str> {
 struct Shortened {
     text: String,
     truncated: bool,
-    /// Whether lines are folded into a count.
-    hidden: bool,
+    /// Whether not every line is told as it was printed, so that it must be said where they all are.
+    referred: bool,
+}
+
+impl Shortened {
+    /// What it takes of a receipt.
+    fn cost(&self) -> usize {
+        estimate(&self.text) + if self.referred { REFERENCE } else { 0 }
+    }
 }
 
 fn shortened(stream: &Stream<'_>, tokens: usize, with: &Projection<'_>) -> Shortened {
+    let with_reference = tokens.saturating_sub(REFERENCE);
     let preview_of = |head: &[u8], gap, tail: &[u8]| {
-        let shown = preview(&Input { head, gap, tail }, tokens, Style::Log);
-        Shortened { truncated: shown.truncated, hidden: shown.left_out_lines > 0, text: shown.text }
+        let shown = preview(&Input { head, gap, tail }, with_reference, Style::Log);
+        Shortened { truncated: shown.truncated, referred: true, text: shown.text }
     };
     if stream.complete {
-        return preview_of(stream.text.as_bytes(), None, &[]);
+        let text = stream.text.as_bytes();
+        let whole = (stream.artifact.is_none() && text.len() <= tokens.saturating_mul(BYTES_PER_TOKEN))
+            .then(|| preview(&Input::whole(text), tokens, Style::Log))
+            .filter(|shown| !shown.truncated && shown.left_out_lines == 0);
+        return match whole {
+            Some(shown) => Shortened { truncated: false, referred: false, text: shown.text },
+            None => preview_of(text, None, &[]),
+        };
     }
     let windows = stream.artifact.and_then(|path| with.open(path).ok()).map(|file| windows(file, stream));
     match windows {

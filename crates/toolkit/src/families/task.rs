@@ -1,20 +1,14 @@
 //! Background tasks: what is new of one, which there are, what a word to one did.
 
-use std::fmt::Write as _;
-
 use envelope::{Family, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::command::ended;
+use super::command::{WORDS, ended};
+use super::plain::{Receipt, cost, counted, fitting, is_zero, room};
 use super::printed::{Kept, Output, Printed, printed};
 use super::streams::{Form, unprintable};
 use super::{Projected, Projection, external};
-
-/// Tokens of a receipt that are not output.
-const WORDS: usize = 60;
-/// Tokens that one line of a list takes, about.
-const LINE: usize = 30;
 
 /// What can be said of tasks, complete.
 #[derive(Debug, Clone)]
@@ -126,10 +120,6 @@ struct TaskTold {
     stdin_closed: bool,
 }
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 /// Bounds what is said of tasks.
 pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
     let bounded = match task {
@@ -137,9 +127,10 @@ pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, 
             Bounded::Output(Box::new(bounded_output(*retrieval, task, output, with)?))
         }
         Task::Listed(tasks) => {
-            let fits = (with.budget() / LINE).max(1);
-            let shown = tasks.iter().take(fits).map(|task| shown(task, Detail::Listed)).collect();
-            Bounded::Listed(TaskList { tasks: shown, left_out: tasks.len().saturating_sub(fits) as u64 })
+            let shown = tasks.iter().map(|task| shown(task, Detail::Listed));
+            let fits = fitting(shown, room(with.budget()), |task| cost(&task.line()));
+            let left_out = (tasks.len() - fits.len()) as u64;
+            Bounded::Listed(TaskList { tasks: fits, left_out })
         }
         Task::Stopped { task, was_running } => {
             Bounded::Stopped(TaskStopped { stopped: shown(task, Detail::Handle), was_running: *was_running })
@@ -203,7 +194,7 @@ fn short(command: &str) -> String {
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     match Bounded::deserialize(result) {
         Ok(Bounded::Output(output)) => output.render(budget.saturating_sub(WORDS)),
-        Ok(Bounded::Listed(list)) => list.render(),
+        Ok(Bounded::Listed(list)) => list.render(budget),
         Ok(Bounded::Stopped(stopped)) => stopped.render(),
         Ok(Bounded::Told(told)) => told.render(),
         Err(_) => external::render(summary, result, budget),
@@ -211,6 +202,13 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
 }
 
 impl TaskShown {
+    /// `task-1 still running (12 s): make`.
+    fn line(&self) -> String {
+        let (state, command) = (self.state(), self.command.as_deref().unwrap_or_default());
+        let seconds = self.runtime_ms.unwrap_or_default() / 1000;
+        format!("{} {state} ({seconds} s): {command}", self.task_id)
+    }
+
     fn state(&self) -> String {
         match self.status {
             TaskStatus::Running => "still running".to_owned(),
@@ -241,21 +239,22 @@ impl TaskOutput {
 }
 
 impl TaskList {
-    fn render(&self) -> String {
+    fn render(&self, budget: usize) -> String {
         if self.tasks.is_empty() {
             return "No tasks".to_owned();
         }
         let all = self.tasks.len() as u64 + self.left_out;
-        let mut text = format!("{all} task{}", if all == 1 { "" } else { "s" });
-        for task in &self.tasks {
-            let (state, command) = (task.state(), task.command.as_deref().unwrap_or_default());
-            let seconds = task.runtime_ms.unwrap_or_default() / 1000;
-            let _infallible = write!(text, "\n{} {state} ({seconds} s): {command}", task.task_id);
-        }
-        if self.left_out > 0 {
-            let _infallible = write!(text, "\n[{} more not shown]", self.left_out);
-        }
-        text
+        Receipt::new(&counted(all, "task", "tasks")).with_most(
+            1..=self.tasks.len(),
+            budget,
+            |most, receipt| {
+                self.tasks.iter().take(most).for_each(|task| receipt.line(&task.line()));
+                let left_out = self.left_out + self.tasks.len().saturating_sub(most) as u64;
+                if left_out > 0 {
+                    receipt.line(&format!("[{left_out} more not shown]"));
+                }
+            },
+        )
     }
 }
 

@@ -112,32 +112,38 @@ fn artifacts(kept: Option<Artifact>) -> Vec<ArtifactRef> {
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
-    let mut receipt = Receipt::new(summary, budget);
+    let receipt = Receipt::new(summary);
     if let Ok(list) = List::<String>::deserialize(result) {
-        let items =
-            list.items_preview.iter().map(|item| Item { text: item.text.as_str(), depth: item.depth });
-        let fits = fitting(items, receipt.room(), |item| cost(&shown(item)));
-        fits.iter().for_each(|item| receipt.line(&shown(item)));
-        let left_out = list.left_out + (list.items_preview.len() - fits.len()) as u64;
+        let items: Vec<String> = list
+            .items_preview
+            .iter()
+            .map(|item| shown(&Item { text: item.text.as_str(), depth: item.depth }))
+            .collect();
         let place = place(&list.artifacts, list.items_artifact, list.items_bytes);
-        go_on(left_out, &format!("{left_out} of {} not shown", list.count), "list", place, &mut receipt);
-        return receipt.done();
+        return receipt.with_most(1..=items.len(), budget, |most, receipt| {
+            items.iter().take(most).for_each(|item| receipt.line(item));
+            let left_out = list.left_out + items.len().saturating_sub(most) as u64;
+            let words = format!("{left_out} of {} not shown", list.count);
+            go_on(left_out, &words, "list", place.as_deref(), receipt);
+        });
     }
     let Ok(text) = OneText::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };
     let preview = text.text_preview.as_str();
     // A short text often is the summary.
-    if text.truncated || preview.contains('\n') || !summary.contains(preview) {
-        let cut = fitting_text(preview, receipt.room());
-        let shown = many_lines(&preview[..cut]).into_owned();
+    if !text.truncated && !preview.contains('\n') && summary.contains(preview) {
+        return receipt.done();
+    }
+    let place = place(&text.artifacts, text.text_artifact, text.text_bytes);
+    receipt.with_text(budget, |room, receipt| {
+        let cut = fitting_text(preview, room);
+        let shown = many_lines(&preview[..cut]);
         receipt.line(shown.strip_suffix('\n').unwrap_or(&shown));
         let all = text.text_bytes.unwrap_or(preview.len() as u64);
         let left_out = all.saturating_sub(cut as u64);
-        let place = place(&text.artifacts, text.text_artifact, text.text_bytes);
-        go_on(left_out, &format!("{left_out} more bytes"), "text", place, &mut receipt);
-    }
-    receipt.done()
+        go_on(left_out, &format!("{left_out} more bytes"), "text", place.as_deref(), receipt);
+    })
 }
 
 /// Where the whole of it is.
@@ -150,7 +156,7 @@ fn place(artifacts: &[ArtifactRef], index: Option<usize>, bytes: Option<u64>) ->
 }
 
 /// What was cut, and how to get it.
-fn go_on(left_out: u64, words: &str, what: &str, place: Option<String>, receipt: &mut Receipt) {
+fn go_on(left_out: u64, words: &str, what: &str, place: Option<&str>, receipt: &mut Receipt) {
     match place {
         _ if left_out == 0 => {}
         Some(place) => {

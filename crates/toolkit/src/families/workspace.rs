@@ -108,12 +108,13 @@ pub fn project(complete: &Workspace<'_>, with: &mut Projection<'_>) -> Result<Pr
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     match Shown::<String>::deserialize(result) {
         Ok(Shown::Opened(OpenedShown { leaf_id, .. })) => {
             if let Some(leaf) = &leaf_id {
                 receipt.add(&format!(" (leaf {})", one_line(leaf)));
             }
+            receipt.done()
         }
         Ok(Shown::Context(context)) => {
             if let (Some(_), Some(view)) = (&context.active_file_path, &context.active_view_type) {
@@ -123,17 +124,17 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
                 receipt.add(&format!("; {length} UTF-16 units are selected"));
             }
             let leaves = context.open_leaves.unwrap_or_default();
-            let shown = fitting(leaves.iter(), receipt.room(), |leaf| cost(&line(leaf)));
-            shown.iter().for_each(|leaf| receipt.line(&line(leaf)));
-            let left_out = context.leaves_left_out + (leaves.len() - shown.len()) as u64;
-            if left_out > 0 {
-                receipt
-                    .line(&format!("… {}", counted(left_out, "more leaf is open", "more leaves are open")));
-            }
+            receipt.with_most(0..=leaves.len(), budget, |most, receipt| {
+                leaves.iter().take(most).for_each(|leaf| receipt.line(&line(leaf)));
+                let left_out = context.leaves_left_out + leaves.len().saturating_sub(most) as u64;
+                if left_out > 0 {
+                    let more = counted(left_out, "more leaf is open", "more leaves are open");
+                    receipt.line(&format!("… {more}"));
+                }
+            })
         }
-        Err(_) => return external::render(summary, result, budget),
+        Err(_) => external::render(summary, result, budget),
     }
-    receipt.done()
 }
 
 /// `leaf-1 markdown Inbox`.

@@ -51,9 +51,11 @@ pub(in crate::families) fn render(summary: &str, result: &Value, budget: usize) 
     let Ok(shown) = Shown::deserialize(result) else {
         return external::render(summary, result, budget);
     };
-    let mut receipt = Receipt::new(summary, budget);
     // A smaller budget than the result was made for shows less of it.
-    let slice = fitted(&shown.slice, receipt.room()).slice;
+    Receipt::new(summary).with_text(budget, |room, receipt| write(&fitted(&shown.slice, room).slice, receipt))
+}
+
+fn write(slice: &Slice, receipt: &mut Receipt) {
     let mut before: Option<&Piece> = None;
     for piece in &slice.pieces {
         if let Some(before) = before {
@@ -84,7 +86,6 @@ pub(in crate::families) fn render(summary: &str, result: &Value, budget: usize) 
         }
         receipt.line(&format!("… go on with artifact.read {}", one_line(&call.to_string())));
     }
-    receipt.done()
 }
 
 /// `12: what matches` or `13- what is near`, as `grep -n` prints it.

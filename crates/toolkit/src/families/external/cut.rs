@@ -26,7 +26,13 @@ impl Whole<'_> {
         // No token is longer than this in bytes, on average over more than a few of them.
         let surely_not = tokens.saturating_mul(16);
         match self {
-            Whole::Text(text) => text.len() <= surely_not && estimate(text) <= tokens,
+            Whole::Text(text) => {
+                // A text of controls is short as a text and long in a result, where each of them is spelled out.
+                let spelled_out = |text: &str| Value::from(text).to_string();
+                text.len() <= surely_not
+                    && estimate(text) <= tokens
+                    && estimate(&spelled_out(text)) <= tokens.saturating_mul(2)
+            }
             Whole::Json(value) => {
                 let text = value.to_string();
                 text.len() <= surely_not && estimate(&text) <= tokens

@@ -11,6 +11,7 @@ use envelope::{Failure, Family, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::plain::longest;
 use super::{Projected, Projection};
 use crate::preview::tokens::estimate;
 use blocks::Blocks;
@@ -61,16 +62,24 @@ fn one(whole: Whole<'_>, with: &mut Projection<'_>) -> Result<Option<Value>, Fau
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
-    let mut text = readable::cleaned(summary);
-    let room = budget.saturating_sub(estimate(&text));
+    let summary = readable::cleaned(summary);
+    let room = budget.saturating_sub(estimate(&summary));
+    let below = |write: &dyn Fn(&mut String, usize)| {
+        longest(0..=room, budget, |room| {
+            let mut text = summary.clone();
+            write(&mut text, room);
+            text
+        })
+    };
     if let Ok(blocks) = Blocks::deserialize(result) {
-        blocks.render(&mut text, room);
+        below(&|text, room| blocks.render(text, room))
     } else if let Ok(cut) = cut::Named::deserialize(result) {
-        cut.render(&mut text, room);
-    } else if !readable::is_said(result, summary) {
-        readable::append(&mut text, result, room);
+        below(&|text, room| cut.render(text, room))
+    } else if readable::is_said(result, &summary) {
+        summary
+    } else {
+        below(&|text, room| readable::append(text, result, room))
     }
-    text
 }
 
 fn unmappable(error: &serde_json::Error) -> Fault {

@@ -2,12 +2,11 @@
 
 use envelope::{Failure, Fault};
 use expect_test::{Expect, expect};
-use proptest::prelude::{
-    ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
-};
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Map, Value, json};
 
 use super::{MAX_DETAILS, canonical, render};
+use crate::families::checks::cases;
 use crate::preview::tokens::estimate;
 
 #[track_caller]
@@ -171,7 +170,7 @@ fn details() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn what_is_stable_is_kept_byte_for_byte_and_the_rest_is_bounded(

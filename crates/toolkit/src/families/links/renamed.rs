@@ -86,13 +86,7 @@ struct Lists<Text> {
 
 impl<Text: AsRef<str>> Lists<Text> {
     fn within(self, mut room: usize) -> Lists<Text> {
-        let troubles = |lists: &Lists<Text>| {
-            lists.not_updated.len()
-                + lists.not_written.len()
-                + lists.not_looked_into.len()
-                + lists.mentioned_in.len()
-        };
-        let all = troubles(&self);
+        let all = self.troubles();
         let mut kept = Lists {
             not_updated: taken(self.not_updated, &mut room, not_updated_words),
             not_written: taken(self.not_written, &mut room, not_written_words),
@@ -101,9 +95,43 @@ impl<Text: AsRef<str>> Lists<Text> {
             left_out: self.left_out,
             updated_in: taken(self.updated_in.into_iter().take(MAX_UPDATED), &mut room, path_words),
         };
-        kept.left_out += (all - troubles(&kept)) as u64;
+        kept.left_out += (all - kept.troubles()) as u64;
         kept
     }
+
+    /// How many entries there are of what went wrong.
+    fn troubles(&self) -> usize {
+        self.not_updated.len() + self.not_written.len() + self.not_looked_into.len() + self.mentioned_in.len()
+    }
+}
+
+/// The first entries of the lists, as many as a receipt may show.
+struct First<'a> {
+    not_updated: &'a [Left<String>],
+    not_written: &'a [NotWritten<String>],
+    not_looked_into: &'a [String],
+    mentioned_in: &'a [String],
+    left_out: u64,
+    updated_in: &'a [String],
+}
+
+impl<'a> First<'a> {
+    fn of(lists: &'a Lists<String>, most: usize) -> First<'a> {
+        let mut left = most;
+        let not_updated = first(&lists.not_updated, &mut left);
+        let not_written = first(&lists.not_written, &mut left);
+        let not_looked_into = first(&lists.not_looked_into, &mut left);
+        let mentioned_in = first(&lists.mentioned_in, &mut left);
+        let left_out = lists.left_out + lists.troubles().saturating_sub(most) as u64;
+        let updated_in = first(&lists.updated_in, &mut left);
+        First { not_updated, not_written, not_looked_into, mentioned_in, left_out, updated_in }
+    }
+}
+
+fn first<'a, T>(list: &'a [T], left: &mut usize) -> &'a [T] {
+    let kept = &list[..list.len().min(*left)];
+    *left -= kept.len();
+    kept
 }
 
 /// Bounds what a rename has to tell.
@@ -123,30 +151,32 @@ pub fn project(complete: Renamed<'_>, with: &mut Projection<'_>) -> Result<Proje
     projected(Family::Links, &shown)
 }
 
-pub(super) fn render(summary: &str, shown: Shown<String>, budget: usize) -> String {
-    let mut receipt = Receipt::new(summary, budget);
+pub(super) fn render(summary: &str, shown: &Shown<String>, budget: usize) -> String {
+    let mut receipt = Receipt::new(summary);
     if let Some(etag) = &shown.etag {
         receipt.add(&format!(" (etag {})", one_line(etag)));
     }
     if shown.dry_run {
         receipt.line(DRY_RUN);
     }
-    let lists = shown.lists.within(receipt.room());
-    lists.not_updated.iter().for_each(|left| receipt.line(&not_updated_words(left)));
-    lists.not_written.iter().for_each(|file| receipt.line(&not_written_words(file)));
-    below("Not looked into, may still have the old name:", &lists.not_looked_into, &mut receipt);
-    below("Mentioned, not rewritten:", &lists.mentioned_in, &mut receipt);
-    if lists.left_out > 0 {
-        let left_out = lists.left_out;
-        receipt.line(&format!("… {left_out} more of these; search for the old name to find them"));
-    }
-    let heading = if shown.dry_run { "Links would change in:" } else { "Links updated in:" };
-    below(heading, &lists.updated_in, &mut receipt);
-    let others = shown.files_updated.saturating_sub(lists.updated_in.len() as u64);
-    if others > 0 && !lists.updated_in.is_empty() {
-        receipt.line(&format!("  … and {others} more"));
-    }
-    receipt.done()
+    let most = shown.lists.troubles() + shown.lists.updated_in.len();
+    receipt.with_most(0..=most, budget, |most, receipt| {
+        let lists = First::of(&shown.lists, most);
+        lists.not_updated.iter().for_each(|left| receipt.line(&not_updated_words(left)));
+        lists.not_written.iter().for_each(|file| receipt.line(&not_written_words(file)));
+        below("Not looked into, may still have the old name:", lists.not_looked_into, receipt);
+        below("Mentioned, not rewritten:", lists.mentioned_in, receipt);
+        if lists.left_out > 0 {
+            let left_out = lists.left_out;
+            receipt.line(&format!("… {left_out} more of these; search for the old name to find them"));
+        }
+        let heading = if shown.dry_run { "Links would change in:" } else { "Links updated in:" };
+        below(heading, lists.updated_in, receipt);
+        let others = shown.files_updated.saturating_sub(lists.updated_in.len() as u64);
+        if others > 0 && !lists.updated_in.is_empty() {
+            receipt.line(&format!("  … and {others} more"));
+        }
+    })
 }
 
 /// Paths below what there is to say of them all; those in one folder that follow each other name it once.

@@ -72,11 +72,10 @@ pub fn project(complete: Restored<'_>, with: &mut Projection<'_>) -> Result<Proj
 }
 
 pub(super) fn render(summary: &str, shown: &Shown, budget: usize) -> String {
-    let mut receipt = Receipt::new(summary, budget);
+    let mut receipt = Receipt::new(summary);
     if shown.dry_run {
         receipt.line(DRY_RUN);
     }
-    let mut room = receipt.room();
     let lines: Vec<String> = shown
         .conflicts
         .iter()
@@ -84,13 +83,13 @@ pub(super) fn render(summary: &str, shown: &Shown, budget: usize) -> String {
         .chain(shown.kept.iter().map(|path| kept_words(path)))
         .chain(shown.left.iter().map(|path| left_words(path)))
         .collect();
-    let fits = taken(&lines, &mut room, |line| (*line).clone());
-    fits.iter().for_each(|line| receipt.line(line));
-    let left_out = shown.left_out + (lines.len() - fits.len()) as u64;
-    if left_out > 0 {
-        receipt.line(&format!("… and {left_out} more"));
-    }
-    receipt.done()
+    receipt.with_most(0..=lines.len(), budget, |most, receipt| {
+        lines.iter().take(most).for_each(|line| receipt.line(line));
+        let left_out = shown.left_out + lines.len().saturating_sub(most) as u64;
+        if left_out > 0 {
+            receipt.line(&format!("… and {left_out} more"));
+        }
+    })
 }
 
 fn conflict_words(conflict: &InTheWay) -> String {

@@ -2,12 +2,12 @@
 
 use expect_test::expect;
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, any, proptest};
+use proptest::prelude::{any, proptest};
 
 use super::restored::{self, InTheWay, Restored};
 use super::{Facts, Mutation, Outcome, Properties, project};
 use crate::families::Projected;
-use crate::families::checks::{projected, receipt, shown};
+use crate::families::checks::{cases, projected, receipt, shown};
 
 const ETAG: &str = "b20ab0a020a48d349e0c64d109c441f8";
 
@@ -63,7 +63,7 @@ fn the_names_of_many_properties_are_counted() {
 fn a_name_cannot_forge_a_line() {
     let created = mutation(Outcome::Created, Facts::default(), false);
     expect![[r#"Created a\nDeleted b\u{202e}\u{1b}[2J (etag b20ab0a020a48d349e0c64d109c441f8)"#]]
-        .assert_eq(&receipt("Created a\nDeleted b\u{202e}\u{1b}[2J", &created, 500, 0));
+        .assert_eq(&receipt("Created a\nDeleted b\u{202e}\u{1b}[2J", &created, 500));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_was_put_back_is_told_after_what_stands_in_the_way() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn a_receipt_keeps_to_its_budget(
@@ -104,11 +104,11 @@ proptest! {
     ) {
         let properties = Some(Properties { changed: names, ..Properties::default() });
         let updated = mutation(Outcome::Changed, Facts { properties, ..Facts::default() }, dry_run);
-        receipt(&summary, &updated, budget, 60);
+        receipt(&summary, &updated, budget);
         let complete =
             Restored { restored: 1, already_so: 0, kept: &paths, left: &paths, conflicts: Vec::new(), dry_run };
         let restored = projected(budget, |with| restored::project(complete, with));
-        let text = receipt(&summary, &restored, budget, 60);
+        let text = receipt(&summary, &restored, budget);
         let told = text.matches("\nKept: ").count() + text.matches("\nNot empty and left: ").count();
         assert_eq!(told < 2 * paths.len(), text.contains("\n… and "));
     }
