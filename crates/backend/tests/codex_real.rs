@@ -14,14 +14,17 @@
 mod provider;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use backend::codex::{Codex, CodexSettings, ToolMode};
-use backend::{Entry, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent, TurnStream};
+use backend::{
+    Entry, NativeCall, NativeTool, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent, TurnStream,
+};
 use expect_test::expect;
 use serde_json::json;
 use tempfile::TempDir;
 
-use provider::{Provider, answer, item, said};
+use provider::{Piece, Provider, answer, call, completed, item, said, words};
 
 fn program() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("TOLLGATE_TEST_CODEX") {
@@ -133,11 +136,11 @@ async fn a_turn_goes_through_with_its_history_and_nothing_else() {
     .assert_eq(&told(stream).await);
     expect![[r#"
         tools: []
-        {"type":"message","content":[{"type":"input_text","text":"You are plain."}],"role":"developer"}
-        {"type":"message","content":[{"type":"input_text","text":"Hi"}],"role":"user"}
-        {"type":"message","content":[{"type":"output_text","text":"Hm?"}],"role":"assistant"}
-        {"type":"message","content":[{"type":"input_text","text":"Answer."}],"role":"developer"}
-        {"type":"message","content":[{"type":"input_text","text":"Well?"}],"role":"user"}"#]]
+        {"type":"message","role":"developer","content":[{"type":"input_text","text":"You are plain."}]}
+        {"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}
+        {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hm?"}]}
+        {"type":"message","role":"developer","content":[{"type":"input_text","text":"Answer."}]}
+        {"type":"message","role":"user","content":[{"type":"input_text","text":"Well?"}]}"#]]
     .assert_eq(&provider.shown());
     expect![["codex app-server 0.166.0"]].assert_eq(&codex.describe());
     assert!(matches!(
@@ -145,4 +148,323 @@ async fn a_turn_goes_through_with_its_history_and_nothing_else() {
         Some(Ok(TurnEvent::Reasoning { .. }))
     ));
     codex.shut_down().await;
+}
+
+/// A picture of one pixel.
+const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+fn picture(url: &str) -> Entry {
+    let image = Part::Image { url: url.to_owned(), detail: Some("low".to_owned()) };
+    Entry::Message { role: Role::User, parts: vec![Part::Text("Look.".to_owned()), image] }
+}
+
+#[tokio::test]
+async fn an_image_reaches_the_model_and_a_broken_one_is_an_error() {
+    let script = |_: &_| answer(vec![said("msg_1", &["A pixel."])]);
+    let Some((codex, provider, _folder)) = codex(script, |_| {}).await else { return };
+    let stream = codex.start(turn(vec![picture(PIXEL)])).await.unwrap();
+    expect![[r#"
+        Text("A pixel.")
+        Usage(Usage { input_tokens: 11, cached_input_tokens: 3, output_tokens: 7, reasoning_tokens: 2 })
+        Done(Stop)"#]]
+    .assert_eq(&told(stream).await);
+    expect![[r#"
+        tools: []
+        {"type":"message","role":"developer","content":[{"type":"input_text","text":"You are plain."}]}
+        {"type":"message","role":"user","content":[{"type":"input_text","text":"Look."},{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==","detail":"auto"}]}"#]].assert_eq(&provider.shown());
+    let stream =
+        codex.start(turn(vec![picture(PIXEL), picture("data:image/png;base64,AAAA")])).await.unwrap();
+    expect!["error bad_request: 1 of 2 images cannot be decoded; codex takes PNG, JPEG, GIF and WebP"]
+        .assert_eq(&told(stream).await);
+}
+
+fn tool(name: &str) -> NativeTool {
+    let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    NativeTool { name: name.to_owned(), description: "Does it.".to_owned(), parameters }
+}
+
+fn called(call_id: &str, name: &str) -> Entry {
+    let arguments = "{\"city\": \"Paris\"}".to_owned();
+    Entry::Call(NativeCall { call_id: call_id.to_owned(), name: name.to_owned(), arguments })
+}
+
+fn output(call_id: &str, text: &str) -> Entry {
+    Entry::CallOutput { call_id: call_id.to_owned(), parts: vec![Part::Text(text.to_owned())] }
+}
+
+#[tokio::test]
+async fn two_native_calls_come_out_and_their_outputs_go_back_in() {
+    let script = |body: &serde_json::Value| {
+        let outputs =
+            body["input"].as_array().unwrap().iter().filter(|item| item["type"] == "function_call_output");
+        if outputs.count() == 0 {
+            let arguments = "{\"city\": \"Paris\"}";
+            let calls =
+                vec![call("c1", "get_weather", arguments), call("c2", "client_exec_command", arguments)];
+            answer(vec![said("msg_1", &["Let me look."]), calls])
+        } else {
+            answer(vec![said("msg_2", &["Sunny."])])
+        }
+    };
+    let Some((codex, provider, _folder)) = codex(script, |_| {}).await else { return };
+    assert!(codex.capabilities().await.unwrap().native_tools);
+    let mut first = turn(vec![text(Role::User, "Weather?")]);
+    first.tools = vec![tool("get_weather"), tool("exec_command")];
+    expect![[r#"
+        Text("Let me look.")
+        Call(NativeCall { call_id: "c1", name: "get_weather", arguments: "{\"city\": \"Paris\"}" })
+        Call(NativeCall { call_id: "c2", name: "exec_command", arguments: "{\"city\": \"Paris\"}" })
+        Usage(Usage { input_tokens: 11, cached_input_tokens: 3, output_tokens: 7, reasoning_tokens: 2 })
+        Done(Stop)"#]]
+    .assert_eq(&told(codex.start(first.clone()).await.unwrap()).await);
+
+    let mut second = first;
+    let long = "sunny ".repeat(20_000);
+    second.history.extend([
+        text(Role::Assistant, "Let me look."),
+        called("c1", "get_weather"),
+        called("c2", "exec_command"),
+        output("c2", "on"),
+        output("c1", &long),
+    ]);
+    expect![[r#"
+        Text("Sunny.")
+        Usage(Usage { input_tokens: 11, cached_input_tokens: 3, output_tokens: 7, reasoning_tokens: 2 })
+        Done(Stop)"#]]
+    .assert_eq(&told(codex.start(second).await.unwrap()).await);
+    // The output is whole, as long as it is.
+    expect![[r#"
+        tools: [{"type":"function","name":"get_weather","description":"Does it.","strict":false,"parameters":{"type":"object","properties":{"city":{"type":"string"}}}},{"type":"function","name":"client_exec_command","description":"Does it.","strict":false,"parameters":{"type":"object","properties":{"city":{"type":"string"}}}}]
+        {"type":"message","role":"developer","content":[{"type":"input_text","text":"You are plain."}]}
+        {"type":"message","role":"user","content":[{"type":"input_text","text":"Weather?"}]}
+        {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Let me look."}]}
+        {"type":"function_call","name":"get_weather","arguments":"{\"city\": \"Paris\"}","call_id":"c1"}
+        {"type":"function_call","name":"client_exec_command","arguments":"{\"city\": \"Paris\"}","call_id":"c2"}
+        {"type":"function_call_output","call_id":"c2","output":"on"}
+        {"type":"function_call_output","call_id":"c1","output":"sunny ..."}"#]].assert_eq(&provider.shown().replace(&long, "sunny ..."));
+    assert_eq!(provider.asked().len(), 2, "codex went on by itself after the calls");
+}
+
+/// Names that codex uses for tools of its own, in this release or another.
+const NAMES: [&str; 40] = [
+    "apply_patch",
+    "assign_task",
+    "bash",
+    "browser",
+    "clock",
+    "close_agent",
+    "create_goal",
+    "exec",
+    "exec_command",
+    "file_search",
+    "get_goal",
+    "grep_files",
+    "image_gen",
+    "image_generation",
+    "js_repl",
+    "list_dir",
+    "list_mcp_resources",
+    "local_shell",
+    "mcp",
+    "mcp__server__tool",
+    "memory",
+    "multi_tool_use",
+    "python",
+    "read_file",
+    "request_permissions",
+    "request_user_input",
+    "send_input",
+    "send_message",
+    "shell",
+    "shell_command",
+    "sleep",
+    "spawn_agent",
+    "tool_search",
+    "update_goal",
+    "update_plan",
+    "vault.readFile",
+    "view_image",
+    "wait",
+    "web_search",
+    "write_stdin",
+];
+
+#[tokio::test]
+async fn no_tool_is_lost_whatever_its_name_and_the_model() {
+    let script = |_: &_| answer(vec![said("msg_1", &["Fine."])]);
+    let Some((codex, provider, _folder)) = codex(script, |_| {}).await else { return };
+    for model in ["fake-model", "gpt-5.5", "gpt-6.1-sol"] {
+        let mut asked = turn(vec![text(Role::User, "Well?")]);
+        asked.model = model.to_owned();
+        asked.tools = NAMES.iter().map(|name| tool(name)).collect();
+        told(codex.start(asked).await.unwrap()).await;
+        let body = provider.asked().pop().unwrap();
+        let names: Vec<&str> =
+            body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names.len(), NAMES.len(), "{model}: {names:?}");
+        let roles: Vec<&str> =
+            body["input"].as_array().unwrap().iter().map(|item| item["role"].as_str().unwrap()).collect();
+        assert_eq!(roles, ["developer", "user"], "{model}");
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_stream_hangs_up_on_the_model() {
+    let script = |_: &_| {
+        let mut pieces = words("msg_1", &["Once"]);
+        pieces.push(Piece::Hang);
+        pieces
+    };
+    let Some((codex, provider, _folder)) = codex(script, |_| {}).await else { return };
+    let mut stream = codex.start(turn(vec![text(Role::User, "Tell me.")])).await.unwrap();
+    assert_eq!(stream.next().await, Some(Ok(TurnEvent::Text("Once".to_owned()))));
+    drop(stream);
+    provider.hung_up().await;
+}
+
+#[tokio::test]
+async fn a_killed_process_ends_its_turns_within_two_seconds_and_the_next_one_works() {
+    let script = |body: &serde_json::Value| {
+        if body["input"].to_string().contains("long") {
+            let mut pieces = words("msg_1", &["Once"]);
+            pieces.push(Piece::Hang);
+            pieces
+        } else {
+            answer(vec![said("msg_1", &["Short."])])
+        }
+    };
+    let Some((codex, _provider, folder)) = codex(script, |_| {}).await else { return };
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        let mut stream = codex.start(turn(vec![text(Role::User, "long")])).await.unwrap();
+        assert_eq!(stream.next().await, Some(Ok(TurnEvent::Text("Once".to_owned()))));
+        streams.push(stream);
+    }
+    kill(folder.path());
+    for stream in streams {
+        let told = tokio::time::timeout(Duration::from_secs(2), told(stream)).await.unwrap();
+        expect!["error died: the codex app-server ended; the next request starts it again"].assert_eq(&told);
+    }
+    let again = codex.start(turn(vec![text(Role::User, "short")])).await.unwrap();
+    assert!(told(again).await.starts_with("Text(\"Short.\")"));
+    codex.shut_down().await;
+    assert_eq!(processes_in(folder.path()), Vec::<i32>::new());
+}
+
+/// Processes whose home is in this folder.
+fn processes_in(folder: &Path) -> Vec<i32> {
+    let home = format!("CODEX_HOME={}/home", folder.display());
+    let numbers = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let ours = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+    };
+    numbers.filter(ours).collect()
+}
+
+fn kill(folder: &Path) {
+    for pid in processes_in(folder) {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(pid).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn failures_of_the_service_have_their_kind_and_name_no_address() {
+    let script = |body: &serde_json::Value| {
+        let shown = body["input"].to_string();
+        let status = [400_u16, 401, 404, 429, 500, 503]
+            .into_iter()
+            .find(|status| shown.contains(&format!("HTTP {status}")));
+        match status {
+            Some(status) => vec![Piece::Refuse(
+                status,
+                r#"{"error": {"message": "The fake one says no.", "code": "no"}}"#,
+            )],
+            None if shown.contains("refuse") => {
+                let message = json!({
+                    "type": "message", "id": "m", "role": "assistant", "status": "completed",
+                    "content": [{"type": "refusal", "refusal": "No."}],
+                });
+                let mut pieces = words("m", &[]);
+                pieces.extend([item(&message), completed()]);
+                pieces
+            }
+            None => words("msg_1", &["Half"]),
+        }
+    };
+    let Some((codex, provider, _folder)) = codex(script, |_| {}).await else { return };
+    let mut lines = Vec::new();
+    for wish in ["HTTP 400", "HTTP 401", "HTTP 404", "HTTP 429", "HTTP 500", "HTTP 503", "refuse", "cut"] {
+        let told = told(codex.start(turn(vec![text(Role::User, wish)])).await.unwrap()).await;
+        assert!(!told.contains(&provider.port.to_string()), "{told}");
+        lines.push(format!("{wish}: {told}"));
+    }
+    expect![[r#"
+        HTTP 400: error bad_request: The fake one says no.
+        HTTP 401: error unauthorized: the model's service does not accept codex's credentials (HTTP status 401)
+        HTTP 404: error unknown_model: the model's service does not know this model, or is not at the configured address (HTTP status 404)
+        HTTP 429: error rate_limited: the model's service limits the rate of requests (HTTP status 429)
+        HTTP 500: error upstream: the model's service failed
+        HTTP 503: error overloaded: the model's service has too much to do (HTTP status 503)
+        refuse: Usage(Usage { input_tokens: 11, cached_input_tokens: 3, output_tokens: 7, reasoning_tokens: 2 })
+        Refusal("The model refused to answer. Its words are lost: codex does not hand them on.")
+        Done(Stop)
+        cut: Text("Half")
+        error upstream: stream disconnected before completion: stream closed before response.completed"#]].assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn what_the_owner_of_codex_has_set_up_stays_out() {
+    let script = |_: &_| answer(vec![said("msg_1", &["Fine."])]);
+    let Some((codex, provider, folder)) = codex(script, |_| {}).await else { return };
+    let mark = folder.path().join("mark");
+    let config = format!(
+        "developer_instructions = \"SECRET\"\nnotify = [\"touch\", \"{0}.notify\"]\n[mcp_servers.\"a-b\"]\ncommand = \"touch\"\nargs = [\"{0}.mcp\"]\n",
+        mark.display()
+    );
+    #[allow(clippy::disallowed_methods, reason = "a test writes its own folder")]
+    std::fs::write(folder.path().join("home/config.toml"), config).unwrap();
+    told(codex.start(turn(vec![text(Role::User, "Well?")])).await.unwrap()).await;
+    expect![[r#"
+        tools: []
+        {"type":"message","role":"developer","content":[{"type":"input_text","text":"You are plain."}]}
+        {"type":"message","role":"user","content":[{"type":"input_text","text":"Well?"}]}"#]]
+    .assert_eq(&provider.shown());
+    codex.shut_down().await;
+    let marks: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(marks.iter().all(|name| !name.to_string_lossy().starts_with("mark")), "{marks:?}");
+}
+
+#[tokio::test]
+async fn models_are_those_of_codex_unless_a_provider_is_set() {
+    let script = |_: &_| Vec::new();
+    let Some((listed, _provider, _folder)) = codex(script, |settings| settings.provider = None).await else {
+        return;
+    };
+    let models: Vec<String> = listed.models().await.unwrap().into_iter().map(|model| model.id).collect();
+    assert!(models.contains(&"gpt-5.5".to_owned()), "{models:?}");
+    let Some((own, _provider, _folder)) =
+        codex(script, |settings| settings.model = Some("mine".to_owned())).await
+    else {
+        return;
+    };
+    expect![[r#"[ModelInfo { id: "mine", owned_by: "fake" }]"#]]
+        .assert_eq(&format!("{:?}", own.models().await.unwrap()));
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    let mut settings = CodexSettings::new(std::env::temp_dir());
+    settings.program = PathBuf::from("/nowhere/codex");
+    let codex = Codex::new(settings);
+    let refused = codex.start(turn(Vec::new())).await.err().unwrap();
+    expect!["unavailable: `/nowhere/codex` cannot be started: No such file or directory (os error 2). Install it with `npm install -g @openai/codex`, or set its path"].assert_eq(&format!("{}: {refused}", refused.kind));
 }

@@ -21,6 +21,8 @@ mod quiet;
 mod server;
 mod settings;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod wire;
 
@@ -79,7 +81,7 @@ impl Codex {
     async fn try_native_tools(&self) -> Result<bool, BackendError> {
         let lease = self.pool.lease().await?;
         let params = prepare::probe(&self.settings);
-        match thread::start(lease.server(), &params, self.terms()).await {
+        match thread::start(lease.server(), params, self.terms()).await {
             Ok(_) => Ok(true),
             Err(error) if error.kind == ErrorKind::BadRequest => {
                 tracing::info!(%error, "this codex takes no tools; calls go by text");

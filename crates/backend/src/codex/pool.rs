@@ -65,9 +65,13 @@ impl Pool {
     pub(super) async fn lease(self: &Arc<Pool>) -> Result<Lease, BackendError> {
         let deadline = Instant::now() + self.limits.start;
         let room = Arc::clone(&self.room).acquire_owned();
-        let Ok(Ok(room)) = timeout(self.limits.start, room).await else {
-            let message = format!("{} turns run already; try again later", places(&self.settings));
-            return Err(BackendError::new(ErrorKind::Overloaded, message));
+        let room = match timeout(self.limits.start, room).await {
+            Ok(Ok(room)) => room,
+            Ok(Err(_closed)) => return Err(shutting_down()),
+            Err(_late) => {
+                let message = format!("{} turns run already; try again later", places(&self.settings));
+                return Err(BackendError::new(ErrorKind::Overloaded, message));
+            }
         };
         loop {
             let changed = self.changed.notified();
@@ -202,11 +206,18 @@ impl Pool {
     /// Waits for the turns to end, then for the processes. Giving up the wait ends the processes at once.
     pub(super) async fn shut_down(&self) {
         self.lock().closing = true;
-        self.changed.notify_waiters();
         let end = EndAll(self);
-        let all = u32::try_from(places(&self.settings).get()).unwrap_or(u32::MAX);
-        // An error would mean that the semaphore is closed, which nobody does.
-        let _all = self.room.acquire_many(all).await;
+        // Whoever waits for room learns it now.
+        self.room.close();
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.room.available_permits() == places(&self.settings).get() {
+                break;
+            }
+            changed.await;
+        }
         let servers = self.servers();
         drop(end);
         for server in servers {

@@ -75,7 +75,10 @@ impl Progress {
             Notice::RawResponse { turn, usage } if self.is_ours(&turn) => {
                 return self.response_over(usage, say);
             }
-            Notice::RawResponse { .. } | Notice::Error => {}
+            Notice::Error { will_retry: true } if self.spoke || !self.calls.is_empty() => {
+                return Some(broken());
+            }
+            Notice::RawResponse { .. } | Notice::Error { .. } => {}
             Notice::Usage { total } => self.count(usage_of(total), say),
             Notice::TurnCompleted { turn } => return Some(self.completed(&turn, say)),
         }
@@ -85,6 +88,10 @@ impl Progress {
     /// Whether the app-server may wait for the output of this call. It cannot be seen before its raw item.
     pub(super) fn holds(&self, call_id: &str) -> bool {
         self.calls.iter().any(|known| known == call_id)
+    }
+
+    pub(super) fn turn(&self) -> Option<&str> {
+        self.turn.as_deref()
     }
 
     fn is_ours(&self, turn: &str) -> bool {
@@ -245,6 +252,12 @@ impl Progress {
     }
 }
 
+/// Codex would ask the model a second time, and what is out already would come again.
+fn broken() -> End {
+    let message = "the connection to the model's service broke in the middle of the answer";
+    End { outcome: Err(BackendError::new(ErrorKind::Upstream, message)), still_running: true }
+}
+
 fn images_in(item: &RawItem) -> usize {
     let count = |parts: &[RawPart]| parts.iter().filter(|part| matches!(part, RawPart::InputImage)).count();
     match item {
@@ -265,3 +278,6 @@ fn usage_of(counts: TokenCounts) -> Usage {
         reasoning_tokens: counts.reasoning_output_tokens,
     }
 }
+
+#[cfg(test)]
+mod tests;

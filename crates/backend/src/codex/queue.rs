@@ -57,7 +57,7 @@ impl Sender {
         let _gone = self.queue.send(Delivery::End(end));
     }
 
-    /// Gives up a turn that is not read.
+    /// Gives up a turn that is not read. Whoever does so sees to it that the turn is stopped.
     pub(super) fn give_up(&self) {
         let message = format!(
             "the answer is read more slowly than the model writes it: more than {} KiB are waiting",
@@ -65,12 +65,22 @@ impl Sender {
         );
         self.end(End {
             outcome: Err(BackendError::new(ErrorKind::Overloaded, message)),
-            still_running: true,
+            still_running: false,
         });
     }
 }
 
 impl Receiver {
+    /// The last word, if it has been said. Everything before it is forgotten.
+    pub(super) fn last_word(&mut self) -> Option<End> {
+        while let Ok(delivery) = self.queue.try_recv() {
+            if let Delivery::End(end) = delivery {
+                return Some(end);
+            }
+        }
+        None
+    }
+
     /// `Ready(None)` when the sender is gone without a last word.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Delivery>> {
         let taken = self.queue.poll_recv(context);

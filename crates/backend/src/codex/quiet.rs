@@ -1,12 +1,16 @@
 //! Everything of codex's own, switched off: what is left is a model that reads a history and answers.
 //!
+//! Servers of the Model Context Protocol have names that only codex knows; [`Server`](super::server::Server)
+//! asks for them. One thing cannot be switched off: an `AGENTS.md` in codex's home goes to the model with
+//! every turn. It is named in the log.
+//!
 //! The keys stand on the command line and not in a file, so that the settings and the login in codex's home
 //! stay as their owner wrote them. A key that another release does not know is ignored by it.
 
 use super::settings::CodexSettings;
 
 /// Tools, prompts, skills, updates and reports.
-const OFF: [(&str, &str); 19] = [
+const OFF: [(&str, &str); 20] = [
     ("approval_policy", "\"never\""),
     ("sandbox_mode", "\"read-only\""),
     ("web_search", "\"disabled\""),
@@ -25,7 +29,8 @@ const OFF: [(&str, &str); 19] = [
     ("history.persistence", "\"none\""),
     ("feedback.enabled", "false"),
     ("analytics.enabled", "false"),
-    ("mcp_servers", "{}"),
+    ("notify", "[]"),
+    ("developer_instructions", "\"\""),
 ];
 
 /// Limits that would change a history behind our back: the outputs of tools are cut at some 10 KB otherwise,
@@ -33,10 +38,10 @@ const OFF: [(&str, &str); 19] = [
 const WHOLE: [(&str, &str); 2] =
     [("tool_output_token_limit", "1000000000"), ("model_auto_compact_token_limit", "1000000000000")];
 
-/// Plugins must be off for the whole process: they call home when it starts.
-const FEATURES: [&str; 33] = [
+/// Plugins must be off for the whole process: they call home when it starts. A connection that is tried
+/// again without end would look like a model that thinks.
+const FEATURES: [&str; 31] = [
     "agent_message_board",
-    "apply_patch_freeform",
     "apps",
     "browser_use",
     "browser_use_external",
@@ -63,10 +68,9 @@ const FEATURES: [&str; 33] = [
     "sleep_tool",
     "tool_call_mcp_elicitation",
     "tool_suggest",
+    "unbounded_connection_retries",
     "unified_exec",
     "view_image",
-    "web_search_cached",
-    "web_search_request",
     "workspace_dependencies",
 ];
 

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::failure;
 use super::link::Link;
 use super::process::{Body, Launched};
 use super::settings::Limits;
-use super::wire::Initialized;
+use super::wire::{ConfigRead, Initialized};
 use crate::BackendError;
 
 /// Notifications that no turn needs.
@@ -25,6 +25,9 @@ pub(super) struct Server {
     open_turns: AtomicUsize,
     finished_turns: AtomicU64,
     retired: AtomicBool,
+    warned: AtomicBool,
+    /// Settings for every thread that need the knowledge of a running process.
+    thread_config: Value,
     memory: Box<dyn Fn() -> Option<u64> + Send + Sync>,
     ended: watch::Receiver<bool>,
 }
@@ -45,6 +48,8 @@ impl Server {
             open_turns: AtomicUsize::new(0),
             finished_turns: AtomicU64::new(0),
             retired: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
+            thread_config: Value::Null,
             memory,
             ended,
         };
@@ -62,7 +67,32 @@ impl Server {
         };
         server.link.tell("initialized").await?;
         server.name = name_of(&greeting.user_agent);
+        server.thread_config = server.without_mcp_servers(limits).await?;
         Ok(server)
+    }
+
+    /// The settings that keep the owner's MCP servers out of a thread: it would start them and offer their
+    /// tools to the model.
+    async fn without_mcp_servers(&self, limits: Limits) -> Result<Value, BackendError> {
+        let read =
+            self.link.ask::<ConfigRead>("config/read", json!({"includeLayers": false}), limits.start).await?;
+        let configured = match read {
+            Ok(read) => read.config.mcp_servers.unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(
+                    error.message,
+                    "codex does not tell its settings; its MCP servers may be started"
+                );
+                Map::new()
+            }
+        };
+        let off: Map<String, Value> =
+            configured.into_iter().map(|(name, _)| (name, json!({"enabled": false}))).collect();
+        Ok(json!({"mcp_servers": off}))
+    }
+
+    pub(super) fn thread_config(&self) -> &Value {
+        &self.thread_config
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -100,6 +130,16 @@ impl Server {
 
     pub(super) fn count_finished_turn(&self) {
         self.finished_turns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says once which files codex adds to the instructions; it cannot be kept from it.
+    pub(super) fn warn_of(&self, sources: &[String]) {
+        if !sources.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                ?sources,
+                "codex adds these files to every turn; give it a home of its own, or move them"
+            );
+        }
     }
 
     /// Takes no more turns: something about it is not right.

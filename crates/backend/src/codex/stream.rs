@@ -52,6 +52,15 @@ impl Events {
     }
 }
 
+/// A turn that has ended while nobody looked needs no interrupt.
+impl Drop for Events {
+    fn drop(&mut self) {
+        if self.queue.last_word().is_some_and(|end| !end.still_running) {
+            self.running.over();
+        }
+    }
+}
+
 impl Stream for Events {
     type Item = Result<TurnEvent, BackendError>;
 

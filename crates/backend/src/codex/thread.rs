@@ -44,17 +44,11 @@ pub(super) async fn begin(
     terms: Terms,
 ) -> Result<TurnStream, BackendError> {
     let Prepared { thread, items, mut turn, progress } = prepared;
-    let thread = start(lease.server(), &thread, terms).await?;
+    let thread = start(lease.server(), thread, terms).await?;
     let (sender, receiver) = queue(terms.waiting_bytes);
     lease.server().link.listen(&thread, progress, sender)?;
     // Dropped on the way, it stops listening; the turn is known from the answer on.
-    let mut running = Running {
-        lease: Some(lease),
-        thread,
-        turn: None,
-        limit: terms.limits.interrupt,
-        runtime: Handle::current(),
-    };
+    let mut running = Running { lease: Some(lease), thread, turn: None, terms, runtime: Handle::current() };
     if let Some(server) = running.server().filter(|_| !items.is_empty()) {
         let params = json!({"threadId": running.thread, "items": items});
         let _done: IgnoredAny = ask(server, "thread/inject_items", &params, terms).await?;
@@ -70,9 +64,11 @@ pub(super) async fn begin(
 }
 
 /// Starts a thread; its id.
-pub(super) async fn start(server: &Server, params: &Value, terms: Terms) -> Result<String, BackendError> {
+pub(super) async fn start(server: &Server, mut params: Value, terms: Terms) -> Result<String, BackendError> {
     server.count_thread();
-    let started: ThreadStarted = ask(server, "thread/start", params, terms).await?;
+    params["config"] = server.thread_config().clone();
+    let started: ThreadStarted = ask(server, "thread/start", &params, terms).await?;
+    server.warn_of(&started.instruction_sources);
     Ok(started.thread.id)
 }
 
@@ -113,7 +109,7 @@ pub(super) struct Running {
     lease: Option<Lease>,
     thread: String,
     turn: Option<String>,
-    limit: Duration,
+    terms: Terms,
     runtime: Handle,
 }
 
@@ -136,19 +132,28 @@ impl Running {
         lease.server().link.stop_listening(&self.thread);
         let Some(turn) = self.turn.take().filter(|_| lease.server().is_alive()) else { return };
         let params = json!({"threadId": self.thread, "turnId": turn});
-        let limit = self.limit;
-        self.runtime.spawn(async move {
-            let server = lease.server();
-            match server.link.ask::<IgnoredAny>("turn/interrupt", params, limit).await {
-                Ok(Ok(_)) => server.count_finished_turn(),
-                Ok(Err(error)) => tracing::debug!(error.message, "an interrupt was refused"),
-                Err(error) => {
-                    tracing::warn!(%error, "a turn may go on unheard; its process takes no more turns");
-                    server.retire();
-                }
-            }
-        });
+        self.runtime.spawn(stop(lease, params, self.terms));
     }
+}
+
+/// Asks for an end until it is heard. A turn that may go on unheard is the last of its process.
+async fn stop(lease: Lease, params: Value, terms: Terms) {
+    let server = lease.server();
+    let mut pause = terms.first_pause;
+    for _ in 0..ATTEMPTS {
+        match server.link.ask::<IgnoredAny>("turn/interrupt", &params, terms.limits.interrupt).await {
+            Ok(Ok(_)) => return server.count_finished_turn(),
+            Ok(Err(error)) if error.code == RpcError::OVERLOADED => tokio::time::sleep(pause).await,
+            // It has ended by itself meanwhile.
+            Ok(Err(error)) => return tracing::debug!(error.message, "an interrupt was refused"),
+            Err(error) => {
+                tracing::warn!(%error, "a turn could not be interrupted");
+                break;
+            }
+        }
+        pause *= 2;
+    }
+    server.retire();
 }
 
 impl Drop for Running {

@@ -69,7 +69,9 @@ pub(super) enum Notice {
         total: TokenCounts,
     },
     /// Something went wrong. If it is tried again the turn goes on, and otherwise its end says what it was.
-    Error,
+    Error {
+        will_retry: bool,
+    },
     TurnCompleted {
         turn: TurnEnd,
     },
@@ -183,8 +185,12 @@ pub(super) struct Initialized {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct ThreadStarted {
     pub(super) thread: Named,
+    /// Files whose content codex adds to the instructions.
+    #[serde(default)]
+    pub(super) instruction_sources: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -195,6 +201,18 @@ pub(super) struct TurnStarted {
 #[derive(Debug, Deserialize)]
 pub(super) struct Named {
     pub(super) id: String,
+}
+
+/// The settings that codex found.
+#[derive(Debug, Deserialize)]
+pub(super) struct ConfigRead {
+    pub(super) config: Config,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Config {
+    #[serde(default)]
+    pub(super) mcp_servers: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -268,6 +286,8 @@ struct TokenUsage {
 struct ErrorParams<'a> {
     #[serde(borrow)]
     thread_id: Cow<'a, str>,
+    #[serde(default)]
+    will_retry: bool,
 }
 
 #[derive(Deserialize)]
@@ -314,8 +334,8 @@ pub(super) fn notice<'a>(
             (thread_id, Notice::Usage { total: token_usage.total })
         }
         "error" => {
-            let ErrorParams { thread_id } = serde_json::from_str(params)?;
-            (thread_id, Notice::Error)
+            let ErrorParams { thread_id, will_retry } = serde_json::from_str(params)?;
+            (thread_id, Notice::Error { will_retry })
         }
         "turn/started" => {
             let TurnParams::<Named> { thread_id, turn } = serde_json::from_str(params)?;

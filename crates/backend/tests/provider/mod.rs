@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// One piece of an answer.
 pub(crate) enum Piece {
@@ -21,6 +22,7 @@ type Script = dyn Fn(&Value) -> Vec<Piece> + Send + Sync;
 pub(crate) struct Provider {
     pub(crate) port: u16,
     asked: Arc<Mutex<Vec<Value>>>,
+    hung_up: Arc<Notify>,
 }
 
 impl Provider {
@@ -29,14 +31,25 @@ impl Provider {
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let script: Arc<Script> = Arc::new(script);
-        let provider = Provider { port, asked: Arc::clone(&asked) };
+        let hung_up = Arc::new(Notify::new());
+        let provider = Provider { port, asked: Arc::clone(&asked), hung_up: Arc::clone(&hung_up) };
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
                 // One that hangs up in the middle is a client that was interrupted.
-                tokio::spawn(serve(connection, Arc::clone(&script), Arc::clone(&asked)));
+                tokio::spawn(serve(
+                    connection,
+                    Arc::clone(&script),
+                    Arc::clone(&asked),
+                    Arc::clone(&hung_up),
+                ));
             }
         });
         provider
+    }
+
+    /// Waits until somebody has hung up on an answer that hangs.
+    pub(crate) async fn hung_up(&self) {
+        self.hung_up.notified().await;
     }
 
     /// The bodies of all requests so far.
@@ -62,6 +75,7 @@ async fn serve(
     connection: TcpStream,
     script: Arc<Script>,
     asked: Arc<Mutex<Vec<Value>>>,
+    hung_up: Arc<Notify>,
 ) -> std::io::Result<()> {
     let mut connection = BufReader::new(connection);
     let mut length = 0_usize;
@@ -102,7 +116,9 @@ async fn serve(
                 connection.write_all(format!("event: {kind}\ndata: {event}\n\n").as_bytes()).await?;
             }
             Piece::Hang => {
-                connection.read_to_end(&mut Vec::new()).await?;
+                let ended = connection.read_to_end(&mut Vec::new()).await;
+                hung_up.notify_one();
+                ended?;
             }
             Piece::Refuse(..) => {}
         }

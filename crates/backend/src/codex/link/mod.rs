@@ -222,5 +222,5 @@ fn line_of(message: &impl Serialize) -> Result<Vec<u8>, BackendError> {
 }
 
 pub(super) fn died() -> BackendError {
-    BackendError::new(ErrorKind::Died, "the codex app-server ended; it is being started again")
+    BackendError::new(ErrorKind::Died, "the codex app-server ended; the next request starts it again")
 }

@@ -57,7 +57,7 @@ impl Shared {
         };
         match (&frame.method, frame.id) {
             (Some(method), Some(id)) => return self.asked(method, id, frame.params, outgoing),
-            (Some(method), None) => self.noticed(method, frame.params),
+            (Some(method), None) => return self.noticed(method, frame.params, outgoing),
             (None, Some(id)) => self.answered(id, frame),
             (None, None) => tracing::debug!("a line of the codex app-server has neither an id nor a method"),
         }
@@ -78,8 +78,9 @@ impl Shared {
         let _gone = waiting.send(answer);
     }
 
-    /// The app-server asks us. A call that a turn has reported is held: the turn is interrupted soon, and
-    /// an answer would set the model to work again. Everything else is refused, so that nothing hangs.
+    /// The app-server asks us. A call that a turn has reported is held, and so is one of a turn that nobody
+    /// listens to any more: such turns are being interrupted, and an answer would set the model to work
+    /// again. Everything else is refused, so that nothing hangs.
     fn asked(
         &self,
         method: &str,
@@ -103,18 +104,24 @@ impl Shared {
         self.lock().turns.get(&call.thread_id).is_some_and(|listener| listener.progress.holds(&call.call_id))
     }
 
-    fn noticed(&self, method: &str, params: Option<&RawValue>) {
-        let Some(params) = params else { return };
+    fn noticed(&self, method: &str, params: Option<&RawValue>, outgoing: &mpsc::Sender<Vec<u8>>) -> bool {
+        let Some(params) = params else { return true };
         match notice(method, params) {
-            Ok(Some((thread, notice))) => self.pass_on(&thread, notice),
+            Ok(Some((thread, notice))) => {
+                if let Some(turn) = self.pass_on(&thread, notice) {
+                    return outgoing.try_send(interrupt(&thread, &turn)).is_ok();
+                }
+            }
             Ok(None) => {}
             Err(error) => tracing::debug!(method, %error, "a notification is not what was expected"),
         }
+        true
     }
 
-    fn pass_on(&self, thread: &str, notice: Notice) {
+    /// Gives what a thread says to its turn. The turn comes back if it is not read and must be stopped.
+    fn pass_on(&self, thread: &str, notice: Notice) -> Option<String> {
         let mut state = self.lock();
-        let Some(listener) = state.turns.get_mut(thread) else { return };
+        let listener = state.turns.get_mut(thread)?;
         let is_sign_of_life = !matches!(notice, Notice::RawItem { .. });
         let (mut silent, mut taken) = (true, true);
         let events = &listener.events;
@@ -125,11 +132,26 @@ impl Shared {
         if silent && is_sign_of_life && end.is_none() {
             taken = events.send(Delivery::SignOfLife);
         }
-        match end {
-            _ if !taken => events.give_up(),
-            Some(end) => events.end(end),
-            None => return,
-        }
+        let stop = match end {
+            // Whoever does not read does not interrupt, either, for as long as the connection lasts.
+            _ if !taken => {
+                events.give_up();
+                listener.progress.turn().map(str::to_owned)
+            }
+            Some(end) => {
+                events.end(end);
+                None
+            }
+            None => return None,
+        };
         state.turns.remove(thread);
+        stop
     }
+}
+
+/// Nobody waits for the answer: the id is none that we count to.
+fn interrupt(thread: &str, turn: &str) -> Vec<u8> {
+    let params = serde_json::json!({"threadId": thread, "turnId": turn});
+    let request = serde_json::json!({"id": "unread", "method": "turn/interrupt", "params": params});
+    format!("{request}\n").into_bytes()
 }
