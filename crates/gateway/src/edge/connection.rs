@@ -84,11 +84,8 @@ impl House {
         }
     }
 
-    /// The answer of the guard or of a face, and the route that it was given on.
+    /// The answer of the guard or of a face.
     async fn answer(&self, visit: &Visit, request: http::Request<Incoming>) -> Response {
-        if let Some(refusal) = visit.bad_head() {
-            return self.refuse(refusal);
-        }
         let last = is_last(request.headers());
         let (parts, incoming) = request.into_parts();
         let (origin, verdict) = self.guard.judge(&parts, !incoming.is_end_stream());
@@ -181,8 +178,13 @@ impl Service<http::Request<Incoming>> for Attendant {
             _in_flight: house.metrics.request_started(),
             _answering: Answering::start(&self.visit),
         };
+        // Asked now: once this request is being answered, the head after it may already turn out bad.
+        let bad_head = visit.bad_head();
         Box::pin(async move {
-            let response = house.answer(&visit, request).await;
+            let response = match bad_head {
+                Some(refusal) => house.refuse(refusal),
+                None => house.answer(&visit, request).await,
+            };
             count.status = response.status().as_u16();
             if let Some(route) = response.extensions().get::<MatchedPath>() {
                 count.route = Route::from(route.as_str());

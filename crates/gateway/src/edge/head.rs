@@ -87,6 +87,9 @@ impl HeadScan {
             return Err(Refusal::HeaderLine);
         }
         let value = value.get(1..).unwrap_or_default().trim_ascii();
+        if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+            return Err(Refusal::HeaderLine);
+        }
         if name.eq_ignore_ascii_case(b"content-length") {
             let length = digits(value).filter(|_| self.length.is_none() && !self.chunked);
             self.length = Some(length.ok_or(Refusal::Framing)?);
@@ -110,4 +113,84 @@ impl HeadScan {
 fn digits(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?;
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+
+    use super::{Follows, HeadScan, Progress};
+
+    /// Reads a head that arrives in pieces.
+    fn read(pieces: &[&[u8]]) -> Progress {
+        let mut scan = HeadScan::default();
+        let mut held = Vec::new();
+        for piece in pieces {
+            held.extend_from_slice(piece);
+            match scan.advance(&held, 200, 8) {
+                Progress::NeedsMore => {}
+                settled @ (Progress::Complete(..) | Progress::Bad(_)) => return settled,
+            }
+        }
+        Progress::NeedsMore
+    }
+
+    /// Lines that a head may have, and some that it may not.
+    fn lines() -> impl Strategy<Value = Vec<u8>> {
+        let line = prop_oneof![
+            Just("GET / HTTP/1.1"),
+            Just("Host: a"),
+            Just("Content-Length: 12"),
+            Just("content-length:7"),
+            Just("Transfer-Encoding: chunked"),
+            Just("Upgrade: websocket"),
+            Just(" folded"),
+            Just("no colon"),
+            Just(""),
+        ];
+        let end = prop_oneof![8 => Just("\r\n"), 1 => Just("\n"), 1 => Just("\r"), 1 => Just("")];
+        prop::collection::vec((line, end), 0..12).prop_map(|lines| {
+            lines.into_iter().flat_map(|(line, end)| [line, end]).collect::<String>().into_bytes()
+        })
+    }
+
+    #[test]
+    fn the_end_of_a_head_and_what_follows_are_found() {
+        let follows = |headers: &str| {
+            let head = format!("GET / HTTP/1.1\r\n{headers}\r\n");
+            (read(&[head.as_bytes(), b"GET /next"]), head.len())
+        };
+        for (headers, expected) in [
+            ("Host: a\r\n", Follows::Body(0)),
+            ("CONTENT-LENGTH:\t12 \r\n", Follows::Body(12)),
+            ("transfer-encoding: Chunked\r\n", Follows::Anything),
+            ("Upgrade: websocket\r\nContent-Length: 3\r\n", Follows::Anything),
+        ] {
+            let (found, length) = follows(headers);
+            assert_eq!(found, Progress::Complete(length, expected), "{headers:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn how_a_head_is_cut_into_pieces_does_not_matter(head in lines(), cuts in prop::collection::vec(any::<usize>(), 0..6)) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (head.len() + 1)).collect();
+            cuts.sort_unstable();
+            let ends = cuts.iter().copied().chain([head.len()]);
+            let starts = [0].into_iter().chain(cuts.iter().copied());
+            let pieces: Vec<&[u8]> = starts.zip(ends).map(|(start, end)| &head[start..end]).collect();
+            let bytes: Vec<&[u8]> = head.chunks(1).collect();
+            prop_assert_eq!(read(&pieces), read(&[&head]));
+            prop_assert_eq!(read(&bytes), read(&[&head]));
+        }
+
+        #[test]
+        fn a_head_that_is_taken_has_no_bare_line_end(head in lines()) {
+            if let Progress::Complete(length, _) = read(&[&head]) {
+                let text = std::str::from_utf8(&head[..length]).unwrap();
+                prop_assert_eq!(text.replace("\r\n", "").find(['\r', '\n']), None);
+                prop_assert_eq!(text.trim_start_matches("\r\n").matches("\r\n\r\n").count(), 1);
+            }
+        }
+    }
 }

@@ -17,6 +17,7 @@ mod drain;
 mod guard;
 mod head;
 mod hosts;
+mod listeners;
 mod origins;
 mod refusal;
 mod server;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
@@ -19,6 +19,7 @@ use super::descriptors::connections_that_fit;
 use super::drain::{Drain, Drainer};
 use super::guard::Guard;
 use super::hosts::{Hosts, is_host};
+use super::listeners::Listeners;
 use super::origins::Origins;
 use super::refusal::Refusal;
 use super::settings::{EdgeSettings, Limits};
@@ -50,7 +51,7 @@ pub enum BindError {
 
 /// A bound socket that serves nobody yet.
 pub struct Edge {
-    listener: TcpListener,
+    listeners: Listeners,
     address: SocketAddr,
     guard: Guard,
     limits: Arc<Limits>,
@@ -72,15 +73,15 @@ impl Edge {
         }
         let origins = Origins::new(&settings.origins).map_err(|name| BindError::Origin { name })?;
         let failed = |source| BindError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let listeners = Listeners::bind(address).await.map_err(failed)?;
+        let address = listeners.main.local_addr().map_err(failed)?;
         let guard = Guard {
             hosts: Hosts::new(address, &settings.hosts),
             origins,
             open_paths: settings.open_paths,
             token: settings.token,
         };
-        Ok(Edge { listener, address, guard, limits: Arc::new(settings.limits), metrics })
+        Ok(Edge { listeners, address, guard, limits: Arc::new(settings.limits), metrics })
     }
 
     /// Where it listens, with the port that was taken.
@@ -102,7 +103,7 @@ impl Edge {
                 biased;
                 () = &mut shutdown => break,
                 Some(ended) = door.open.join_next() => note_end(&ended),
-                accepted = self.listener.accept() => match accepted {
+                accepted = self.listeners.accept() => match accepted {
                     Ok((socket, _from)) => door.welcome(socket),
                     Err(error) => {
                         tracing::warn!(kind = %error.kind(), "cannot accept a connection");
@@ -111,7 +112,7 @@ impl Edge {
                 },
             }
         }
-        drop(self.listener);
+        drop(self.listeners);
         drainer.start();
         tracing::info!(connections = capacity - room.available_permits(), "stopping; answers may end");
         let all_gone = async {

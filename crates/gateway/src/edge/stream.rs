@@ -153,7 +153,8 @@ impl GuardedStream {
 
     /// Ready when the client has been silent for too long.
     fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<Wait> {
-        if self.visit.is_answering() {
+        // While an answer is being made or taken, silence is no idleness.
+        if self.visit.is_answering(cx) || self.stall.is_some() {
             self.wait = None;
             return Poll::Pending;
         }
@@ -178,6 +179,16 @@ impl GuardedStream {
         self.passable = STAND_IN.len();
         self.reading = Reading::Nothing;
         self.wait = None;
+    }
+
+    /// Whether the client may be in the middle of sending something.
+    fn is_sending(&self) -> bool {
+        let between_requests = match self.reading {
+            Reading::Head(_) => true,
+            Reading::Body { left } => left == 0,
+            Reading::Rest | Reading::Nothing => false,
+        };
+        !between_requests || !self.held.is_empty()
     }
 
     /// Hands on what is held and may be passed.
@@ -307,6 +318,9 @@ impl AsyncWrite for GuardedStream {
         let this = &mut *self;
         if this.linger.is_none() {
             ready!(Pin::new(&mut this.socket).poll_shutdown(cx))?;
+            if !this.is_sending() {
+                return Poll::Ready(Ok(()));
+            }
             this.linger = Some((Box::pin(sleep(LINGER)), LINGER_BYTES));
         }
         let Some((deadline, left)) = &mut this.linger else { return Poll::Ready(Ok(())) };

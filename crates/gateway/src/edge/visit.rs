@@ -2,7 +2,8 @@
 //! that answers them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Waker};
 
 use super::refusal::Refusal;
 
@@ -11,6 +12,8 @@ use super::refusal::Refusal;
 pub(super) struct Visit {
     /// A request is being answered, so that silence of the client is no idleness.
     answering: AtomicBool,
+    /// Woken when the answer is over: hyper would not look for the next head before its first byte is there.
+    idle: Mutex<Option<Waker>>,
     /// The connection speaks another protocol now.
     upgraded: AtomicBool,
     /// The head that the stream has replaced, because nobody should read it.
@@ -18,8 +21,17 @@ pub(super) struct Visit {
 }
 
 impl Visit {
-    pub(super) fn is_answering(&self) -> bool {
-        self.answering.load(Ordering::Relaxed)
+    /// Whether a request is being answered. If so, the task is woken when that is over.
+    pub(super) fn is_answering(&self, cx: &Context<'_>) -> bool {
+        let answering = self.answering.load(Ordering::Relaxed);
+        if answering {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *idle {
+                Some(waker) => waker.clone_from(cx.waker()),
+                None => *idle = Some(cx.waker().clone()),
+            }
+        }
+        answering
     }
 
     pub(super) fn upgrade(&self) {
@@ -53,5 +65,9 @@ impl Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         self.0.answering.store(false, Ordering::Relaxed);
+        let idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = idle {
+            waker.wake();
+        }
     }
 }

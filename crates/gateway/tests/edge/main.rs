@@ -7,5 +7,19 @@
     reason = "a test stops at the first surprise"
 )]
 
-mod basics;
+mod bodies;
+mod capacity;
+mod drain;
+mod heads;
+mod keep_alive;
+mod matrix;
+mod origins;
+mod panics;
 mod rig;
+mod routes;
+mod secrets;
+mod settings;
+mod slow;
+mod streams;
+mod token_file;
+mod web_socket;
