@@ -5,6 +5,7 @@
 
 pub mod codex;
 mod error;
+pub mod openai;
 pub mod scripted;
 mod turn;
 

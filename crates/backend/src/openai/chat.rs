@@ -1,0 +1,124 @@
+//! The chunks of `/v1/chat/completions`.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use serde::Deserialize;
+
+use super::failure::ErrorObject;
+use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
+
+type Events = VecDeque<Result<TurnEvent, BackendError>>;
+
+#[derive(Default)]
+pub(super) struct Reader {
+    /// Known before the last chunk, which has the usage.
+    finish: Option<Finish>,
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    choices: Vec<Choice<'a>>,
+    #[serde(default)]
+    usage: Option<UsageBody>,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow, default)]
+    delta: Delta<'a>,
+    #[serde(borrow, default)]
+    finish_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<Cow<'a, str>>,
+    /// What servers of open models call the reasoning.
+    #[serde(borrow, alias = "reasoning")]
+    reasoning_content: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    refusal: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct UsageBody {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    #[serde(default)]
+    prompt_tokens_details: Option<Details>,
+    #[serde(default)]
+    completion_tokens_details: Option<Details>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    cached_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+}
+
+impl Reader {
+    /// Reads one chunk; says whether it is the last.
+    pub(super) fn read(&mut self, data: &[u8], events: &mut Events) -> bool {
+        if data == b"[DONE]" {
+            events.push_back(Ok(TurnEvent::Done(self.finish.unwrap_or(Finish::Stop))));
+            return true;
+        }
+        let chunk: Chunk<'_> = match serde_json::from_slice(data) {
+            Ok(chunk) => chunk,
+            Err(_) => {
+                let message = "the model's server sent a chunk in no form that is known";
+                events.push_back(Err(BackendError::new(ErrorKind::Protocol, message)));
+                return true;
+            }
+        };
+        if let Some(error) = chunk.error {
+            events.push_back(Err(error.into_error()));
+            return true;
+        }
+        for choice in chunk.choices {
+            let Delta { content, reasoning_content, refusal } = choice.delta;
+            let said = |text: Option<Cow<'_, str>>| text.filter(|text| !text.is_empty()).map(Cow::into_owned);
+            events.extend(said(reasoning_content).map(|text| Ok(TurnEvent::Reasoning { part: 0, text })));
+            events.extend(said(content).map(|text| Ok(TurnEvent::Text(text))));
+            events.extend(said(refusal).map(|text| Ok(TurnEvent::Refusal(text))));
+            if let Some(reason) = choice.finish_reason {
+                self.finish = Some(match &*reason {
+                    "length" => Finish::Length,
+                    "content_filter" => Finish::ContentFilter,
+                    _ => Finish::Stop,
+                });
+            }
+        }
+        events.extend(chunk.usage.map(|usage| {
+            Ok(TurnEvent::Usage(Usage {
+                input_tokens: usage.prompt_tokens,
+                output_tokens: usage.completion_tokens,
+                cached_input_tokens: usage
+                    .prompt_tokens_details
+                    .unwrap_or_default()
+                    .cached_tokens
+                    .unwrap_or(0),
+                reasoning_tokens: usage
+                    .completion_tokens_details
+                    .unwrap_or_default()
+                    .reasoning_tokens
+                    .unwrap_or(0),
+            }))
+        }));
+        false
+    }
+
+    /// How the answer ended, if the server said so before it hung up.
+    pub(super) fn end(&mut self) -> Option<TurnEvent> {
+        self.finish.take().map(TurnEvent::Done)
+    }
+}

@@ -1,0 +1,90 @@
+//! The answer of a server as the events of a turn.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use http_body::Body;
+use hyper::body::Incoming;
+
+use super::sse::Frames;
+use super::{Wire, chat, responses};
+use crate::{BackendError, ErrorKind, TurnEvent};
+
+/// Dropping it closes the connection, which is how a server learns that nobody listens.
+pub(super) struct Reply {
+    body: Incoming,
+    frames: Frames,
+    reader: Reader,
+    /// Read and not yet taken.
+    events: VecDeque<Result<TurnEvent, BackendError>>,
+    over: bool,
+}
+
+enum Reader {
+    Responses(responses::Reader),
+    Chat(chat::Reader),
+}
+
+impl Reply {
+    pub(super) fn new(body: Incoming, wire: Wire) -> Reply {
+        let reader = match wire {
+            Wire::Responses => Reader::Responses(responses::Reader::default()),
+            Wire::Chat => Reader::Chat(chat::Reader::default()),
+        };
+        Reply { body, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
+    }
+
+    /// Reads the events that are there.
+    fn read(&mut self) {
+        let Reply { frames, reader, events, over, .. } = self;
+        while !*over
+            && let Some(end) = frames.next(|data| match reader {
+                Reader::Responses(reader) => reader.read(data, events),
+                Reader::Chat(reader) => reader.read(data, events),
+            })
+        {
+            *over = end;
+        }
+    }
+
+    fn broke_off(&mut self) -> Option<Result<TurnEvent, BackendError>> {
+        self.over = true;
+        // Some servers of the older wire say no last word.
+        let end = match &mut self.reader {
+            Reader::Responses(_) => None,
+            Reader::Chat(reader) => reader.end(),
+        };
+        Some(end.map(Ok).unwrap_or_else(|| {
+            Err(BackendError::new(ErrorKind::Died, "the model's server broke off its answer"))
+        }))
+    }
+}
+
+impl Stream for Reply {
+    type Item = Result<TurnEvent, BackendError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Poll::Ready(Some(event));
+            }
+            if self.over {
+                return Poll::Ready(None);
+            }
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) => {
+                    if let Some(data) = frame.data_ref()
+                        && let Err(error) = self.frames.push(data)
+                    {
+                        self.over = true;
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                    self.read();
+                }
+                Some(Err(_)) | None => return Poll::Ready(self.broke_off()),
+            }
+        }
+    }
+}

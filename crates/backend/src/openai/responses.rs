@@ -1,0 +1,160 @@
+//! The events of `/v1/responses`, as far as a text model has them.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use serde::Deserialize;
+
+use super::failure::ErrorObject;
+use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
+
+type Events = VecDeque<Result<TurnEvent, BackendError>>;
+
+#[derive(Default)]
+pub(super) struct Reader {
+    /// The message that text belongs to.
+    message: Option<u64>,
+    said: bool,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    delta: Option<Cow<'a, str>>,
+    #[serde(default)]
+    output_index: Option<u64>,
+    #[serde(default)]
+    summary_index: Option<u32>,
+    #[serde(default)]
+    item: Option<ItemBody>,
+    #[serde(default)]
+    response: Option<ResponseBody>,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+    #[serde(default)]
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ItemBody {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    encrypted_content: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ResponseBody {
+    #[serde(default)]
+    error: Option<ErrorObject>,
+    #[serde(default)]
+    incomplete_details: Option<Incomplete>,
+    #[serde(default)]
+    usage: Option<UsageBody>,
+}
+
+#[derive(Deserialize)]
+struct Incomplete {
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct UsageBody {
+    #[serde(default)]
+    input_tokens: u64,
+    #[serde(default)]
+    output_tokens: u64,
+    #[serde(default)]
+    input_tokens_details: Option<Details>,
+    #[serde(default)]
+    output_tokens_details: Option<Details>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    cached_tokens: u64,
+    reasoning_tokens: u64,
+}
+
+impl Reader {
+    /// Reads one event; says whether it is the last.
+    pub(super) fn read(&mut self, data: &[u8], events: &mut Events) -> bool {
+        if data == b"[DONE]" {
+            events.push_back(Err(BackendError::new(
+                ErrorKind::Protocol,
+                "the model's server ended its answer without saying how",
+            )));
+            return true;
+        }
+        let event: Event<'_> = match serde_json::from_slice(data) {
+            Ok(event) => event,
+            Err(_) => {
+                let message = "the model's server sent an event in no form that is known";
+                events.push_back(Err(BackendError::new(ErrorKind::Protocol, message)));
+                return true;
+            }
+        };
+        match (&*event.kind, event.delta) {
+            ("response.output_text.delta", Some(delta)) if !delta.is_empty() => {
+                if self.message != event.output_index && std::mem::replace(&mut self.said, true) {
+                    events.push_back(Ok(TurnEvent::NextMessage));
+                }
+                self.message = event.output_index;
+                events.push_back(Ok(TurnEvent::Text(delta.into_owned())));
+            }
+            ("response.reasoning_summary_text.delta", Some(delta)) if !delta.is_empty() => {
+                let part = event.summary_index.unwrap_or(0);
+                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
+            }
+            ("response.refusal.delta", Some(delta)) if !delta.is_empty() => {
+                events.push_back(Ok(TurnEvent::Refusal(delta.into_owned())));
+            }
+            ("response.output_item.done", _) => {
+                let sealed = event
+                    .item
+                    .filter(|item| item.kind == "reasoning")
+                    .and_then(|item| item.encrypted_content);
+                events.extend(sealed.map(|sealed| Ok(TurnEvent::SealedReasoning(sealed))));
+            }
+            ("response.completed" | "response.incomplete", _) => {
+                events.extend(last(event.response));
+                return true;
+            }
+            ("response.failed", _) => {
+                let error = event.response.and_then(|response| response.error).unwrap_or_default();
+                events.push_back(Err(error.into_error()));
+                return true;
+            }
+            ("error", _) => {
+                let flat = ErrorObject { message: event.message, ..ErrorObject::default() };
+                events.push_back(Err(event.error.unwrap_or(flat).into_error()));
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+fn last(response: Option<ResponseBody>) -> Vec<Result<TurnEvent, BackendError>> {
+    let (usage, incomplete) =
+        response.map_or((None, None), |response| (response.usage, response.incomplete_details));
+    let usage = usage.map(|usage| {
+        Ok(TurnEvent::Usage(Usage {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_input_tokens: usage.input_tokens_details.unwrap_or_default().cached_tokens,
+            reasoning_tokens: usage.output_tokens_details.unwrap_or_default().reasoning_tokens,
+        }))
+    });
+    let finish = match incomplete.as_ref().map(|incomplete| incomplete.reason.as_str()) {
+        None => Finish::Stop,
+        Some("content_filter") => Finish::ContentFilter,
+        Some(_) => Finish::Length,
+    };
+    usage.into_iter().chain([Ok(TurnEvent::Done(finish))]).collect()
+}

@@ -1,0 +1,190 @@
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::{OpenAi, OpenAiSettings, Wire, body, chat, responses};
+use crate::{Entry, OutputSchema, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent};
+
+fn turn() -> Turn {
+    let text = |role, text: &str| Entry::Message { role, parts: vec![Part::Text(text.to_owned())] };
+    Turn {
+        model: "m".to_owned(),
+        instructions: "Be brief.".to_owned(),
+        history: vec![
+            text(Role::Developer, "In German."),
+            text(Role::User, "Hello"),
+            text(Role::Assistant, "Hallo"),
+            Entry::Message {
+                role: Role::User,
+                parts: vec![
+                    Part::Text("And this?".to_owned()),
+                    Part::Image { url: "data:image/png;base64,AA==".to_owned(), detail: None },
+                ],
+            },
+        ],
+        tools: Vec::new(),
+        reasoning: Reasoning { effort: Some("low".to_owned()), summary: None },
+        sampling: Sampling { temperature: Some(0.5), top_p: None, max_output_tokens: Some(100) },
+        output_schema: Some(OutputSchema {
+            name: "s".to_owned(),
+            schema: json!({ "type": "object" }),
+            strict: true,
+        }),
+    }
+}
+
+#[test]
+fn a_turn_is_asked_through_either_wire() {
+    let text = |body: bytes::Bytes| String::from_utf8(body.to_vec()).unwrap();
+    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::responses(&turn()).unwrap()));
+    expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::chat(&turn()).unwrap()));
+}
+
+fn heard(wire: Wire, data: &[&str]) -> String {
+    let mut events = VecDeque::new();
+    let (mut as_responses, mut as_chat) = (responses::Reader::default(), chat::Reader::default());
+    for line in data {
+        let over = match wire {
+            Wire::Responses => as_responses.read(line.as_bytes(), &mut events),
+            Wire::Chat => as_chat.read(line.as_bytes(), &mut events),
+        };
+        if over {
+            break;
+        }
+    }
+    events.iter().map(|event| format!("{event:?}\n")).collect()
+}
+
+#[test]
+fn the_events_of_responses_become_a_turn() {
+    expect![[r#"
+        Ok(Reasoning { part: 1, text: "Hm." })
+        Ok(SealedReasoning("x"))
+        Ok(Text("Hi ä"))
+        Ok(NextMessage)
+        Ok(Text("there"))
+        Ok(Usage(Usage { input_tokens: 5, cached_input_tokens: 3, output_tokens: 2, reasoning_tokens: 0 }))
+        Ok(Done(Stop))
+    "#]].assert_eq(&heard(
+        Wire::Responses,
+        &[
+            r#"{"type":"response.created","response":{"id":"r"}}"#,
+            r#"{"type":"response.reasoning_summary_text.delta","summary_index":1,"delta":"Hm."}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"reasoning","encrypted_content":"x"}}"#,
+            r#"{"type":"response.output_text.delta","output_index":1,"delta":"Hi \u00e4"}"#,
+            r#"{"type":"response.output_text.delta","output_index":2,"delta":"there"}"#,
+            r#"{"type":"response.completed","response":{"usage":{"input_tokens":5,"output_tokens":2,"input_tokens_details":{"cached_tokens":3}}}}"#,
+        ],
+    ));
+    expect![[r#"
+        Err(BackendError { kind: RateLimited, message: "the model's server failed in the middle of its answer: slow down" })
+    "#]].assert_eq(&heard(
+        Wire::Responses,
+        &[r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow\ndown"}}}"#],
+    ));
+}
+
+#[test]
+fn the_chunks_of_chat_become_a_turn() {
+    expect![[r#"
+        Ok(Reasoning { part: 0, text: "Hm." })
+        Ok(Text("Hi"))
+        Ok(Usage(Usage { input_tokens: 5, cached_input_tokens: 0, output_tokens: 2, reasoning_tokens: 0 }))
+        Ok(Done(Length))
+    "#]].assert_eq(&heard(
+        Wire::Chat,
+        &[
+            r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
+            r#"{"choices":[{"delta":{"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"delta":{"content":"Hi"},"finish_reason":null}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":null}}}"#,
+            "[DONE]",
+        ],
+    ));
+    expect![[r#"
+        Err(BackendError { kind: Upstream, message: "the model's server failed in the middle of its answer" })
+    "#]]
+    .assert_eq(&heard(Wire::Chat, &[r#"{"error":{"message":"see http://10.0.0.1/x"}}"#]));
+    expect![[r#"
+        Err(BackendError { kind: Protocol, message: "the model's server sent a chunk in no form that is known" })
+    "#]].assert_eq(&heard(Wire::Chat, &["nonsense"]));
+}
+
+/// Answers one connection with these bytes and gives what was asked.
+fn server(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut asked = Vec::new();
+        let mut some = [0; 4096];
+        while !asked.ends_with(b"}") && !asked.ends_with(b"\r\n\r\n") {
+            let got = socket.read(&mut some).unwrap();
+            asked.extend_from_slice(&some[..got]);
+        }
+        socket.write_all(answer.as_bytes()).unwrap();
+        String::from_utf8(asked).unwrap()
+    });
+    (url, asked)
+}
+
+async fn answered(url: String, wire: Wire) -> Vec<String> {
+    let settings = OpenAiSettings { wire, key: Some("sk-secret".to_owned()), ..OpenAiSettings::new(url) };
+    let model = OpenAi::new(settings).unwrap();
+    let mut stream = match model.start(turn()).await {
+        Ok(stream) => stream,
+        Err(error) => return vec![format!("{:?} {error}", error.kind)],
+    };
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        events.push(match event {
+            Ok(TurnEvent::Text(text)) => text,
+            Ok(event) => format!("{event:?}"),
+            Err(error) => format!("{:?} {error}", error.kind),
+        });
+    }
+    events
+}
+
+#[tokio::test]
+async fn a_real_connection_is_asked_and_read() {
+    let (url, asked) = server(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n",
+    );
+    assert_eq!(
+        answered(url, Wire::Chat).await,
+        ["Hi", "Done(Stop)"],
+        "a server that hangs up after its last word"
+    );
+    let asked = asked.join().unwrap();
+    assert!(asked.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("authorization: Bearer sk-secret\r\n"), "{asked}");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_told_without_the_address_or_the_key() {
+    let (url, _asked) = server(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n",
+    );
+    assert_eq!(answered(url, Wire::Responses).await, ["Hi", "Died the model's server broke off its answer"]);
+    let (url, _asked) = server(
+        "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n{\"error\":{\"message\":\"bad key\",\"code\":\"invalid\"}}",
+    );
+    assert_eq!(
+        answered(url, Wire::Responses).await,
+        ["Unauthorized the model's server answered 401: bad key"]
+    );
+    let gone = answered("http://127.0.0.1:9/v1".to_owned(), Wire::Chat).await;
+    assert!(gone[0].starts_with("Unavailable the model's server cannot be reached"), "{gone:?}");
+}
+
+#[test]
+fn an_address_that_is_none_is_refused() {
+    for address in ["nonsense", "ftp://x/v1", "http:///v1"] {
+        assert!(OpenAi::new(OpenAiSettings::new(address)).is_err(), "{address}");
+    }
+}
