@@ -61,6 +61,11 @@ impl RunCancel {
         self.0.cancel(CancelCause::Run);
     }
 
+    /// Comes back once somebody has cancelled.
+    pub async fn cancelled(&self) {
+        self.0.cancelled().await;
+    }
+
     pub(crate) fn token(&self) -> &CancelToken {
         &self.0
     }

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview, redo::Redo,
-    replay::Replay, resume::Resume, run::Run, runs::Runs, show::Show, tools::Tools, trust::Trust, undo::Undo,
-    verify::Verify,
+    replay::Replay, resume::Resume, run::Run, runs::Runs, serve::Serve, show::Show, tools::Tools,
+    trust::Trust, undo::Undo, verify::Verify,
 };
 use crate::exit::Exit;
 use crate::screen;
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Resume(Resume),
     Undo(Undo),
     Redo(Redo),
+    Serve(Serve),
     Trust(Trust),
     Doctor(Doctor),
 }
@@ -71,6 +72,7 @@ impl Cli {
             Command::Resume(resume) => resume.run(vault),
             Command::Undo(undo) => undo.run(vault),
             Command::Redo(redo) => redo.run(vault),
+            Command::Serve(serve) => serve.run(vault),
             Command::Trust(trust) => trust.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
         }
@@ -95,6 +97,7 @@ impl Command {
             Command::Resume(resume) => resume.json,
             Command::Undo(undo) => undo.json(),
             Command::Redo(redo) => redo.json(),
+            Command::Serve(serve) => serve.json,
             Command::Trust(trust) => trust.json,
             Command::Doctor(doctor) => doctor.json,
         }

@@ -196,22 +196,30 @@ fn take_turn(file: &Path) -> Result<std::fs::File, Stop> {
 
 /// `$XDG_STATE_HOME/tollgate/trusted.json`, which must not be in reach of the vault it speaks about.
 pub(crate) fn trust_file(vault: &Path) -> Result<PathBuf, Stop> {
+    Ok(state_folder(Some(vault))?.join("trusted.json"))
+}
+
+/// `$XDG_STATE_HOME/tollgate`, which must not be inside the vault.
+pub(crate) fn state_folder(vault: Option<&Path>) -> Result<PathBuf, Stop> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let states =
         absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
     let Some(states) = states else {
         return Err(Stop::bad_input("no_state_home", "neither XDG_STATE_HOME nor HOME names a folder")
-            .hint("set one of them: trust in hooks is kept there, outside of the vault"));
+            .hint("set one of them: what must stay outside of the vault is kept there"));
     };
     let folder = states.join("tollgate");
     let nearest = folder.ancestors().find_map(|folder| folder.canonicalize().ok());
-    if folder.starts_with(vault) || nearest.is_some_and(|real| real.starts_with(vault)) {
+    let inside = |vault: &Path| {
+        folder.starts_with(vault) || nearest.as_ref().is_some_and(|real| real.starts_with(vault))
+    };
+    if vault.is_some_and(inside) {
         let message =
             format!("`{}` is inside the vault, so it cannot say what the vault may run", path_words(&folder));
         return Err(Stop::bad_input("no_state_home", message)
             .hint("set XDG_STATE_HOME to a folder outside of the vault"));
     }
-    Ok(folder.join("trusted.json"))
+    Ok(folder)
 }
 
 fn read(file: &Path) -> Result<Trusted, Stop> {

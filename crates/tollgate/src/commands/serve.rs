@@ -1,0 +1,130 @@
+//! `tollgate serve`: the server on loopback.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use gateway::edge::{Edge, EdgeSettings, Token};
+use gateway::metrics::Metrics;
+
+use crate::drive::{self, Interrupts};
+use crate::exit::Exit;
+use crate::logging::{self, LogFormat};
+use crate::serving::backend::{BackendChoice, CallsBy};
+use crate::serving::{faces, home, welcome};
+use crate::stop::{Outcome, Stop};
+
+/// Serves models on this machine through the OpenAI Responses API
+///
+/// Clients that speak `/v1/responses` get function calling from a model that only takes and gives text. Everything
+/// needs the token, which is made at the first start and kept in a file that only you can read.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  tollgate serve --backend codex\n  tollgate serve --backend http://127.0.0.1:11434/v1 --model llama3.3\n  tollgate serve --backend scripted:answers.jsonl --port 8800\n  tollgate serve --tools --vault ~/Notes"
+)]
+pub(crate) struct Serve {
+    /// The model: `codex`, `codex:PROGRAM`, the `/v1` address of a server, or `scripted:FILE`
+    #[arg(long, default_value = "codex", value_name = "MODEL")]
+    backend: BackendChoice,
+    /// The model that is asked, whatever clients name [default: the one that they name]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// How calls reach the model: by `text`, `native` to codex, or `auto`
+    #[arg(long, default_value = "auto", value_name = "WAY")]
+    calls: CallsBy,
+    /// The variable that holds the key of the model's server
+    #[arg(long, value_name = "VARIABLE")]
+    key_env: Option<String>,
+    /// Ask the model's server through `/chat/completions` instead of `/responses`
+    #[arg(long)]
+    chat: bool,
+    /// The port; 0 takes a free one
+    #[arg(long, default_value_t = 8787)]
+    port: u16,
+    /// The address to listen on
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    host: std::net::IpAddr,
+    /// Let other machines in; the token then travels unencrypted
+    #[arg(long)]
+    allow_remote: bool,
+    /// A page that may call from a browser, such as app://obsidian.md; may be given more than once
+    #[arg(long, value_name = "ORIGIN")]
+    origin: Vec<String>,
+    /// Keep responses in this folder, so that they survive a restart [default: in memory]
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Let models use Tollgate's tools on the vault, through the gate
+    #[arg(long)]
+    tools: bool,
+    /// Offer these tools to every request that brings none of its own
+    #[arg(long, requires = "tools")]
+    offer: bool,
+    /// Say yes in advance to what models want to do with the tools
+    #[arg(long, requires = "tools")]
+    yes: bool,
+    /// The file with the token [default: tollgate/token in the folder for state]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// What to log: error, warn, info or debug
+    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    log: logging::Level,
+    /// Log as `text` or as `json` lines
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    log_format: LogFormat,
+    /// Print what clients need to know as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Serve {
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        logging::start(self.log, self.log_format);
+        let home = home::folder(vault)?;
+        let token_file = self.token_file.clone().unwrap_or_else(|| home.join("token"));
+        let token = Token::load_or_create(&token_file)
+            .map_err(|error| Stop::bad_input("token", error.to_string()))?;
+        let model = self.backend.open(&crate::serving::backend::Wishes {
+            home: &home,
+            model: self.model.as_deref(),
+            calls: self.calls,
+            key_env: self.key_env.as_deref(),
+            chat: self.chat,
+        })?;
+        let interrupts = Interrupts::new(self.json);
+        let metrics = Arc::new(Metrics::new());
+        let faces = faces::Faces {
+            model: model.clone(),
+            metrics: metrics.clone(),
+            keep: self.keep.as_deref(),
+            tools: self.tools.then_some(faces::Tools { vault, yes: self.yes, offer: self.offer }),
+        };
+        let router = faces.router(&interrupts)?;
+        let settings = EdgeSettings {
+            origins: self.origin.clone(),
+            allow_remote: self.allow_remote,
+            open_paths: faces::OPEN_PATHS.map(str::to_owned).to_vec(),
+            ..EdgeSettings::new(token)
+        };
+        let stop = interrupts.cancel();
+        let served = drive::to_end(&interrupts, async {
+            let address = SocketAddr::new(self.host, self.port);
+            let edge = Edge::bind(settings, metrics, address).await.map_err(|error| {
+                Stop::bad_input("listen", error.to_string())
+                    .hint("choose another port with --port, or 0 for a free one")
+            })?;
+            welcome::Welcome {
+                address: edge.address(),
+                token_file: &token_file,
+                model: &model.describe(),
+                named: self.model.as_deref(),
+                tools: self.tools,
+            }
+            .show(self.json);
+            edge.serve(router, async move { stop.cancelled().await }).await;
+            model.shut_down().await;
+            Ok(Exit::Done)
+        });
+        served?
+    }
+}

@@ -1,0 +1,86 @@
+//! Puts the faces of the server together.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use backend::TextModel;
+use engine::{Observer, SystemClock};
+use envelope::{ExecutionEvent, ToolResult};
+use gateway::gate_tools::GateTools;
+use gateway::metrics::Metrics;
+use gateway::responses::answer::{AnswerSettings, Responder, ResponderParts, Toolbox};
+use gateway::responses::routes;
+use gateway::responses::store::{Store, StoreLimits};
+use shell::Lifetime;
+
+use crate::ask::Asker;
+use crate::drive::Interrupts;
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::stop::Stop;
+use crate::wiring::{self, Toolset};
+
+/// Paths that say nothing worth a token.
+pub(crate) const OPEN_PATHS: [&str; 1] = ["/healthz"];
+
+pub(crate) struct Faces<'a> {
+    pub(crate) model: Arc<dyn TextModel>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Where responses are kept.
+    pub(crate) keep: Option<&'a Path>,
+    pub(crate) tools: Option<Tools<'a>>,
+}
+
+/// Whose tools, and who says yes.
+pub(crate) struct Tools<'a> {
+    pub(crate) vault: Option<&'a Path>,
+    pub(crate) yes: bool,
+    pub(crate) offer: bool,
+}
+
+impl Faces<'_> {
+    pub(crate) fn router(self, interrupts: &Interrupts) -> Result<Router, Stop> {
+        let store = match self.keep {
+            Some(folder) => Store::on_disk(folder.to_owned(), StoreLimits::default())
+                .map_err(|error| Stop::bad_input("store", error.to_string()))?,
+            None => Store::in_memory(StoreLimits::default()),
+        };
+        let offer_tools = self.tools.as_ref().is_some_and(|tools| tools.offer);
+        let toolbox = self.tools.map(|tools| tools.open(interrupts)).transpose()?;
+        let responder = Arc::new(Responder::new(ResponderParts {
+            model: self.model,
+            store: Arc::new(store),
+            metrics: self.metrics.clone(),
+            clock: Arc::new(SystemClock::new()),
+            unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
+            settings: AnswerSettings { offer_tools, ..AnswerSettings::default() },
+            toolbox,
+        }));
+        let metrics = self.metrics;
+        Ok(routes::router(responder)
+            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/metrics", get(move || async move { metrics.render() })))
+    }
+}
+
+impl Tools<'_> {
+    fn open(&self, interrupts: &Interrupts) -> Result<Arc<dyn Toolbox>, Stop> {
+        let place = Place::find(self.vault)?;
+        let runs = place.prepare_runs()?;
+        let tools = Toolset::open(&place, Lifetime::Session)?;
+        let asker = Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone());
+        let engine = wiring::engine(&place, &tools, Arc::new(asker), Arc::new(Nobody))?;
+        Ok(Arc::new(GateTools::new(engine, runs)))
+    }
+}
+
+/// The record is what there is to follow; a server shows nothing of it on its terminal.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn event(&self, _event: &ExecutionEvent) {}
+
+    fn result(&self, _result: &ToolResult) {}
+}

@@ -1,0 +1,12 @@
+//! The folder for what the server keeps between starts, outside of every vault.
+
+use std::path::{Path, PathBuf};
+
+use crate::stop::Stop;
+use crate::trust;
+
+/// `$XDG_STATE_HOME/tollgate`.
+pub(crate) fn folder(vault: Option<&Path>) -> Result<PathBuf, Stop> {
+    let near = vault.and_then(|vault| vault.canonicalize().ok());
+    trust::state_folder(near.as_deref())
+}

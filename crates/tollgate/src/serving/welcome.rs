@@ -1,0 +1,76 @@
+//! What a person, or a program, needs to know to point a client at the server.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::quoting::quoted;
+use crate::screen;
+use crate::visible::path_words;
+
+pub(crate) struct Welcome<'a> {
+    pub(crate) address: SocketAddr,
+    pub(crate) token_file: &'a Path,
+    /// What the model is, in words.
+    pub(crate) model: &'a str,
+    /// The model that is always asked, if one was chosen.
+    pub(crate) named: Option<&'a str>,
+    pub(crate) tools: bool,
+}
+
+impl Welcome<'_> {
+    pub(crate) fn show(&self, as_json: bool) {
+        if as_json {
+            screen::json(&json!({
+                "url": self.url(), "tokenFile": self.token_file, "model": self.named, "backend": self.model,
+                "tools": self.tools,
+            }));
+        } else {
+            screen::say(self.text());
+        }
+    }
+
+    fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        format!("http://{address}")
+    }
+
+    fn text(&self) -> String {
+        let url = self.url();
+        let token = quoted(self.token_file);
+        let model = self.named.unwrap_or("MODEL");
+        let tools = if self.tools {
+            "\nRequests with {\"type\": \"tollgate\"} among their tools use the tools of the vault, through the gate.\n"
+        } else {
+            ""
+        };
+        format!(
+            "Serving {model_words}\n  at    {url}/v1\n  token {token_words}\n{tools}
+The openai SDKs (Python, JavaScript) and most apps:
+  export OPENAI_BASE_URL={url}/v1
+  export OPENAI_API_KEY=\"$(cat {token})\"
+
+codex, in ~/.codex/config.toml:
+  model = \"{model}\"
+  model_provider = \"tollgate\"
+  [model_providers.tollgate]
+  name = \"Tollgate\"
+  base_url = \"{url}/v1\"
+  wire_api = \"responses\"
+  env_key = \"OPENAI_API_KEY\"
+
+A plugin in Obsidian: base URL {url}/v1, the token as API key; start the server with
+  --origin app://obsidian.md
+
+Try it:
+  curl {url}/v1/models -H \"Authorization: Bearer $(cat {token})\"
+Ctrl-C stops the server.",
+            model_words = self.model,
+            token_words = path_words(self.token_file),
+        )
+    }
+}
