@@ -111,13 +111,11 @@ mod tests {
     fn check(conversation: &[Item], expect: Expect) {
         let found = match Calls::of(conversation) {
             Ok(calls) => {
-                let at = |(index, item): (usize, &Item)| match item {
-                    Item::FunctionCall { call_id, .. } => format!(
-                        "{call_id}: {}, {}",
-                        if calls.is_first(call_id, index) { "call" } else { "echo" },
-                        if calls.is_answered(call_id) { "answered" } else { "open" },
-                    ),
-                    _ => "output".to_owned(),
+                let at = |(index, item): (usize, &Item)| {
+                    let Item::FunctionCall { call_id, .. } = item else { return "output".to_owned() };
+                    let which = if calls.is_first(call_id, index) { "call" } else { "echo" };
+                    let how = if calls.is_answered(call_id) { "answered" } else { "open" };
+                    format!("{call_id}: {which}, {how}")
                 };
                 conversation.iter().enumerate().map(at).collect::<Vec<_>>().join("\n")
             }

@@ -9,9 +9,11 @@
 
 use std::borrow::Cow;
 
-use super::marker::{bracket, makes_marker};
+use super::marker::{bracket, makes_marker, may_change};
 
 const BACKSLASH: &str = "\\u005c";
+/// The length of `uXXXX`.
+const UNIT: usize = 5;
 
 /// The text with every marker escaped. Borrowed when it has none.
 pub fn escape(text: &str) -> Cow<'_, str> {
@@ -39,6 +41,24 @@ pub fn unescape(text: &str) -> Cow<'_, str> {
         makes_marker(bracket(c)?, tail).then(|| out.push(c))?;
         Some(rest.len() - tail.len())
     })
+}
+
+/// Whether more text behind a backslash and `behind` could change what [`unescape`] makes of it.
+pub(super) fn is_open(behind: &str) -> bool {
+    let mut inner = behind;
+    while let Some(deeper) = inner.strip_prefix("u005c") {
+        inner = deeper;
+    }
+    match unit(inner) {
+        Some((c, tail)) => bracket(c).is_some_and(|bracket| may_change(bracket, tail)),
+        // The rest of the digits may still come.
+        None => inner.len() < UNIT && is_beginning_of_unit(inner),
+    }
+}
+
+fn is_beginning_of_unit(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_none_or(|first| first == b'u') && bytes.all(is_digit)
 }
 
 /// Copies a text but for the places where `at` writes something else; it says how many bytes that stands for.
@@ -79,11 +99,15 @@ fn is_escaped_marker(mut behind: &str) -> bool {
 /// Reads `uXXXX` with small letters, as [`push_unit`] writes it behind its backslash.
 fn unit(text: &str) -> Option<(char, &str)> {
     let (digits, tail) = text.strip_prefix('u')?.split_at_checked(4)?;
-    if !digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+    if !digits.bytes().all(is_digit) {
         return None;
     }
     let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
     Some((c, tail))
+}
+
+fn is_digit(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
 /// All brackets have four digits.

@@ -159,7 +159,7 @@ fn merge(into: &mut Map<String, Value>, part: &Value) {
                 known.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
             }
             (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
-                known.extend(more.iter().cloned())
+                known.extend(more.iter().cloned());
             }
             (Some(_) | None, value) => {
                 into.insert(key.clone(), value.clone());

@@ -59,10 +59,21 @@ pub(super) fn bracket(c: char) -> Option<Bracket> {
 /// Looks no further than to the next bracket or backslash, so that a text of brackets is read once, and so that the
 /// answer stays the same when those are escaped.
 pub(super) fn makes_marker(bracket: Bracket, rest: &str) -> bool {
+    word_behind(rest).marks(bracket)
+}
+
+/// Whether more text behind `rest` could change what [`makes_marker`] says.
+pub(super) fn may_change(bracket: Bracket, rest: &str) -> bool {
+    let word = word_behind(rest);
+    // What has become no marker never becomes one again.
+    word.ended && word.marks(bracket)
+}
+
+fn word_behind(rest: &str) -> Word {
     let mut word = Word { chars: ['\0'; LONGEST], len: 0, ended: true };
     let mut slash = false;
     for c in rest.chars() {
-        if c == '\\' || self::bracket(c).is_some() {
+        if c == '\\' || bracket(c).is_some() {
             word.ended = false;
             break;
         }
@@ -73,6 +84,10 @@ pub(super) fn makes_marker(bracket: Bracket, rest: &str) -> bool {
             Folded::Char(c) if word.len < LONGEST => {
                 word.chars[word.len] = c;
                 word.len += 1;
+                if !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.' | '|') {
+                    word.ended = false;
+                    break;
+                }
             }
             Folded::Space | Folded::Char(_) => {
                 word.ended = false;
@@ -80,12 +95,7 @@ pub(super) fn makes_marker(bracket: Bracket, rest: &str) -> bool {
             }
         }
     }
-    let more: &[&str] = match bracket {
-        Bracket::Angle => &AFTER_ANGLE,
-        Bracket::Square => &AFTER_SQUARE,
-    };
-    WORDS.iter().chain(more).any(|known| word.is(known))
-        || (bracket == Bracket::Angle && word.is_control_token())
+    word
 }
 
 /// What stands behind a bracket, in plain letters.
@@ -97,6 +107,15 @@ struct Word {
 }
 
 impl Word {
+    fn marks(&self, bracket: Bracket) -> bool {
+        let more: &[&str] = match bracket {
+            Bracket::Angle => &AFTER_ANGLE,
+            Bracket::Square => &AFTER_SQUARE,
+        };
+        WORDS.iter().chain(more).any(|known| self.is(known))
+            || (bracket == Bracket::Angle && self.is_control_token())
+    }
+
     fn at(&self, index: usize) -> Option<char> {
         self.chars[..self.len].get(index).copied()
     }

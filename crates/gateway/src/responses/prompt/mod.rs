@@ -7,6 +7,7 @@
 //! Pure: the same request and conversation give the same bytes.
 
 mod calls;
+mod compact;
 mod escape;
 mod example;
 mod flat;
@@ -15,7 +16,11 @@ mod manifest;
 mod marker;
 mod native;
 mod record;
+mod repair;
 mod schema;
+#[cfg(test)]
+mod tests;
+mod unescaper;
 
 use backend::{Capabilities, OutputSchema, Reasoning, Sampling, Turn};
 
@@ -24,8 +29,11 @@ use super::error::ApiError;
 use super::item::{Content, Item};
 use super::request::{Format, Request};
 
+pub use self::compact::compact;
 pub use self::escape::{escape, unescape};
 pub use self::record::{OutputPart, Record, records};
+pub use self::repair::{Problem, repair};
+pub use self::unescaper::Unescaper;
 
 /// How the model is given its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,6 +55,7 @@ pub fn turn(
     mode: Mode,
     can: Capabilities,
 ) -> Result<Turn, ApiError> {
+    let conversation = &*compact::expand(conversation)?;
     if !can.images && conversation.iter().any(has_image) {
         return Err(no_images(&request.model));
     }
@@ -122,11 +131,12 @@ fn no_images(model: &str) -> ApiError {
     )
 }
 
-/// An item that should have been replaced by what it stands for.
+/// An item that was to be replaced by what it stands for, and could not be.
 fn unresolved(item: &Item) -> ApiError {
-    let (code, what) = match item {
-        Item::Reference { id } => ("item_not_found", format!("no item `{id}` is kept")),
-        _ => ("invalid_compaction", "the compaction item was not made by this server".to_owned()),
+    let (code, what) = if let Item::Reference { id } = item {
+        ("item_not_found", format!("no item `{id}` is kept"))
+    } else {
+        ("invalid_compaction", "the compaction item was not made by this server".to_owned())
     };
     ApiError::invalid("input", code, format!("{what}; send the items themselves instead"))
 }

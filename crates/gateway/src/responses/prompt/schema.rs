@@ -3,7 +3,7 @@
 //! `$schema`, `title` and `$comment` say nothing about a value. They go where they are keywords, and stay where they
 //! are names or values: a property that is called `title` is one.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Keywords without a meaning for values.
 const IDLE: [&str; 3] = ["$schema", "title", "$comment"];
@@ -38,12 +38,11 @@ pub(super) fn compact(schema: &Value) -> Value {
 }
 
 fn keyword((name, value): (&String, &Value)) -> (String, Value) {
-    let value = match value {
-        Value::Object(schemas) if NAMED.contains(&name.as_str()) => Value::Object(
-            schemas.iter().map(|(name, schema)| (name.clone(), named(schema))).collect::<Map<_, _>>(),
-        ),
-        value if LISTED.contains(&name.as_str()) || SINGLE.contains(&name.as_str()) => compact(value),
-        value => value.clone(),
+    let is_one_of = |keywords: &[&str]| keywords.contains(&name.as_str());
+    let value = match value.as_object().filter(|_| is_one_of(&NAMED)) {
+        Some(schemas) => schemas.iter().map(|(name, schema)| (name.clone(), named(schema))).collect(),
+        None if is_one_of(&LISTED) || is_one_of(&SINGLE) => compact(value),
+        None => value.clone(),
     };
     (name.clone(), value)
 }
