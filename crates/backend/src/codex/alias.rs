@@ -6,22 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{BackendError, ErrorKind, NativeTool};
 
-/// Left out without a word (the first two were seen to be), or taken by a tool that some models bring along.
-const TAKEN: [&str; 13] = [
-    "exec_command",
-    "shell_command",
-    "apply_patch",
-    "exec",
-    "local_shell",
-    "request_user_input",
-    "shell",
-    "tool_search",
-    "update_plan",
-    "view_image",
-    "wait",
-    "web_search",
-    "write_stdin",
-];
+/// The first two are left out without a word; the third is a tool that a model may bring along.
+const TAKEN: [&str; 3] = ["exec_command", "shell_command", "apply_patch"];
 
 /// What the Responses API allows, which codex checks.
 const MAX_NAME: usize = 128;

@@ -6,6 +6,8 @@
 
 use serde_json::{Value, json};
 
+use super::quiet::quoted;
+
 /// What makes a model a plain one.
 fn plain() -> [(&'static str, Value); 6] {
     [
@@ -28,4 +30,27 @@ pub(super) fn made_plain(list: &[u8]) -> Option<Vec<u8>> {
         }
     }
     serde_json::to_vec(&list).ok()
+}
+
+/// What tells codex to use the list in this file.
+pub(super) fn setting(path: &str) -> String {
+    format!("model_catalog_json={}", quoted(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::made_plain;
+
+    #[test]
+    fn models_keep_everything_else_and_what_is_no_list_is_left_alone() {
+        let list =
+            br#"{"models": [{"slug": "m", "tool_mode": "code_mode_only", "context_window": 9}], "more": 1}"#;
+        let plain = String::from_utf8(made_plain(list).unwrap()).unwrap();
+        expect![[r#"{"models":[{"slug":"m","tool_mode":"direct","context_window":9,"use_responses_lite":false,"multi_agent_version":"disabled","apply_patch_tool_type":null,"supports_search_tool":false,"experimental_supported_tools":[]}],"more":1}"#]].assert_eq(&plain);
+        for other in ["", "null", "{}", r#"{"models": {}}"#, r#"{"models": [1]}"#] {
+            assert_eq!(made_plain(other.as_bytes()), None, "{other}");
+        }
+    }
 }

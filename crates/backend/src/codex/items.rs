@@ -156,7 +156,8 @@ mod tests {
 
     #[track_caller]
     fn check(history: &[Entry], expect: Expect) {
-        let tool = NativeTool { name: "shell".to_owned(), description: String::new(), parameters: json!({}) };
+        let tool =
+            NativeTool { name: "exec_command".to_owned(), description: String::new(), parameters: json!({}) };
         let aliases = Aliases::of(&[tool]).unwrap();
         let shown = match items(history, &aliases) {
             Ok(items) => {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     fn call(call_id: &str) -> Entry {
-        let (name, arguments) = ("shell".to_owned(), "{}".to_owned());
+        let (name, arguments) = ("exec_command".to_owned(), "{}".to_owned());
         Entry::Call(NativeCall { call_id: call_id.to_owned(), name, arguments })
     }
 
@@ -212,7 +213,7 @@ mod tests {
                 {"type":"message","role":"developer","content":[{"type":"input_text","text":"be brief"}]}
                 {"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}
                 {"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"xyz"}
-                {"type":"function_call","call_id":"c1","name":"client_shell","arguments":"{}"}
+                {"type":"function_call","call_id":"c1","name":"client_exec_command","arguments":"{}"}
                 {"type":"function_call_output","call_id":"c1","output":"done"}
                 {"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}
                 0 images"#]],

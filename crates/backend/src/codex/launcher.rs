@@ -1,14 +1,14 @@
 //! Starts the real program, with its list of models made plain first.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
+use super::catalogue;
 use super::process::{Launch, Launched, cannot_start, spawn};
 use super::settings::{CodexSettings, ModelList};
-use super::{catalogue, quiet};
 use crate::{BackendError, BoxFuture};
 
 /// The name of the rewritten list in our folder.
@@ -17,7 +17,7 @@ const LIST: &str = "codex-models.json";
 pub(super) struct Launcher {
     settings: CodexSettings,
     /// Where the rewritten list is; `None` inside when there is none.
-    list: OnceCell<Option<PathBuf>>,
+    list: OnceCell<Option<String>>,
 }
 
 impl Launcher {
@@ -25,43 +25,50 @@ impl Launcher {
         Launcher { settings, list: OnceCell::new() }
     }
 
-    /// Without a list the program is started as it is: a model that codex does not list needs none.
-    async fn plain_list(&self) -> Result<Option<PathBuf>, BackendError> {
+    async fn list(&self) -> Result<Option<String>, BackendError> {
         match self.settings.models {
-            ModelList::AsItIs => return Ok(None),
-            ModelList::Plain => {}
+            ModelList::AsItIs => Ok(None),
+            ModelList::Plain => {
+                let list = self.plain_list().await?;
+                if list.is_none() {
+                    tracing::warn!(
+                        "codex's list of models is left as it is; they may bring tools of codex's own"
+                    );
+                }
+                Ok(list)
+            }
         }
-        let printed = self.printed_list().await?;
-        let Some(list) = catalogue::made_plain(&printed) else {
-            tracing::warn!(
-                "codex does not print its list of models; models in it may bring tools of codex's own"
-            );
-            return Ok(None);
-        };
-        let path = self.settings.folder.join(LIST);
+    }
+
+    /// Without a list the program is started as it is: a model that codex does not list needs none.
+    async fn plain_list(&self) -> Result<Option<String>, BackendError> {
+        let printed = self.run(&["debug", "models", "--bundled"]).await?;
+        let Some(list) = catalogue::made_plain(&printed.stdout) else { return Ok(None) };
+        let path: PathBuf = self.settings.folder.join(LIST);
         #[allow(
             clippy::disallowed_methods,
             reason = "a file in a folder of ours, of which a vault knows nothing"
         )]
-        let written = std::fs::write(&path, list);
-        match written {
-            Ok(()) => Ok(Some(path)),
-            Err(error) => {
-                tracing::warn!(%error, path = %path.display(), "the list of models cannot be written");
-                Ok(None)
-            }
+        if let Err(error) = std::fs::write(&path, list) {
+            tracing::warn!(%error, path = %path.display(), "the list of models cannot be written");
+            return Ok(None);
         }
+        let Some(path) = path.to_str() else { return Ok(None) };
+        // A release that does not understand the list would not start with it.
+        let setting = catalogue::setting(path);
+        let read = self.run(&["debug", "models", "-c", &setting]).await?;
+        Ok(read.status.success().then(|| path.to_owned()))
     }
 
     #[allow(
         clippy::disallowed_methods,
         reason = "the environment is the one of the settings, and it ends with us"
     )]
-    async fn printed_list(&self) -> Result<Vec<u8>, BackendError> {
+    async fn run(&self, arguments: &[&str]) -> Result<Output, BackendError> {
         let mut command = Command::new(&self.settings.program);
         command
             .args(&self.settings.arguments)
-            .args(["debug", "models", "--bundled"])
+            .args(arguments)
             .current_dir(&self.settings.folder)
             .env_clear()
             .envs(self.settings.environment.iter().cloned())
@@ -71,17 +78,15 @@ impl Launcher {
         if let Some(home) = &self.settings.home {
             command.env("CODEX_HOME", home);
         }
-        let output = command.output().await.map_err(|error| cannot_start(&self.settings.program, &error))?;
-        Ok(output.stdout)
+        command.output().await.map_err(|error| cannot_start(&self.settings.program, &error))
     }
 }
 
 impl Launch for Launcher {
     fn launch(&self) -> BoxFuture<'_, Result<Launched, BackendError>> {
         Box::pin(async {
-            let list = self.list.get_or_try_init(|| self.plain_list()).await?;
-            let list = list.as_deref().and_then(|path| path.to_str());
-            spawn(&self.settings, &quiet::arguments(&self.settings, list))
+            let list = self.list.get_or_try_init(|| self.list()).await?;
+            spawn(&self.settings, list.as_deref())
         })
     }
 }

@@ -80,6 +80,10 @@ impl Codex {
     /// Starts a thread with a tool, which costs nothing: no model is asked.
     async fn try_native_tools(&self) -> Result<bool, BackendError> {
         let lease = self.pool.lease().await?;
+        if !lease.server().models_are_plain {
+            tracing::info!("codex's models are not plain ones; calls go by text");
+            return Ok(false);
+        }
         let params = prepare::probe(&self.settings);
         match thread::start(lease.server(), params, self.terms()).await {
             Ok(_) => Ok(true),

@@ -117,6 +117,7 @@ impl Pool {
         if state.slots.iter().any(|slot| matches!(slot, Slot::Starting { .. })) {
             return Choice::Wait(None);
         }
+        let is_full = least.is_some();
         let mut pause: Option<(Instant, Option<BackendError>)> = None;
         for (index, slot) in state.slots.iter_mut().enumerate() {
             let Slot::Empty { failures, not_before, why } = slot else { continue };
@@ -130,7 +131,7 @@ impl Pool {
         }
         match pause {
             // What cannot be started at all is said at once, and not after the longest wait.
-            Some((_, Some(why))) if why.kind == ErrorKind::Unavailable => Choice::GiveUp(why),
+            Some((_, Some(why))) if why.kind == ErrorKind::Unavailable && !is_full => Choice::GiveUp(why),
             Some((until, _)) => Choice::Wait(Some(until)),
             None => Choice::Wait(None),
         }

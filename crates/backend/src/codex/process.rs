@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 
 use super::link::{Input, Output};
+use super::quiet;
 use super::settings::CodexSettings;
 use crate::{BackendError, BoxFuture, ErrorKind};
 
@@ -27,6 +28,8 @@ pub(super) struct Launched {
     pub(super) input: Input,
     pub(super) output: Output,
     pub(super) body: Box<dyn Body>,
+    /// Models that it lists take tools as they are given; see [`ModelList`](super::settings::ModelList).
+    pub(super) models_are_plain: bool,
 }
 
 /// The part of an app-server that lives and dies.
@@ -46,15 +49,15 @@ struct Process {
     group: Option<Pid>,
 }
 
-/// Starts the program with these arguments.
+/// Starts the program, with a list of plain models if there is one.
 #[allow(
     clippy::disallowed_methods,
     reason = "the environment is the one of the settings, and its end is seen to"
 )]
-pub(super) fn spawn(settings: &CodexSettings, arguments: &[String]) -> Result<Launched, BackendError> {
+pub(super) fn spawn(settings: &CodexSettings, list: Option<&str>) -> Result<Launched, BackendError> {
     let mut command = Command::new(&settings.program);
     command
-        .args(arguments)
+        .args(quiet::arguments(settings, list))
         .current_dir(&settings.folder)
         .env_clear()
         .envs(settings.environment.iter().cloned())
@@ -76,7 +79,12 @@ pub(super) fn spawn(settings: &CodexSettings, arguments: &[String]) -> Result<La
     }
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let body = Process { child, group };
-    Ok(Launched { input: Box::new(input), output: Box::new(output), body: Box::new(body) })
+    Ok(Launched {
+        input: Box::new(input),
+        output: Box::new(output),
+        body: Box::new(body),
+        models_are_plain: list.is_some(),
+    })
 }
 
 pub(super) fn cannot_start(program: &Path, error: &std::io::Error) -> BackendError {

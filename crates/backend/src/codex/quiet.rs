@@ -7,6 +7,7 @@
 //! The keys stand on the command line and not in a file, so that the settings and the login in codex's home
 //! stay as their owner wrote them. A key that another release does not know is ignored by it.
 
+use super::catalogue;
 use super::settings::CodexSettings;
 
 /// Tools, prompts, skills, updates and reports.
@@ -76,31 +77,23 @@ const FEATURES: [&str; 31] = [
 
 /// The arguments of one app-server.
 pub(super) fn arguments(settings: &CodexSettings, models: Option<&str>) -> Vec<String> {
-    let mut config: Vec<(String, String)> = OFF
-        .iter()
-        .chain(&WHOLE)
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .chain(FEATURES.iter().map(|feature| (format!("features.{feature}"), "false".to_owned())))
-        .collect();
-    if let Some(path) = models {
-        config.push(("model_catalog_json".to_owned(), quoted(path)));
-    }
+    let off = OFF.iter().chain(&WHOLE).map(|(key, value)| format!("{key}={value}"));
+    let features = FEATURES.iter().map(|feature| format!("features.{feature}=false"));
+    let models = models.map(catalogue::setting);
     // A thread cannot choose another provider than the process has.
-    if let Some(provider) = &settings.provider {
-        config.push(("model_provider".to_owned(), quoted(provider)));
-    }
-    config.extend(settings.config.iter().cloned());
+    let provider =
+        settings.provider.as_deref().map(|provider| format!("model_provider={}", quoted(provider)));
+    let own = settings.config.iter().map(|(key, value)| format!("{key}={value}"));
     let mut arguments = settings.arguments.clone();
     arguments.push("app-server".to_owned());
-    for (key, value) in config {
-        arguments.push("-c".to_owned());
-        arguments.push(format!("{key}={value}"));
+    for setting in off.chain(features).chain(models).chain(provider).chain(own) {
+        arguments.extend(["-c".to_owned(), setting]);
     }
     arguments
 }
 
 /// A basic string of TOML; JSON writes them alike.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
 

@@ -21,6 +21,7 @@ pub(super) struct Server {
     pub(super) link: Link,
     /// `codex app-server 0.166.0`.
     pub(super) name: String,
+    pub(super) models_are_plain: bool,
     threads: AtomicU64,
     open_turns: AtomicUsize,
     finished_turns: AtomicU64,
@@ -35,7 +36,7 @@ pub(super) struct Server {
 impl Server {
     /// Greets an app-server that has just been started.
     pub(super) async fn greet(launched: Launched, limits: Limits) -> Result<Server, BackendError> {
-        let Launched { input, output, body } = launched;
+        let Launched { input, output, body, models_are_plain } = launched;
         let memory = body.memory();
         let link = Link::open(input, output);
         let (tell_ended, ended) = watch::channel(false);
@@ -44,6 +45,7 @@ impl Server {
         let mut server = Server {
             link,
             name: String::new(),
+            models_are_plain,
             threads: AtomicU64::new(0),
             open_turns: AtomicUsize::new(0),
             finished_turns: AtomicU64::new(0),

@@ -36,7 +36,8 @@ pub struct CodexSettings {
 /// How a turn with tools reaches the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolMode {
-    /// Native if the app-server takes tools, which is tried once; by text otherwise.
+    /// Native if the app-server takes tools, which is tried once, and if its models are plain ones; by text
+    /// otherwise.
     Auto,
     Native,
     /// By text only: the app-server is given no tools.
@@ -150,7 +151,7 @@ impl Default for PoolSettings {
             turns_per_process: NonZeroUsize::MIN.saturating_add(31),
             threads_per_process: NonZeroU64::MIN.saturating_add(199),
             memory_per_process: 768 * 1024 * 1024,
-            waiting_bytes: 1024 * 1024,
+            waiting_bytes: 4 * 1024 * 1024,
             back_off: (Duration::from_millis(100), Duration::from_secs(10)),
         }
     }

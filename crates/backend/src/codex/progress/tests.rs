@@ -166,12 +166,12 @@ fn a_call_without_tools_is_left_to_codex() {
 fn a_call_comes_back_under_the_name_that_the_client_gave() {
     let item = |name: &str| json!({"item": {"type": "function_call", "call_id": "c", "name": name, "arguments": "{}"}});
     let lines = turn(&[
-        ("rawResponseItem/completed", item("client_shell")),
+        ("rawResponseItem/completed", item("client_exec_command")),
         ("rawResponse/completed", json!({"usage": null})),
     ]);
-    let progress = Progress::new(true, Aliases::of(&[tool("shell")]).unwrap(), 0);
+    let progress = Progress::new(true, Aliases::of(&[tool("exec_command")]).unwrap(), 0);
     expect![[r#"
-        Call(NativeCall { call_id: "c", name: "shell", arguments: "{}" })
+        Call(NativeCall { call_id: "c", name: "exec_command", arguments: "{}" })
         Stop, still running"#]]
     .assert_eq(&followed(progress, &lines));
 }

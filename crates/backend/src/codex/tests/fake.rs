@@ -99,7 +99,12 @@ impl Launch for Fake {
             tokio::spawn(life.live(input, output, ended.clone()));
             let (output, input) = tokio::io::split(ours);
             let body = FakeBody { ended, memory: Arc::clone(&self.memory) };
-            Ok(Launched { input: Box::new(input), output: Box::new(output), body: Box::new(body) })
+            Ok(Launched {
+                input: Box::new(input),
+                output: Box::new(output),
+                body: Box::new(body),
+                models_are_plain: true,
+            })
         })
     }
 }
