@@ -51,7 +51,8 @@ impl TextModel for Scripted {
             images: true,
             sampling: false,
             output_schema: false,
-            reasoning: false,
+            // A model whose script tells what it thought is one that can be asked for it.
+            reasoning: self.script.answers.iter().any(|answer| !answer.reasoning.is_empty()),
         };
         Box::pin(async move { Ok(capabilities) })
     }

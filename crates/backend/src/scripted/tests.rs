@@ -27,6 +27,14 @@ async fn answered(script: &str, said: &str) -> Result<Vec<Result<TurnEvent, Back
 }
 
 #[tokio::test]
+async fn only_a_script_that_has_reasoning_can_be_asked_for_it() {
+    for (script, reasoning) in [(r#"{"text": "Yes."}"#, false), (r#"{"reasoning": ["Why not."]}"#, true)] {
+        let model = Scripted::new("a test", Script::parse(script).unwrap());
+        assert_eq!(model.capabilities().await.unwrap().reasoning, reasoning, "{script}");
+    }
+}
+
+#[tokio::test]
 async fn the_first_line_whose_conditions_hold_answers() {
     let script = r##"
 # Greetings come first.
