@@ -14,6 +14,7 @@
 mod provider;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use backend::codex::{Codex, CodexSettings, ToolMode};
@@ -468,4 +469,48 @@ async fn a_program_that_is_not_there_is_named() {
     let codex = Codex::new(settings);
     let refused = codex.start(turn(Vec::new())).await.err().unwrap();
     expect!["unavailable: `/nowhere/codex` cannot be started: No such file or directory (os error 2). Install it with `npm install -g @openai/codex`, or set its path"].assert_eq(&format!("{}: {refused}", refused.kind));
+}
+
+#[tokio::test]
+async fn sixty_turns_at_once_keep_apart_while_processes_are_replaced() {
+    let script = |body: &serde_json::Value| {
+        let asked = body["input"][1]["content"][0]["text"].as_str().unwrap().to_owned();
+        let mut pieces = words("msg_1", &["You said: ", &asked]);
+        if asked.ends_with('0') {
+            pieces.push(Piece::Hang);
+        }
+        pieces.push(completed());
+        pieces
+    };
+    let change = |settings: &mut CodexSettings| {
+        settings.pool.threads_per_process = 25.try_into().unwrap();
+        settings.pool.turns_per_process = 8.try_into().unwrap();
+        // Many wait for few here, on a machine that may be busy.
+        settings.limits.start = Duration::from_secs(120);
+        settings.limits.request = Duration::from_secs(120);
+        settings.limits.interrupt = Duration::from_secs(120);
+    };
+    let Some((codex, _provider, folder)) = codex(script, change).await else { return };
+    let codex = Arc::new(codex);
+    let mut turns = tokio::task::JoinSet::new();
+    for number in 0..60 {
+        let codex = Arc::clone(&codex);
+        turns.spawn(async move {
+            let mut stream =
+                codex.start(turn(vec![text(Role::User, &format!("number {number}"))])).await.unwrap();
+            let expected = ["You said: ".to_owned(), format!("number {number}")];
+            for part in expected {
+                assert_eq!(stream.next().await, Some(Ok(TurnEvent::Text(part))));
+            }
+            // Every tenth is given up in the middle.
+            if number % 10 != 0 {
+                assert!(told(stream).await.ends_with("Done(Stop)"));
+            }
+        });
+    }
+    while let Some(ended) = turns.join_next().await {
+        ended.unwrap();
+    }
+    codex.shut_down().await;
+    assert_eq!(processes_in(folder.path()), Vec::<i32>::new());
 }

@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::wire::{RpcError, TurnError};
+use super::notice::TurnError;
+use super::wire::RpcError;
 use crate::{BackendError, ErrorKind, Finish};
 
 /// As much of somebody else's text as a message may hold.
@@ -135,7 +136,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{MAX_WORDS, end_of, refused, words_of};
-    use crate::codex::wire::{RpcError, TurnError};
+    use crate::codex::notice::TurnError;
+    use crate::codex::wire::RpcError;
 
     #[track_caller]
     fn check(cases: &[(Value, &str)], expect: Expect) {

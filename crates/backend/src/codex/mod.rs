@@ -12,6 +12,7 @@ mod items;
 mod launcher;
 mod lease;
 mod link;
+mod notice;
 mod pool;
 mod prepare;
 mod process;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lease::Lease;
 use super::process::Launch;
-use super::server::Server;
+use super::server::{ProcessEnd, Server};
 use super::settings::{Limits, PoolSettings};
 use crate::{BackendError, ErrorKind};
 
@@ -31,8 +31,8 @@ pub(super) struct Pool {
 
 struct State {
     slots: Vec<Slot>,
-    /// Processes that were replaced and have turns open still.
-    leaving: Vec<Weak<Server>>,
+    /// Processes that were replaced and have not ended yet, as long as they have turns open or longer.
+    leaving: Vec<(Weak<Server>, ProcessEnd)>,
     closing: bool,
 }
 
@@ -104,11 +104,7 @@ impl Pool {
             return Choice::GiveUp(shutting_down());
         }
         self.clear(&mut state, now);
-        let up = state.slots.iter().filter_map(|slot| match slot {
-            Slot::Up { server, .. } => Some(server),
-            Slot::Empty { .. } | Slot::Starting { .. } => None,
-        });
-        let least = up.min_by_key(|server| server.open_turns());
+        let least = Pool::up(&state).min_by_key(|server| server.open_turns());
         if let Some(server) =
             least.filter(|server| server.open_turns() < self.settings.turns_per_process.get())
         {
@@ -140,7 +136,7 @@ impl Pool {
     /// Makes room where a process died or is used up.
     fn clear(&self, state: &mut State, now: Instant) {
         let State { slots, leaving, .. } = state;
-        leaving.retain(|server| server.strong_count() > 0);
+        leaving.retain(|(_, end)| !end.is_over());
         for (index, slot) in slots.iter_mut().enumerate() {
             let Slot::Up { failures, server } = slot else { continue };
             if !server.is_alive() {
@@ -149,7 +145,7 @@ impl Pool {
                 let not_before = now + self.pause(index, failures);
                 *slot = Slot::Empty { failures, not_before, why: None };
             } else if self.is_used_up(server) {
-                leaving.push(Arc::downgrade(server));
+                leaving.push((Arc::downgrade(server), server.end()));
                 *slot = Slot::Empty { failures: 0, not_before: now, why: None };
             }
         }
@@ -219,20 +215,30 @@ impl Pool {
             }
             changed.await;
         }
-        let servers = self.servers();
+        let ends = self.ends();
         drop(end);
-        for server in servers {
-            server.ended().await;
+        for end in ends {
+            end.wait().await;
         }
+    }
+
+    fn up(state: &State) -> impl Iterator<Item = &Arc<Server>> {
+        state.slots.iter().filter_map(|slot| match slot {
+            Slot::Up { server, .. } => Some(server),
+            Slot::Empty { .. } | Slot::Starting { .. } => None,
+        })
+    }
+
+    fn ends(&self) -> Vec<ProcessEnd> {
+        let state = self.lock();
+        let leaving = state.leaving.iter().map(|(_, end)| end.clone());
+        Pool::up(&state).map(|server| server.end()).chain(leaving).collect()
     }
 
     fn servers(&self) -> Vec<Arc<Server>> {
         let state = self.lock();
-        let up = state.slots.iter().filter_map(|slot| match slot {
-            Slot::Up { server, .. } => Some(Arc::clone(server)),
-            Slot::Empty { .. } | Slot::Starting { .. } => None,
-        });
-        up.chain(state.leaving.iter().filter_map(Weak::upgrade)).collect()
+        let leaving = state.leaving.iter().filter_map(|(server, _)| server.upgrade());
+        Pool::up(&state).map(Arc::clone).chain(leaving).collect()
     }
 
     fn late(&self) -> BackendError {

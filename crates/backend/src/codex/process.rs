@@ -150,3 +150,56 @@ fn memory_of(pid: i32, depth: u8) -> Option<u64> {
     }
     Some(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use expect_test::expect;
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+
+    use super::{Launched, spawn};
+    use crate::codex::CodexSettings;
+
+    /// A script in the place of codex.
+    fn started(folder: &std::path::Path, script: &str) -> Launched {
+        let mut settings = CodexSettings::new(folder.to_owned());
+        settings.program = PathBuf::from("/bin/sh");
+        settings.arguments = vec!["-c".to_owned(), script.to_owned()];
+        settings.home = Some(PathBuf::from("/srv/home"));
+        settings.environment = vec![("PATH".into(), "/usr/bin:/bin".into()), ("LANG".into(), "C".into())];
+        spawn(&settings, None).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_process_has_the_environment_of_its_settings_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut launched = started(folder.path(), "tr '\\0' '\\n' < /proc/$$/environ");
+        let mut environment = String::new();
+        launched.output.read_to_string(&mut environment).await.unwrap();
+        let mut lines: Vec<&str> = environment.lines().collect();
+        lines.sort_unstable();
+        expect![[r#"
+            CODEX_HOME=/srv/home
+            LANG=C
+            PATH=/usr/bin:/bin"#]].assert_eq(&lines.join("\n"));
+        launched.body.ended().await;
+    }
+
+    #[tokio::test]
+    async fn a_process_is_weighed_and_killed_with_everything_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut launched = started(folder.path(), "trap '' TERM; sleep 1000 & echo ready; wait");
+        let mut output = BufReader::new(&mut launched.output);
+        let mut line = String::new();
+        output.read_line(&mut line).await.unwrap();
+        assert_eq!(line, "ready\n");
+        assert!(launched.body.memory()().is_some_and(|bytes| bytes > 100_000));
+        launched.body.kill();
+        launched.body.ended().await;
+        // The pipe ends when the last one that could write to it is gone.
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest, "");
+    }
+}

@@ -5,7 +5,7 @@
 
 use super::alias::Aliases;
 use super::failure;
-use super::wire::{Item, Notice, RawItem, RawOutput, RawPart, TokenCounts, TurnEnd, TurnStatus};
+use super::notice::{Item, Notice, RawItem, RawOutput, RawPart, TokenCounts, TurnEnd, TurnStatus};
 use crate::{BackendError, ErrorKind, Finish, NativeCall, TurnEvent, Usage};
 
 /// Codex hands on that a message was begun, and nothing of a refusal in it.

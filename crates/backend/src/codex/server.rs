@@ -153,10 +153,23 @@ impl Server {
         self.retired.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn ended(&self) {
+    /// Tells of its end, also to those who have let it go.
+    pub(super) fn end(&self) -> ProcessEnd {
+        ProcessEnd(self.ended.clone())
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct ProcessEnd(watch::Receiver<bool>);
+
+impl ProcessEnd {
+    pub(super) fn is_over(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    pub(super) async fn wait(mut self) {
         // An error means that the task which keeps it is gone, and the process with it.
-        let mut ended = self.ended.clone();
-        drop(ended.wait_for(|ended| *ended).await);
+        drop(self.0.wait_for(|ended| *ended).await);
     }
 }
 

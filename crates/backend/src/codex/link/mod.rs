@@ -24,8 +24,8 @@ use crate::{BackendError, ErrorKind};
 pub(super) type Input = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) type Output = Box<dyn AsyncRead + Send + Unpin>;
 
-/// Lines that may wait for a process that does not read.
-const OUTGOING_LINES: usize = 256;
+/// Lines that may wait for a process that does not read: a few for each turn.
+const OUTGOING_LINES: usize = 4096;
 
 /// Cheap to clone; every clone is the same connection.
 #[derive(Debug, Clone)]

@@ -8,8 +8,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::lines::{Line, next_line};
 use super::{Output, Shared};
+use crate::codex::notice::{Notice, notice};
 use crate::codex::queue::Delivery;
-use crate::codex::wire::{Frame, Notice, ToolCall, notice};
+use crate::codex::wire::{Frame, ToolCall};
 
 /// The longest line that is read. An injected image comes back as one.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{End, Progress};
 use crate::codex::alias::Aliases;
-use crate::codex::wire::{Frame, notice};
+use crate::codex::notice::notice;
+use crate::codex::wire::Frame;
 use crate::{NativeTool, TurnEvent};
 
 fn tool(name: &str) -> NativeTool {
