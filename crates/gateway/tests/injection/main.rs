@@ -15,6 +15,7 @@ mod corpus;
 mod literal;
 mod parrot;
 mod places;
+mod properties;
 mod stream;
 
 use std::collections::{BTreeMap, HashSet};

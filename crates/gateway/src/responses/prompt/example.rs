@@ -7,6 +7,8 @@
 use serde_json::{Map, Number, Value};
 use toolkit::CompiledSchema;
 
+use super::pattern;
+
 /// A longer example explains nothing.
 const LONGEST: usize = 800;
 /// Schemas may name themselves, and choices multiply.
@@ -191,6 +193,11 @@ fn type_of(keywords: &Map<String, Value>) -> &str {
 }
 
 fn text(keywords: &Map<String, Value>) -> String {
+    let (fewest, most) = (count(keywords, "minLength").unwrap_or(0), count(keywords, "maxLength"));
+    let matching = |pattern: &str| pattern::example(pattern, fewest, most.unwrap_or(LONGEST));
+    if let Some(found) = keywords.get("pattern").and_then(Value::as_str).and_then(matching) {
+        return found;
+    }
     let word = match keywords.get("format").and_then(Value::as_str) {
         Some("date") => "2024-01-31",
         Some("date-time") => "2024-01-31T09:30:00Z",
@@ -207,7 +214,6 @@ fn text(keywords: &Map<String, Value>) -> String {
         Some("regex") => "text.*",
         Some(_) | None => TEXT,
     };
-    let (fewest, most) = (count(keywords, "minLength").unwrap_or(0), count(keywords, "maxLength"));
     if word.len() < fewest.min(LONGEST) {
         return word.chars().cycle().take(fewest.min(LONGEST)).collect();
     }
@@ -298,13 +304,14 @@ mod tests {
                     "when": { "type": "string", "format": "date-time" },
                     "key": { "type": "string", "minLength": 6 },
                     "short": { "type": "string", "maxLength": 2 },
+                    "code": { "type": "string", "pattern": "^[A-Z]{2}-\\d+$" },
                     "mode": { "type": ["null", "string"], "default": "fast" },
                 },
-                "required": ["unit", "kind", "days", "share", "when", "key", "short", "mode"],
+                "required": ["unit", "kind", "days", "share", "when", "key", "short", "code", "mode"],
             }),
             Some(json!({
                 "unit": "celsius", "kind": "weather", "days": 4, "share": 0.5, "when": "2024-01-31T09:30:00Z",
-                "key": "textte", "short": "te", "mode": "fast",
+                "key": "textte", "short": "te", "code": "AA-0", "mode": "fast",
             })),
         );
     }
@@ -336,7 +343,7 @@ mod tests {
     #[test]
     fn another_alternative_is_tried_when_the_first_cannot_be_met() {
         check(
-            json!({ "type": "object", "properties": { "at": { "oneOf": [{ "type": "string", "pattern": "^[0-9]+$" }, { "type": "integer" }] } }, "required": ["at"] }),
+            json!({ "type": "object", "properties": { "at": { "oneOf": [{ "type": "string", "pattern": "^a", "const": "b" }, { "type": "integer" }] } }, "required": ["at"] }),
             Some(json!({ "at": 1 })),
         );
     }
@@ -344,7 +351,7 @@ mod tests {
     #[test]
     fn no_example_rather_than_a_wrong_or_endless_one() {
         check(
-            json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "^[0-9]{4}$" } }, "required": ["a"] }),
+            json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "^[0-9]{4}$", "maxLength": 3 } }, "required": ["a"] }),
             None,
         );
         check(json!({ "type": "object", "properties": { "a": false }, "required": ["a"] }), None);

@@ -15,6 +15,7 @@ mod line;
 mod manifest;
 mod marker;
 mod native;
+mod pattern;
 mod record;
 mod repair;
 mod schema;

@@ -326,6 +326,39 @@ fn calls_and_outputs_pass_as_they_are_to_native_tools() {
     );
 }
 
+/// A turn as one text, as a service that keeps the beginnings of prompts sees it.
+fn as_text(fields: Value) -> String {
+    let turn = made(fields, Mode::Sentinel, EVERYTHING).unwrap();
+    format!("{}\n{}", turn.instructions, shown_entries(&turn.history))
+}
+
+#[test]
+fn a_conversation_that_goes_on_begins_as_it_did() {
+    let whole = conversation();
+    let items = whole["input"].as_array().unwrap();
+    let up_to = |count: usize| {
+        let mut fields = whole.clone();
+        fields["input"] = json!(items[..count]);
+        as_text(fields)
+    };
+    for count in 1..items.len() {
+        let (before, after) = (up_to(count), up_to(count + 1));
+        assert!(after.starts_with(before.trim_end()), "after {count}:\n{before}\n---\n{after}");
+        assert_eq!(before, up_to(count));
+    }
+}
+
+#[test]
+fn another_choice_changes_nothing_but_the_end_of_the_instructions() {
+    let with = |choice: &str| {
+        let fields = json!({ "input": "hi", "instructions": "Be brief.", "tools": [weather()], "tool_choice": choice });
+        made(fields, Mode::Sentinel, EVERYTHING).unwrap().instructions
+    };
+    let (auto, required) = (with("auto"), with("required"));
+    let common = auto.bytes().zip(required.bytes()).take_while(|(a, b)| a == b).count();
+    assert!(auto[..common].ends_with("# This answer\n\n"), "{}", &auto[..common]);
+}
+
 #[test]
 fn tools_in_namespaces_keep_the_name_that_the_model_knows() {
     let fields = json!({
