@@ -30,12 +30,12 @@ const asked = (model, providerOptions) => ({
 async function streamed(settings) {
   const result = streamText({ ...settings, onError: ({ error }) => { throw error; } });
   await result.consumeStream();
-  return { steps: await result.steps, messages: (await result.response).messages };
+  return { steps: await result.steps, messages: await result.responseMessages };
 }
 
 async function noStream(settings) {
-  const result = await generateText(settings);
-  return { steps: result.steps, messages: result.response.messages };
+  const { steps, responseMessages } = await generateText(settings);
+  return { steps, messages: responseMessages };
 }
 
 async function converse(mode, run, settings) {

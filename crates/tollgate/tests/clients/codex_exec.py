@@ -41,21 +41,24 @@ def converse(mode, websockets):
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     # It would go on over HTTP without a word to its user.
     assert "WebSocket" not in ended.stderr, ended.stderr
-    seen, outputs = Seen(mode), {}
+    seen, commands, outputs = Seen(mode), {}, {}
     for line in ended.stdout.splitlines():
         event = json.loads(line)
         item = event.get("item", {})
         match event["type"], item.get("type"):
             case "item.started", "command_execution":
                 # Codex shows the command within its shell: /bin/bash -c 'echo one apple'
-                seen.call(item["id"], "exec_command", json.dumps({"cmd": item["command"].split("'")[1]}))
+                commands[item["command"].split("'")[1]] = item["id"]
             case "item.completed", "command_execution":
                 outputs[item["id"]] = item["aggregated_output"].strip()
             case "item.completed", "agent_message":
                 seen.said.append(item["text"])
             case "turn.failed" | "error", _:
                 sys.exit(line)
-    seen.outputs = [outputs[call_id] for call_id in seen.call_ids]
+    # It starts both at the same time, whichever comes first.
+    for command, call_id in sorted(commands.items()):
+        seen.call(call_id, "exec_command", json.dumps({"cmd": command}))
+        seen.outputs.append(outputs[call_id])
     seen.report()
 
 

@@ -19,11 +19,12 @@ def kept():
     again = client.responses.retrieve(response.id)
     given = client.responses.input_items.list(response.id).data
     client.responses.delete(response.id)
+    *what, message = refusal(client.responses.retrieve, response.id)
     return {
         "said": again.output_text,
         "alike": again.output == response.output,
         "given": [part.text for item in given for part in item.content],
-        "after deletion": refusal(client.responses.retrieve, response.id),
+        "after deletion": [*what, message.replace(response.id, "ID")],
     }
 
 
