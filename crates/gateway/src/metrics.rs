@@ -235,3 +235,66 @@ impl Drop for Counted {
         self.0.dec();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use backend::{ErrorKind, Usage};
+    use expect_test::expect;
+
+    use super::{Metrics, Route, Seen, TurnEnd};
+
+    #[test]
+    fn everything_that_is_counted_is_printed_once() {
+        let metrics = Metrics::new();
+        // No route of ours is called like this; it must not break the text all the same.
+        let route = Route::from("/v1/\"odd\"\n{id}");
+        let open = metrics.connection_opened();
+        let ended = metrics.request_started();
+        metrics.first_byte(&route, Duration::from_millis(3));
+        metrics.answered("GET", &route, 200, Duration::from_secs(3));
+        drop(ended);
+        metrics.refused("host_not_allowed");
+        metrics.refused("host_not_allowed");
+        for what in
+            [Seen::Call, Seen::Repair, Seen::ParseFailure, Seen::StrictFailure, Seen::UnknownName, Seen::Echo]
+        {
+            metrics.seen(what);
+        }
+        metrics.backend_failed(ErrorKind::Died);
+        let usage = Usage { input_tokens: 10, cached_input_tokens: 0, output_tokens: 5, reasoning_tokens: 2 };
+        metrics.turn_ended(TurnEnd::Completed, usage);
+        metrics.turn_ended(TurnEnd::Interrupted, Usage::default());
+
+        let text = metrics.render();
+        let mut lines: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.contains("_bucket{")).collect();
+        lines.sort_unstable();
+        expect![[r#"
+            tollgate_backend_errors_total{kind="died"} 1
+            tollgate_http_connections 1
+            tollgate_http_duration_seconds_count{route="/v1/\"odd\"\n{id}"} 1
+            tollgate_http_duration_seconds_sum{route="/v1/\"odd\"\n{id}"} 3.0
+            tollgate_http_first_byte_seconds_count{route="/v1/\"odd\"\n{id}"} 1
+            tollgate_http_first_byte_seconds_sum{route="/v1/\"odd\"\n{id}"} 0.003
+            tollgate_http_in_flight 0
+            tollgate_http_refused_total{kind="host_not_allowed"} 2
+            tollgate_http_requests_total{method="GET",route="/v1/\"odd\"\n{id}",status="200"} 1
+            tollgate_model_output_total{kind="call"} 1
+            tollgate_model_output_total{kind="echo"} 1
+            tollgate_model_output_total{kind="parse_failure"} 1
+            tollgate_model_output_total{kind="repair"} 1
+            tollgate_model_output_total{kind="strict_failure"} 1
+            tollgate_model_output_total{kind="unknown_name"} 1
+            tollgate_tokens_total{kind="input"} 10
+            tollgate_tokens_total{kind="output"} 5
+            tollgate_tokens_total{kind="reasoning"} 2
+            tollgate_turns_total{kind="completed"} 1
+            tollgate_turns_total{kind="interrupted"} 1
+        "#]]
+        .assert_eq(&(lines.join("\n") + "\n"));
+        assert!(text.ends_with("# EOF\n"), "{text}");
+        drop(open);
+    }
+}

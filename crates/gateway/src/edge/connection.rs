@@ -4,38 +4,36 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use bytes::Bytes;
+use http::StatusCode;
 use http::header::{TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
-use http::{Method, StatusCode};
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::time::Instant;
 
 use crate::api_error::ApiError;
-use crate::metrics::{Counted, Metrics, Route};
+use crate::metrics::{Metrics, Route};
 
 use super::answer::{error_response, finish, in_our_shape};
 use super::body::TimedBody;
 use super::catch::{CatchPanic, Panicked};
+use super::count::{Count, CountedBody};
 use super::drain::Drain;
 use super::guard::{Guard, Verdict};
 use super::origins::{grant, mark};
 use super::refusal::Refusal;
 use super::settings::Limits;
 use super::stream::GuardedStream;
-use super::visit::{Answering, Visit};
+use super::visit::Visit;
 
 /// More than this waits in memory for neither side.
 const BUFFER: usize = 64 * 1024;
@@ -168,16 +166,7 @@ impl Service<http::Request<Incoming>> for Attendant {
 
     fn call(&self, request: http::Request<Incoming>) -> Self::Future {
         let (house, visit) = (self.house.clone(), self.visit.clone());
-        let mut count = Count {
-            started: Instant::now(),
-            method: method_word(request.method()),
-            route: house.no_route.clone(),
-            status: 499,
-            first_byte_sent: false,
-            metrics: house.metrics.clone(),
-            _in_flight: house.metrics.request_started(),
-            _answering: Answering::start(&self.visit),
-        };
+        let count = Count::start(&house.metrics, &visit, request.method(), &house.no_route);
         // Asked now: once this request is being answered, the head after it may already turn out bad.
         let bad_head = visit.bad_head();
         Box::pin(async move {
@@ -185,76 +174,7 @@ impl Service<http::Request<Incoming>> for Attendant {
                 Some(refusal) => house.refuse(refusal),
                 None => house.answer(&visit, request).await,
             };
-            count.status = response.status().as_u16();
-            if let Some(route) = response.extensions().get::<MatchedPath>() {
-                count.route = Route::from(route.as_str());
-            }
-            Ok(response.map(|body| CountedBody { body, count }))
+            Ok(count.follow(response))
         })
-    }
-}
-
-/// A method as a word of a closed list.
-fn method_word(method: &Method) -> &'static str {
-    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
-}
-
-/// Counts one request when it is over: answered to the end, or left by its client (status 499).
-struct Count {
-    started: Instant,
-    method: &'static str,
-    route: Route,
-    status: u16,
-    first_byte_sent: bool,
-    metrics: Arc<Metrics>,
-    _in_flight: Counted,
-    _answering: Answering,
-}
-
-impl Drop for Count {
-    fn drop(&mut self) {
-        let took = self.started.elapsed();
-        self.metrics.answered(self.method, &self.route, self.status, took);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        tracing::debug!(
-            method = self.method,
-            route = &*self.route,
-            status = self.status,
-            micros,
-            "answered a request"
-        );
-    }
-}
-
-/// The body of an answer, counted. Dropped when its last byte is handed over, or when the client is gone.
-struct CountedBody {
-    body: Body,
-    count: Count,
-}
-
-impl http_body::Body for CountedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
-        let count = &mut self.count;
-        if polled.is_ready() && !count.first_byte_sent {
-            count.first_byte_sent = true;
-            count.metrics.first_byte(&count.route, count.started.elapsed());
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -70,6 +70,7 @@ async fn an_allowed_page_is_told_so_and_no_other() {
         401 missing_api_key
             access-control-allow-origin: app://obsidian.md
             vary: origin
-    "#]].assert_eq(&report);
+    "#]]
+    .assert_eq(&report);
     rig.stop().await;
 }

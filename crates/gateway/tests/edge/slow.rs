@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::get;
 use bytes::Bytes;
 use gateway::edge::Limits;
 use tokio::io::AsyncWriteExt;
@@ -179,5 +181,25 @@ async fn a_client_that_goes_away_stops_its_answer() {
     read_until(&mut socket, "\r\n\r\n").await;
     drop(socket);
     feed.dropped().await;
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn clients_that_come_and_go_leave_nothing_behind() {
+    let face = Router::new().route("/hang", get(std::future::pending::<()>));
+    let rig = Rig::start(face, |_| {}).await;
+    let request = rig.request("GET /hang", "", "");
+    for length in 0..200 {
+        let mut socket = rig.connect().await;
+        let part = &request.as_bytes()[..request.len().min(length * 2)];
+        socket.write_all(part).await.unwrap();
+    }
+    // The server notices in its own time.
+    while counted(&rig.metrics, "tollgate_http_connections")
+        + counted(&rig.metrics, "tollgate_http_in_flight")
+        > 0
+    {
+        tokio::task::yield_now().await;
+    }
     rig.stop().await;
 }
