@@ -3,7 +3,8 @@
 //! Each turn is a thread of its own, which is given the whole history and thrown away. Codex's own tools,
 //! prompts and files are switched off. What it cannot do, and is therefore never asked: temperature, `top_p`,
 //! a limit on the tokens of an answer, a choice among tools. What is lost on the way: keywords of a tool's
-//! schema such as `pattern`, the words of a refusal, and reasoning that is not a summary.
+//! schema such as `pattern`, the words of a refusal, and reasoning that is not a summary. What comes in
+//! uninvited: an `AGENTS.md` in codex's home, which nothing switches off; a home of its own helps.
 
 mod alias;
 mod catalogue;
@@ -33,6 +34,7 @@ use serde_json::json;
 use tokio::sync::OnceCell;
 
 use self::launcher::Launcher;
+use self::lease::Lease;
 use self::pool::Pool;
 use self::process::Launch;
 use self::thread::Terms;
@@ -68,6 +70,12 @@ impl Codex {
         Terms { limits: self.settings.limits, waiting_bytes, first_pause: back_off.0 }
     }
 
+    async fn lease(&self) -> Result<Lease, BackendError> {
+        let lease = self.pool.lease().await?;
+        self.name.get_or_init(|| lease.server().name.clone());
+        Ok(lease)
+    }
+
     async fn has_native_tools(&self) -> Result<bool, BackendError> {
         match self.settings.tools {
             ToolMode::Native => Ok(true),
@@ -80,7 +88,7 @@ impl Codex {
 
     /// Starts a thread with a tool, which costs nothing: no model is asked.
     async fn try_native_tools(&self) -> Result<bool, BackendError> {
-        let lease = self.pool.lease().await?;
+        let lease = self.lease().await?;
         if !lease.server().models_are_plain {
             tracing::info!("codex's models are not plain ones; calls go by text");
             return Ok(false);
@@ -103,7 +111,7 @@ impl Codex {
         if self.settings.provider.is_some() || !models.is_empty() {
             return Ok(models);
         }
-        let lease = self.pool.lease().await?;
+        let lease = self.lease().await?;
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let params = json!({"cursor": cursor});
@@ -129,8 +137,7 @@ impl Codex {
             return Err(BackendError::new(ErrorKind::BadRequest, message));
         }
         let prepared = prepare::prepared(turn, &self.settings)?;
-        let lease = self.pool.lease().await?;
-        self.name.get_or_init(|| lease.server().name.clone());
+        let lease = self.lease().await?;
         // A task of its own: when whoever asked goes away on the way, the turn that it asked for must still be
         // interrupted, and its id is known only later.
         let begun = tokio::spawn(thread::begin(lease, prepared, self.terms()));

@@ -182,7 +182,8 @@ mod tests {
         expect![[r#"
             CODEX_HOME=/srv/home
             LANG=C
-            PATH=/usr/bin:/bin"#]].assert_eq(&lines.join("\n"));
+            PATH=/usr/bin:/bin"#]]
+        .assert_eq(&lines.join("\n"));
         launched.body.ended().await;
     }
 
