@@ -78,14 +78,14 @@ fn complete(
 /// The name of a block, as far as it has one, whatever else is wrong with it. `body` may be cut.
 pub(super) fn name(body: &str, cursor: &Cursor) -> Option<String> {
     let named = |member: &&Member| body.get(member.key.clone()).is_some_and(|key| decoded(key) == "name");
-    let member = cursor.members().0.iter().find(named)?;
+    let member = cursor.members().complete().iter().find(named)?;
     let written = body.get(member.value.clone()).filter(|_| member.kind == Kind::Text)?;
     Some(decoded(written).into_owned())
 }
 
 fn parts(body: &str, cursor: &Cursor) -> Result<Parts, BlockFault> {
-    let (members, more) = cursor.members();
-    if more {
+    let members = cursor.members().complete();
+    if cursor.members().has_more() {
         return Err(BlockFault::TooManyKeys { most: MOST_MEMBERS });
     }
     let mut parts = Parts::default();

@@ -17,6 +17,11 @@ impl Held {
         self.text.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.text.len() - self.start
+    }
+
+    #[inline]
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }

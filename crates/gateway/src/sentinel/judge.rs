@@ -84,6 +84,7 @@ impl<C: CheckArguments> Judge<C> {
     }
 
     /// Takes the next piece of the answer.
+    #[inline]
     pub fn feed(&mut self, chunk: &str, said: &mut impl FnMut(Verdict<'_>)) {
         self.scanner.feed(chunk, &mut |piece| said(self.bench.decide(piece)));
     }
@@ -99,6 +100,7 @@ impl<C: CheckArguments> Judge<C> {
 }
 
 impl<C: CheckArguments> Bench<C> {
+    #[inline]
     fn decide<'a>(&mut self, piece: Piece<'a>) -> Verdict<'a> {
         match piece {
             Piece::Text(text) => Verdict::Text(text),

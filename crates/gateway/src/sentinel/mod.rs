@@ -27,9 +27,10 @@
 //!
 //! **Members.** `name` is text and, byte for byte, the name of a tool. `arguments` is text that holds a JSON
 //! object; empty text means `{}`; an object instead of a text is taken as it is written, and counted. Any order.
-//! A key twice is a fault, at any depth. More than 16 members are a fault. `id` and `type` are ignored. Another
-//! member is ignored when the tool is not strict, a fault when it is. No `arguments` means `{}`, unless there is
-//! such another member: then they were probably given under another name. Half of a surrogate pair is a fault.
+//! A key twice is a fault, in the block and at any depth of the arguments. More than 16 members are a fault. `id`
+//! and `type` are ignored. Another member is ignored when the tool is not strict, a fault when it is. No
+//! `arguments` means `{}`, unless there is such another member: then they were probably given under another name.
+//! Half of a surrogate pair is a fault.
 //!
 //! **Repair**, for tools that are not strict, counted: commas before a closing bracket, line breaks and tabs
 //! inside a string, an array of one around the object, one closing bracket too many; in the block and in the
@@ -74,6 +75,7 @@ mod judge;
 mod piece;
 mod quotes;
 mod scanner;
+mod short;
 mod tool_names;
 mod unique_keys;
 

@@ -6,6 +6,8 @@
 
 use memchr::memchr3;
 
+use super::short::{self, same};
+
 /// The shortest run that makes a fence.
 const FENCE: u32 = 3;
 /// Behind more spaces than this a run makes no fence.
@@ -62,6 +64,21 @@ impl Quotes {
     /// A block stood here.
     pub(super) fn pass_block(&mut self) {
         self.indent = None;
+    }
+
+    /// Reads a short piece if nothing in it matters. Says whether it did, and nothing if it did not even look at
+    /// the piece.
+    #[inline]
+    pub(super) fn pass(&mut self, piece: &[u8]) -> Option<bool> {
+        if self.run.is_some() || !matches!(self.inside, Inside::Nothing | Inside::Fence(_)) {
+            return None;
+        }
+        let matters = |word| same(word, b'<') | same(word, b'`') | same(word, b'~') != 0;
+        let passes = !short::any(piece, matters)?;
+        if passes {
+            self.note_indent(piece);
+        }
+        Some(passes)
     }
 
     /// Reads up to the next `<` and says where it is, or reads everything.
@@ -179,8 +196,12 @@ impl Quotes {
         (earlier + spaces <= INDENT).then_some(earlier + spaces)
     }
 
+    #[inline]
     fn note_indent(&mut self, text: &[u8]) {
-        self.indent = self.spaces(text);
+        self.indent = match text.last() {
+            Some(b' ' | b'\n') | None => self.spaces(text),
+            Some(_) => None,
+        };
     }
 }
 

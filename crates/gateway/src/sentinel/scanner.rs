@@ -42,7 +42,16 @@ impl Scanner {
     }
 
     /// Takes the next piece of the text.
+    #[inline]
     pub fn feed(&mut self, chunk: &str, found: &mut impl FnMut(Piece<'_>)) {
+        match self.finder.pass(chunk, self.held.len()) {
+            Pass::Text => tell_text(chunk, found),
+            Pass::Held => self.held.push(chunk),
+            Pass::No => self.feed_closely(chunk, found),
+        }
+    }
+
+    fn feed_closely(&mut self, chunk: &str, found: &mut impl FnMut(Piece<'_>)) {
         if self.held.is_empty() {
             let used = self.finder.read(chunk, false, found);
             if used < chunk.len() {
@@ -82,6 +91,16 @@ enum Stage {
     Block,
     /// The JSON is broken; the close tag is looked for.
     Broken,
+}
+
+/// What becomes of a piece of text as a whole.
+enum Pass {
+    /// It is plain text.
+    Text,
+    /// It is the next part of a string in a block.
+    Held,
+    /// That takes a closer look.
+    No,
 }
 
 /// What came of the text that began with a `<`.
@@ -128,6 +147,21 @@ impl Finder {
         self.stage = Stage::Text;
         self.quotes = Quotes::new();
         self.close_tag = CloseTag::default();
+    }
+
+    /// Reads a piece that is short and changes nothing, as most pieces of a stream do.
+    #[inline]
+    fn pass(&mut self, piece: &str, held: usize) -> Pass {
+        let (passed, pass) = match self.stage {
+            Stage::Text => (self.quotes.pass(piece.as_bytes()), Pass::Text),
+            Stage::Block if held + piece.len() < self.limit => {
+                (self.cursor.pass(piece.as_bytes()), Pass::Held)
+            }
+            Stage::Tag(_) | Stage::Block | Stage::Broken => return Pass::No,
+        };
+        let Some(passed) = passed else { return Pass::No };
+        self.looked_at += piece.len() as u64;
+        if passed { pass } else { Pass::No }
     }
 
     /// Reads what was not read of the window, and says how much of it is dealt with. The rest must come

@@ -31,6 +31,8 @@ fn texts() -> Vec<String> {
         "<tool_call>{\"a\":\"",
         "<tool_call>{\"a\":\"\\",
         "<tool_call>[",
+        "\"",
+        "\"\\",
         "<tool_call>[{\"",
         "<tool_call>{}",
         "<tool_call>{} ",
@@ -71,25 +73,11 @@ fn texts() -> Vec<String> {
 fn no_text_is_looked_at_more_than_four_times() {
     for text in texts() {
         for limit in [64, 3_000, 1 << 20] {
-            for chunk in [1, 4, 1_000_000] {
+            for chunk in [1, 4, 16, 17, 1_000_000] {
                 let looks = looks(&text, chunk, limit);
                 let head: String = text.chars().take(60).collect();
                 assert!(looks <= 4.0, "{looks:.2} looks, by {chunk}, limit {limit}: {head}");
             }
         }
     }
-}
-
-#[test]
-fn a_text_that_is_never_a_call_keeps_flowing() {
-    let text = "<tool_call>{\"".repeat(20_000);
-    let mut scanner = Scanner::with_limit(names(), 1_000);
-    let (mut given, mut most_held) = (0, 0);
-    let mut told = 0;
-    for piece in cut(&text, 4) {
-        given += piece.len();
-        scanner.feed(piece, &mut |piece| told += piece.raw().len());
-        most_held = most_held.max(given - told);
-    }
-    assert!(most_held <= 1_004, "{most_held} bytes were held");
 }

@@ -9,6 +9,7 @@
 
 mod adversaries;
 mod cases;
+mod flow;
 mod grammar;
 mod judged;
 mod naive;

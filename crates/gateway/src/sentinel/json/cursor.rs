@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
+use super::escape::Escape;
+use super::members::{Kind, Members};
 use super::nesting::{Bracket, Nesting};
 use super::number::{Effect, Number};
-use super::strings::plain_stretch;
+use super::repairs::Repairs;
+use super::state::{State, Word};
+use super::strings::{is_plain, plain_stretch};
 use crate::sentinel::close_tag::CLOSE;
-
-/// More members than this are no call. It bounds what is remembered of a block.
-pub(in crate::sentinel) const MOST_MEMBERS: usize = 16;
 
 /// Where JSON breaks, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,116 +31,6 @@ pub(in crate::sentinel) enum Progress {
     Broken(Misstep),
 }
 
-/// A member of the outermost object, by its place in the text.
-#[derive(Debug, Clone)]
-pub(in crate::sentinel) struct Member {
-    /// Without the quotes.
-    pub(in crate::sentinel) key: Range<usize>,
-    /// Without the quotes as well, if it is a string.
-    pub(in crate::sentinel) value: Range<usize>,
-    pub(in crate::sentinel) kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sentinel) enum Kind {
-    Text,
-    Object,
-    Other,
-}
-
-/// What was wrong and can be mended.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::sentinel) struct Repairs {
-    commas: bool,
-    controls: bool,
-    wrapped: bool,
-    /// Where the bracket stands that is one too many.
-    stray: Option<usize>,
-}
-
-impl Repairs {
-    pub(in crate::sentinel) fn what(&self) -> Option<&'static str> {
-        if self.commas {
-            Some("a comma before a closing bracket")
-        } else if self.controls {
-            Some("a line break or a tab inside a string")
-        } else if self.wrapped {
-            Some("an array around the object")
-        } else {
-            self.stray.map(|_| "a closing bracket too many")
-        }
-    }
-
-    /// Where the bracket that is one too many stands in a part of the text, if it is there.
-    pub(in crate::sentinel) fn stray_in(&self, part: &Range<usize>) -> Option<usize> {
-        self.stray.filter(|at| part.contains(at)).map(|at| at - part.start)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    #[default]
-    Start,
-    /// Behind the bracket of an array around the object.
-    Wrapper,
-    FirstKey,
-    /// Behind a comma.
-    Key,
-    Colon,
-    Value,
-    FirstItem,
-    /// Behind a comma.
-    Item,
-    /// Behind a value.
-    Next,
-    Text,
-    Escape,
-    /// So many hexadecimal digits are still to come.
-    Hex(u8),
-    /// The first half of a surrogate pair was read; the second must follow.
-    LowBackslash,
-    LowLetter,
-    Number(Number),
-    Word(Word, u8),
-    /// Behind the object.
-    Done,
-    /// So many bytes of the close tag were read.
-    Close(u8),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
-    True,
-    False,
-    Null,
-}
-
-impl Word {
-    fn bytes(self) -> &'static [u8] {
-        match self {
-            Word::True => b"true",
-            Word::False => b"false",
-            Word::Null => b"null",
-        }
-    }
-}
-
-/// The code unit of an escape, as far as it was read.
-#[derive(Debug, Clone, Copy, Default)]
-struct Unit {
-    value: u16,
-    /// Whether it must be the second half of a surrogate pair.
-    is_second: bool,
-}
-
-/// Whether a bracket of this kind closed a value in front of a comma, in a parent of the same kind. From then on
-/// one bracket too many could be that one, or any later one.
-#[derive(Debug, Clone, Copy, Default)]
-struct BeforeComma {
-    object: bool,
-    array: bool,
-}
-
 #[derive(Debug, Default)]
 pub(in crate::sentinel) struct Cursor {
     at: usize,
@@ -149,16 +40,10 @@ pub(in crate::sentinel) struct Cursor {
     base: u8,
     /// Whether the string being read is a key.
     in_key: bool,
-    unit: Unit,
     /// The bracket that the last value ended with.
     last_closed: Option<Bracket>,
-    before_comma: BeforeComma,
     object: Range<usize>,
-    key: Range<usize>,
-    value: usize,
-    kind: Option<Kind>,
-    members: Vec<Member>,
-    more_members: bool,
+    members: Members,
     repairs: Repairs,
 }
 
@@ -187,7 +72,7 @@ impl Cursor {
                 | State::Item
                 | State::Next
                 | State::Done => self.structure(byte),
-                State::Escape | State::Hex(_) | State::LowBackslash | State::LowLetter => self.escape(byte),
+                State::Escape(escape) => self.escape(escape, byte),
                 State::Number(number) => self.number(number, byte),
                 State::Word(word, matched) => self.word(word, matched, byte),
                 State::Close(matched) => {
@@ -205,6 +90,18 @@ impl Cursor {
         Progress::More
     }
 
+    /// Steps over a short piece that comes next, if it is inside a string and does nothing there. Says whether
+    /// it did, and nothing if it did not even look at the piece.
+    #[inline]
+    pub(in crate::sentinel) fn pass(&mut self, piece: &[u8]) -> Option<bool> {
+        if self.state != State::Text {
+            return None;
+        }
+        let passes = is_plain(piece)?;
+        self.at += if passes { piece.len() } else { 0 };
+        Some(passes)
+    }
+
     /// How far it has read.
     pub(in crate::sentinel) fn at(&self) -> usize {
         self.at
@@ -220,9 +117,8 @@ impl Cursor {
         self.state == State::Done
     }
 
-    /// The members that are complete, and whether there are more than are remembered.
-    pub(in crate::sentinel) fn members(&self) -> (&[Member], bool) {
-        (&self.members, self.more_members)
+    pub(in crate::sentinel) fn members(&self) -> &Members {
+        &self.members
     }
 
     /// Where the object stands, once it is complete; without an array around it.
@@ -246,7 +142,7 @@ impl Cursor {
             (State::FirstKey | State::Key, b'"') => {
                 self.in_key = true;
                 if self.nesting.depth() == self.base {
-                    self.key.start = self.at + 1;
+                    self.members.key_begins(self.at + 1);
                 }
                 self.goto(State::Text)
             }
@@ -273,7 +169,7 @@ impl Cursor {
                 self.state = State::Wrapper;
                 Ok(())
             }
-            (state, _) => Err(expected(state)),
+            (state, _) => Err(state.expected()),
         }
     }
 
@@ -288,27 +184,21 @@ impl Cursor {
     }
 
     fn begin_value(&mut self, byte: u8) -> Step {
-        let is_member = self.nesting.depth() == self.base;
-        if is_member {
-            self.value = self.at;
-        }
-        let (state, kind) = match byte {
-            b'"' => {
-                self.in_key = false;
-                if is_member {
-                    self.value += 1;
-                }
-                (State::Text, Kind::Text)
+        let (state, kind, start) = match byte {
+            b'"' => (State::Text, Kind::Text, self.at + 1),
+            b'{' => (State::FirstKey, Kind::Object, self.at),
+            b'[' => (State::FirstItem, Kind::Other, self.at),
+            b't' => (State::Word(Word::True, 1), Kind::Other, self.at),
+            b'f' => (State::Word(Word::False, 1), Kind::Other, self.at),
+            b'n' => (State::Word(Word::Null, 1), Kind::Other, self.at),
+            _ => {
+                let number = Number::begin(byte).ok_or(State::Value.expected())?;
+                (State::Number(number), Kind::Other, self.at)
             }
-            b'{' => (State::FirstKey, Kind::Object),
-            b't' => (State::Word(Word::True, 1), Kind::Other),
-            b'f' => (State::Word(Word::False, 1), Kind::Other),
-            b'n' => (State::Word(Word::Null, 1), Kind::Other),
-            b'[' => (State::FirstItem, Kind::Other),
-            _ => (State::Number(Number::begin(byte).ok_or("a value was expected")?), Kind::Other),
         };
-        if is_member {
-            self.kind = Some(kind);
+        self.in_key = false;
+        if self.nesting.depth() == self.base {
+            self.members.value_begins(start, kind);
         }
         match byte {
             b'{' => self.open(Bracket::Object),
@@ -320,32 +210,19 @@ impl Cursor {
     /// The value that ends before `end` is complete. A closing quote stands behind a string.
     fn value_ended(&mut self, end: usize, closed: Option<Bracket>) {
         self.last_closed = closed;
-        self.state = State::Next;
         let depth = self.nesting.depth();
-        if depth == 0 {
-            self.state = State::Done;
-        }
+        self.state = if depth == 0 { State::Done } else { State::Next };
         if depth + 1 == self.base {
             self.object.end = end;
-        } else if depth == self.base
-            && let Some(kind) = self.kind.take()
-        {
-            if self.members.len() < MOST_MEMBERS {
-                self.members.push(Member { key: self.key.clone(), value: self.value..end, kind });
-            } else {
-                self.more_members = true;
-            }
+        } else if depth == self.base {
+            self.members.value_ends(end);
         }
     }
 
     fn comma(&mut self) -> Step {
         let inner = self.nesting.innermost();
-        if self.last_closed.is_some() && self.last_closed == inner {
-            match inner {
-                Some(Bracket::Object) => self.before_comma.object = true,
-                Some(Bracket::Array) => self.before_comma.array = true,
-                None => {}
-            }
+        if let Some(bracket) = inner.filter(|_| self.last_closed == inner) {
+            self.repairs.comma_behind(bracket);
         }
         self.goto(if inner == Some(Bracket::Object) { State::Key } else { State::Item })
     }
@@ -362,14 +239,9 @@ impl Cursor {
         if self.nesting.innermost() == Some(bracket) {
             return self.close();
         }
-        let unclear = match bracket {
-            Bracket::Object => self.before_comma.object,
-            Bracket::Array => self.before_comma.array,
-        };
-        if unclear || self.repairs.stray.is_some() {
+        if !self.repairs.drop_bracket(self.at, bracket) {
             return Err("a bracket is closed that is not open");
         }
-        self.repairs.stray = Some(self.at);
         self.at += 1;
         Ok(())
     }
@@ -383,7 +255,7 @@ impl Cursor {
                 b'"' => return self.text_ended(),
                 b'\\' => match body.get(self.at + 1) {
                     Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
-                    Some(_) | None => return self.goto(State::Escape),
+                    Some(_) | None => return self.goto(State::Escape(Escape::Letter)),
                 },
                 b'\n' | b'\r' | b'\t' => {
                     self.repairs.controls = true;
@@ -397,7 +269,7 @@ impl Cursor {
     fn text_ended(&mut self) -> Step {
         if self.in_key {
             if self.nesting.depth() == self.base {
-                self.key.end = self.at;
+                self.members.key_ends(self.at);
             }
             return self.goto(State::Colon);
         }
@@ -406,33 +278,9 @@ impl Cursor {
         Ok(())
     }
 
-    fn escape(&mut self, byte: u8) -> Step {
-        match (self.state, byte) {
-            (State::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.goto(State::Text),
-            (State::Escape | State::LowLetter, b'u') => {
-                self.unit.value = 0;
-                self.goto(State::Hex(4))
-            }
-            (State::LowBackslash, b'\\') => self.goto(State::LowLetter),
-            (State::Hex(left), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
-                let digit = char::from(byte).to_digit(16).unwrap_or_default();
-                self.unit.value = self.unit.value << 4 | digit as u16;
-                if left > 1 { self.goto(State::Hex(left - 1)) } else { self.unit_ended() }
-            }
-            (State::LowBackslash | State::LowLetter, _) => Err("half of a surrogate pair stands alone"),
-            (State::Hex(_), _) => Err("four hexadecimal digits were expected"),
-            _ => Err("a backslash is followed by a letter that is no escape"),
-        }
-    }
-
-    fn unit_ended(&mut self) -> Step {
-        let (is_high, is_low) =
-            (matches!(self.unit.value, 0xD800..=0xDBFF), matches!(self.unit.value, 0xDC00..=0xDFFF));
-        if is_low != self.unit.is_second {
-            return Err("half of a surrogate pair stands alone");
-        }
-        self.unit.is_second = is_high;
-        self.goto(if is_high { State::LowBackslash } else { State::Text })
+    fn escape(&mut self, escape: Escape, byte: u8) -> Step {
+        let next = escape.read(byte)?;
+        self.goto(next.map_or(State::Text, State::Escape))
     }
 
     fn number(&mut self, number: Number, byte: u8) -> Step {
@@ -450,7 +298,7 @@ impl Cursor {
     fn word(&mut self, word: Word, matched: u8, byte: u8) -> Step {
         let expected = word.bytes().get(usize::from(matched));
         if expected != Some(&byte) {
-            return Err("a value was expected");
+            return Err(State::Value.expected());
         }
         if usize::from(matched) + 1 == word.bytes().len() {
             self.at += 1;
@@ -464,23 +312,6 @@ impl Cursor {
         if CLOSE.as_bytes().get(usize::from(matched)) == Some(&byte) {
             return self.goto(State::Close(matched + 1));
         }
-        Err(expected(State::Done))
-    }
-}
-
-/// What belongs where something else was found.
-fn expected(state: State) -> &'static str {
-    match state {
-        State::Start | State::Wrapper => "an object was expected",
-        State::FirstKey | State::Key => "a key in double quotes was expected",
-        State::Colon => "a colon was expected",
-        State::Value | State::FirstItem | State::Item | State::Number(_) | State::Word(..) => {
-            "a value was expected"
-        }
-        State::Next => "a comma or a closing bracket was expected",
-        State::Text | State::Escape | State::Hex(_) | State::LowBackslash | State::LowLetter => {
-            "the end of a string was expected"
-        }
-        State::Done | State::Close(_) => "nothing but the end was expected behind the object",
+        Err(State::Done.expected())
     }
 }

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGHS: u64 = ONES << 7;
+use crate::sentinel::short::{self, below, same};
 
 /// How many bytes may be stepped over inside a string: up to a quote, a backslash or a control character.
 pub(super) fn plain_stretch(bytes: &[u8]) -> usize {
@@ -19,13 +18,16 @@ pub(super) fn plain_stretch(bytes: &[u8]) -> usize {
     at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len())
 }
 
-/// Marks the bytes of a word that end a stretch. The lowest mark is right; above it there may be wrong ones,
-/// because a subtraction borrows upwards.
+/// Whether all of a short piece may be stepped over. A long piece is not looked at.
+#[inline]
+pub(super) fn is_plain(piece: &[u8]) -> Option<bool> {
+    short::any(piece, |word| stops(word) != 0).map(|found| !found)
+}
+
+/// Marks the bytes of a word that end a stretch. The lowest mark is right.
+#[inline]
 fn stops(word: u64) -> u64 {
-    let quote = word ^ (ONES * u64::from(b'"'));
-    let backslash = word ^ (ONES * u64::from(b'\\'));
-    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
-    (below(quote, 1) | below(backslash, 1) | below(word, 0x20)) & HIGHS
+    same(word, b'"') | same(word, b'\\') | below(word, 0x20)
 }
 
 /// What a string says. It must have been read without a fault; line breaks and tabs stand for themselves.
