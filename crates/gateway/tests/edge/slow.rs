@@ -104,13 +104,22 @@ async fn a_body_that_drips_in_is_cut() {
 #[tokio::test]
 async fn a_connection_that_is_not_used_again_is_closed() {
     let rig = rig().await;
-    let mut socket = rig.connect().await;
-    socket.write_all(rig.request("GET /healthz", "", "").as_bytes()).await.unwrap();
-    read_until(&mut socket, "well").await;
-    pause();
-    let start = Instant::now();
-    assert_eq!(read_to_close(&mut socket).await, "");
-    assert!(start.elapsed() > 29 * SECOND);
+    let post = rig.post("/echo/a", "", "[1,2,3]");
+    for (request, last) in [
+        (rig.request("GET /healthz", "", ""), "well"),
+        (rig.request("HEAD /healthz", "", ""), "\r\n\r\n"),
+        (post.clone(), "[1,2,3]"),
+        (post.replace("Bearer tg_", "Bearer no_"), "\"invalid_api_key\"}}"),
+    ] {
+        let mut socket = rig.connect().await;
+        socket.write_all(request.as_bytes()).await.unwrap();
+        read_until(&mut socket, last).await;
+        pause();
+        let start = Instant::now();
+        assert_eq!(read_to_close(&mut socket).await, "");
+        assert!(start.elapsed() > 29 * SECOND);
+        resume();
+    }
     rig.stop().await;
 }
 
