@@ -290,7 +290,7 @@ fn an_answer_without_anything_is_complete_and_empty() {
 #[test]
 fn an_answer_that_is_cut_ends_its_open_item_as_incomplete() {
     let said = [call(0, "{}"), text("And so")];
-    let (bytes, ended) = play(&asking(), Framing::Stream, &said, Ending::Incomplete(Reason::MaxOutputTokens));
+    let (bytes, ended) = play(asking(), Framing::Stream, &said, Ending::Incomplete(Reason::MaxOutputTokens));
     expect![[r#"
         response.created {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
         response.in_progress {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
@@ -307,7 +307,7 @@ fn an_answer_that_is_cut_ends_its_open_item_as_incomplete() {
         response.incomplete {"response":{"id":"resp_7f","status":"incomplete","output":["fc_7f_001 completed","msg_7f_001 incomplete"],"incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":20,"input_tokens_details":{"cached_tokens":5},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":27}}}
     "#]].assert_eq(&shown(&bytes));
     assert_eq!(ended.object()["incomplete_details"], json!({ "reason": "max_output_tokens" }));
-    let (bytes, _) = play(&asking(), Framing::Stream, &said, Ending::Incomplete(Reason::ContentFilter));
+    let (bytes, _) = play(asking(), Framing::Stream, &said, Ending::Incomplete(Reason::ContentFilter));
     assert_eq!(
         events(&bytes).last().unwrap().data["response"]["incomplete_details"]["reason"],
         "content_filter"
@@ -317,7 +317,7 @@ fn an_answer_that_is_cut_ends_its_open_item_as_incomplete() {
 #[test]
 fn a_failure_ends_the_answer_and_there_is_no_error_event_besides() {
     let error = ApiError::server(502, "backend_died", "the backend ended in the middle of the answer");
-    let (bytes, _) = play(&asking(), Framing::Stream, &[text("And so")], Ending::Fail(error));
+    let (bytes, _) = play(asking(), Framing::Stream, &[text("And so")], Ending::Fail(error));
     expect![[r#"
         response.created {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
         response.in_progress {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
@@ -333,8 +333,7 @@ fn a_failure_ends_the_answer_and_there_is_no_error_event_besides() {
 
 #[test]
 fn a_failure_before_anything_was_said_still_begins_the_response() {
-    let request = asking();
-    let emitter = Emitter::new(&request, "7f", 1_700_000_000, Framing::Stream);
+    let emitter = Emitter::new(asking(), "7f", 1_700_000_000, Framing::Stream);
     let ended = emitter.fail(ApiError::server(503, "backend_unavailable", "no backend"), None);
     expect![[r#"
         response.created {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
@@ -378,7 +377,7 @@ fn comments_that_keep_a_connection_alive_count_as_no_event() {
 #[test]
 fn over_a_websocket_the_same_events_are_lines_without_an_end() {
     let said = [Said::Reasoning(0, "Hm.".to_owned()), text("a\n"), Said::KeepAlive, call(0, "{}")];
-    let (lines, _) = play(&asking(), Framing::Lines, &said, Ending::Complete);
+    let (lines, _) = play(asking(), Framing::Lines, &said, Ending::Complete);
     let lines = String::from_utf8(lines).unwrap();
     let messages: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let streamed: Vec<Value> = events(&stream(&said)).into_iter().map(|event| event.data).collect();
@@ -389,7 +388,7 @@ fn over_a_websocket_the_same_events_are_lines_without_an_end() {
 fn without_a_stream_nothing_is_written_and_the_object_is_the_same() {
     let said =
         [Said::Reasoning(0, "Hm.".to_owned()), text("a\n"), Said::KeepAlive, call(0, "{}"), call(1, "x")];
-    let (bytes, ended) = play(&asking(), Framing::Nothing, &said, Ending::Complete);
+    let (bytes, ended) = play(asking(), Framing::Nothing, &said, Ending::Complete);
     assert!(bytes.is_empty());
     let streamed = events(&stream(&said));
     assert_eq!(streamed.last().unwrap().data["response"], ended.object());
@@ -424,7 +423,7 @@ fn extension_events_are_only_for_those_who_asked() {
     };
     let asked = answer(json!([{ "type": "tollgate", "events": true }]));
     expect![[r#"tollgate:tool.started {"tool":"vault.readFile","note":"a \n"}"#]]
-        .assert_eq(&shown(&asked).lines().nth(2).unwrap());
+        .assert_eq(shown(&asked).lines().nth(2).unwrap());
     for quiet in [json!([{ "type": "tollgate" }]), json!([])] {
         assert!(!String::from_utf8(answer(quiet)).unwrap().contains("tollgate:"));
     }
@@ -446,7 +445,7 @@ fn every_event_type_is_sent_by_some_answer() {
         call(1, "x"),
     ];
     for ending in endings {
-        let (bytes, _) = play(&asking(), Framing::Stream, &said, ending);
+        let (bytes, _) = play(asking(), Framing::Stream, &said, ending);
         seen.extend(events(&bytes).into_iter().map(|event| event.name));
     }
     seen.push("error".to_owned());

@@ -93,7 +93,7 @@ fn every_event_has_its_required_fields_and_no_others() {
     ];
     let mut all = Vec::new();
     for ending in endings {
-        all.extend(events(&play(&asking(), Framing::Stream, &said, ending).0));
+        all.extend(events(&play(asking(), Framing::Stream, &said, ending).0));
     }
     let mut data: Vec<Value> = all.into_iter().map(|event| event.data).collect();
     let error = ApiError::invalid("model", "missing_required_parameter", "gone");

@@ -97,9 +97,9 @@ fn an_object_has_every_key_and_the_defaults_filled_in() {
     );
 }
 
-#[test]
-fn an_object_repeats_what_was_asked_for() {
-    let body = with(json!({
+/// Every option that is repeated, none with its default.
+fn all_options() -> Value {
+    with(json!({
         "model": "gpt-5.5", "instructions": "Be brief.", "previous_response_id": "resp_6", "store": false,
         "parallel_tool_calls": false, "max_tool_calls": 3, "temperature": 0.2, "top_p": 0.9,
         "max_output_tokens": 16, "reasoning": { "effort": "low", "summary": "auto" }, "metadata": { "a": "b" },
@@ -109,9 +109,13 @@ fn an_object_repeats_what_was_asked_for() {
         "tools": [{ "type": "function", "function": { "name": "f" } }, { "type": "web_search" }],
         "tool_choice": { "type": "function", "name": "f" },
         "safety_identifier": "s", "prompt_cache_key": "k", "user": "u", "truncation": "auto", "top_logprobs": 2,
-    }));
+    }))
+}
+
+#[test]
+fn an_object_repeats_what_was_asked_for() {
     check(
-        &body,
+        &all_options(),
         &[call(0, "{}")],
         Ending::Incomplete(Reason::MaxOutputTokens),
         expect![[r#"
@@ -216,7 +220,7 @@ fn an_object_has_the_31_keys_that_open_responses_requires() {
     assert_eq!(keys.len(), 31);
     let failed = Ending::Fail(ApiError::server(502, "backend_died", "gone"));
     for ending in [Ending::Complete, Ending::Incomplete(Reason::ContentFilter), failed] {
-        let object = play(&asking(), Framing::Nothing, &[], ending).1.object();
+        let object = play(asking(), Framing::Nothing, &[], ending).1.object();
         for key in &keys {
             assert!(object.get(key).is_some(), "{key} is not in {object}");
         }
@@ -227,7 +231,7 @@ fn an_object_has_the_31_keys_that_open_responses_requires() {
 #[test]
 fn a_failed_object_says_why() {
     let error = ApiError::server(502, "backend_died", "the backend ended");
-    let object = play(&asking(), Framing::Nothing, &[text("And so")], Ending::Fail(error)).1.object();
+    let object = play(asking(), Framing::Nothing, &[text("And so")], Ending::Fail(error)).1.object();
     assert_eq!(object["status"], "failed");
     assert_eq!(object["error"], json!({ "code": "backend_died", "message": "the backend ended" }));
     assert_eq!((&object["completed_at"], &object["usage"]), (&Value::Null, &Value::Null));
@@ -245,7 +249,7 @@ fn what_was_answered_reads_back_as_the_same_items() {
         call(1, r#"{"input":"select 1"}"#),
         call(2, "{}"),
     ];
-    let (_, ended) = play(&asking(), Framing::Nothing, &said, Ending::Complete);
+    let (_, ended) = play(asking(), Framing::Nothing, &said, Ending::Complete);
     let kept: Vec<Item> = ended.output.iter().map(|sent| Item::from(sent.item.clone())).collect();
     // A client that sends all output back as input says exactly that.
     let echoed = parse_value(json!({ "model": "m", "input": ended.object()["output"] })).unwrap();
@@ -263,7 +267,7 @@ fn ids_of_two_answers_never_meet() {
     let request = asking();
     let ids = |unique: &str| -> Vec<String> {
         let mut emitter =
-            gateway::responses::emitter::Emitter::new(&request, unique, 1_700_000_000, Framing::Nothing);
+            gateway::responses::emitter::Emitter::new(request, unique, 1_700_000_000, Framing::Nothing);
         for one in &said {
             match one {
                 Said::Text(text) => emitter.text(text),

@@ -1,5 +1,7 @@
 //! Lets an emitter say what a test tells it to.
 
+use std::sync::LazyLock;
+
 use backend::Usage;
 use gateway::responses::emitter::{Emitter, Ended};
 use gateway::responses::error::ApiError;
@@ -42,13 +44,16 @@ pub(crate) fn call(tool: usize, arguments: &str) -> Said {
     Said::Call(tool, arguments.to_owned())
 }
 
-/// A function, a custom tool, and a function in a namespace.
-pub(crate) fn asking() -> Request {
-    read(&with(json!({ "include": ["reasoning.encrypted_content"], "tools": [
+/// A function, a custom tool, and a function in a namespace. Read once: compiling schemas takes its time.
+pub(crate) fn asking() -> &'static Request {
+    static ASKING: LazyLock<Request> = LazyLock::new(|| {
+        read(&with(json!({ "include": ["reasoning.encrypted_content"], "tools": [
         { "type": "function", "name": "get_weather" },
         { "type": "custom", "name": "sql" },
         { "type": "namespace", "name": "agents", "tools": [{ "type": "function", "name": "wait" }] },
     ] })))
+    });
+    &ASKING
 }
 
 /// The whole answer: all bytes in order, and what is left of the emitter.
@@ -81,5 +86,5 @@ pub(crate) fn play(request: &Request, framing: Framing, said: &[Said], ending: E
 
 /// The bytes of a stream that ends well.
 pub(crate) fn stream(said: &[Said]) -> Vec<u8> {
-    play(&asking(), Framing::Stream, said, Ending::Complete).0
+    play(asking(), Framing::Stream, said, Ending::Complete).0
 }

@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn no_answer_breaks_the_stream(said in vec(said(), 0..12), ending in ending()) {
         let request = asking();
-        let (bytes, ended) = play(&request, Framing::Stream, &said, ending.clone());
+        let (bytes, ended) = play(request, Framing::Stream, &said, ending.clone());
         let events = events(&bytes);
         check_sums(&events);
         check_items(&events);
@@ -151,7 +151,7 @@ proptest! {
         let terminal = ["response.completed", "response.incomplete", "response.failed", "error"];
         assert_eq!(names.iter().position(|name| terminal.contains(name)), Some(names.len() - 1));
         // Not streaming gives the same answer.
-        let (nothing, alone) = play(&request, Framing::Nothing, &said, ending);
+        let (nothing, alone) = play(request, Framing::Nothing, &said, ending);
         assert!(nothing.is_empty());
         assert_eq!(alone.object(), ended.object());
         assert_eq!(events.last().unwrap().data["response"], ended.object());
@@ -164,8 +164,8 @@ proptest! {
         places.sort_unstable();
         let pieces: Vec<Said> =
             places.windows(2).map(|pair| Said::Text(text[pair[0]..pair[1]].to_owned())).collect();
-        let whole = play(&asking(), Framing::Nothing, &[Said::Text(text.clone())], Ending::Complete).1;
-        let cut = play(&asking(), Framing::Nothing, &pieces, Ending::Complete).1;
+        let whole = play(asking(), Framing::Nothing, &[Said::Text(text)], Ending::Complete).1;
+        let cut = play(asking(), Framing::Nothing, &pieces, Ending::Complete).1;
         assert_eq!(whole.output, cut.output);
     }
 

@@ -28,7 +28,9 @@ pub(super) fn read(value: Option<Value>, tools: &mut Tools) -> Result<(Choice, V
             other => return Err(fields::invalid(&at, &expected(), &fields::shown(other))),
         },
         Value::Object(_) => read_object(value, &at, tools)?,
-        other => return Err(fields::wrong_type(&at, &expected(), &other)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) => {
+            return Err(fields::wrong_type(&at, &expected(), &other));
+        }
     };
     let can_be_met = !tools.offered.is_empty() || tools.server != ServerTools::NotAsked;
     if choice.requires_a_call() && !can_be_met {

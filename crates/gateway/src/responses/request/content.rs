@@ -18,7 +18,9 @@ pub(super) fn read(value: Value, at: &Path<'_>) -> Result<Vec<Content>, ApiError
             let parts = fields::bounded(parts, at, MAX_PARTS)?;
             parts.into_iter().enumerate().map(|(index, part)| read_part(part, at.index(index))).collect()
         }
-        other => Err(fields::wrong_type(at, "a string or an array of content parts", &other)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            Err(fields::wrong_type(at, "a string or an array of content parts", &other))
+        }
     }
 }
 

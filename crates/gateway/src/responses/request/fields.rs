@@ -23,7 +23,10 @@ impl<'p> Fields<'p> {
     pub(super) fn of(value: Value, at: Path<'p>) -> Result<Fields<'p>, ApiError> {
         match value {
             Value::Object(map) => Ok(Fields { at, map }),
-            other => Err(wrong_type(&at, "an object", &other)),
+            other
+            @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                Err(wrong_type(&at, "an object", &other))
+            }
         }
     }
 

@@ -75,9 +75,9 @@ pub(super) fn read_reasoning(value: Option<Value>, at: Path<'_>) -> Result<Reaso
 
 pub(super) fn read_include(list: Option<Vec<Value>>, at: Path<'_>) -> Result<Vec<String>, ApiError> {
     let list = fields::bounded(list.unwrap_or_default(), &at, MAX_INCLUDES)?;
-    let word = |(index, value)| match value {
-        Value::String(word) => Ok(word),
-        other => Err(fields::wrong_type(&at.index(index), "a string", &other)),
+    let word = |(index, value): (usize, Value)| match value.as_str() {
+        Some(word) => Ok(word.to_owned()),
+        None => Err(fields::wrong_type(&at.index(index), "a string", &value)),
     };
     list.into_iter().enumerate().map(word).collect()
 }
@@ -116,10 +116,8 @@ pub(super) fn read_repeated(
             repeated.insert(key.to_owned(), json!(text));
         }
     }
-    if let Some(tier) = body.string("service_tier")? {
-        if !matches!(tier.as_str(), "auto" | "default") {
-            ignored.push("service_tier".to_owned());
-        }
+    if body.string("service_tier")?.is_some_and(|tier| !matches!(tier.as_str(), "auto" | "default")) {
+        ignored.push("service_tier".to_owned());
     }
     if let Some(truncation) = body.word("truncation", &["auto", "disabled"])? {
         if truncation == "auto" {

@@ -183,9 +183,11 @@ impl Reader {
         let place = at.key("names");
         let mut names = Vec::new();
         for (index, name) in list.into_iter().enumerate() {
-            match name {
-                Value::String(name) if !name.is_empty() => names.push(name),
-                other => return Err(fields::wrong_type(&place.index(index), "the name of a tool", &other)),
+            match name.as_str() {
+                Some(name) if !name.is_empty() => names.push(name.to_owned()),
+                Some(_) | None => {
+                    return Err(fields::wrong_type(&place.index(index), "the name of a tool", &name));
+                }
             }
         }
         let echo = json!({ "type": "tollgate", "names": names, "events": events });

@@ -6,19 +6,29 @@
 //!
 //! Nothing here waits or reads a clock. The bytes are taken out by the driver, at its own pace.
 
-use std::fmt::Write as _;
+mod ended;
+mod ids;
+mod message;
+mod reasoning;
+
+use std::mem;
 
 use backend::Usage;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
+pub use self::ended::Ended;
+use self::ids::Ids;
+pub use self::ids::response_id;
+use self::message::OpenMessage;
+use self::reasoning::OpenReasoning;
 use super::error::ApiError;
-use super::event::{Encoder, EventType, Framing, Part, Place};
+use super::event::{Encoder, EventType, Framing, Place};
 use super::object::{Outcome, Reason, Shell, State};
 use super::output::{ItemStatus, OutputItem, Sealed, SentItem};
 use super::request::Request;
 use super::tools::{OfferedTool, ToolKind};
-use super::wire_item::{WireItem, WirePart};
+use super::wire_item::WireItem;
 
 /// Arguments go out in pieces of at most this many bytes, so that no event grows without bound before the last.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -40,58 +50,11 @@ pub struct Emitter {
     shows_extensions: bool,
 }
 
-/// An answer that was written.
-pub struct Ended {
-    /// The last events, and the end of the stream.
-    pub bytes: Bytes,
-    pub output: Vec<SentItem>,
-    shell: Shell,
-    outcome: Outcome,
-    completed_at: Option<u64>,
-    usage: Option<Usage>,
-}
-
 /// The item that more can be added to.
 enum Open {
     Nothing,
     Message(OpenMessage),
     Reasoning(OpenReasoning),
-}
-
-struct OpenMessage {
-    id: String,
-    place: Place,
-    /// The text so far, and where its part is while it is open.
-    text: String,
-    text_part: Option<Place>,
-    refusal: Option<(String, Place)>,
-}
-
-struct OpenReasoning {
-    id: String,
-    place: Place,
-    summary: Vec<String>,
-    /// The part that is open: the number that the backend gave it, and its place.
-    part: Option<(u32, Place)>,
-    sealed: Option<String>,
-}
-
-/// Unique across answers, because the id of the response is part of them.
-struct Ids {
-    response: String,
-    messages: u32,
-    reasonings: u32,
-    calls: u32,
-}
-
-impl Ids {
-    fn make(prefix: &str, response: &str, count: &mut u32) -> String {
-        *count += 1;
-        let mut id = String::with_capacity(prefix.len() + response.len() + 5);
-        // Writing to a string cannot fail.
-        let _ = write!(id, "{prefix}_{response}_{count:03}");
-        id
-    }
 }
 
 impl Emitter {
@@ -101,7 +64,7 @@ impl Emitter {
         Emitter {
             encoder: Encoder::new(framing),
             shell: Shell::new(request, &response_id(unique), created_at),
-            ids: Ids { response: unique.to_owned(), messages: 0, reasonings: 0, calls: 0 },
+            ids: Ids::new(unique),
             started: false,
             open: Open::Nothing,
             held: String::new(),
@@ -118,10 +81,9 @@ impl Emitter {
 
     /// Says that the answer is on its way. Everything else says it first, if nobody has.
     pub fn start(&mut self) {
-        if self.started {
+        if mem::replace(&mut self.started, true) {
             return;
         }
-        self.started = true;
         let state = State { outcome: &Outcome::InProgress, completed_at: None, output: &[], usage: None };
         self.encoder.response(EventType::Created, &self.shell, &state);
         self.encoder.response(EventType::InProgress, &self.shell, &state);
@@ -129,26 +91,19 @@ impl Emitter {
 
     /// More of the answer's text.
     pub fn text(&mut self, delta: &str) {
-        if let Open::Message(OpenMessage { text, text_part: Some(place), refusal: None, .. }) = &mut self.open
+        if let Open::Message(message) = &mut self.open
+            && message.more_text(delta, &mut self.encoder)
         {
-            if !delta.is_empty() {
-                text.push_str(delta);
-                self.encoder.delta(EventType::TextDelta, place, delta);
-            }
             return;
         }
         self.held.push_str(delta);
-        if self.held.trim_start().is_empty() {
+        // What was held before is white space.
+        if delta.trim_start().is_empty() {
             return;
         }
-        let text = std::mem::take(&mut self.held);
-        self.close(ItemStatus::Completed);
-        let mut message = self.open_message();
-        let place = message.place.part(Part::Content(0));
-        self.encoder.part(EventType::PartAdded, &place, &WirePart::Text(""));
-        self.encoder.delta(EventType::TextDelta, &place, &text);
-        message.text = text;
-        message.text_part = Some(place);
+        let text = mem::take(&mut self.held);
+        let mut message = self.new_message();
+        message.first_text(text, &mut self.encoder);
         self.open = Open::Message(message);
     }
 
@@ -173,69 +128,43 @@ impl Emitter {
             return;
         }
         self.held.clear();
-        let mut message = match std::mem::replace(&mut self.open, Open::Nothing) {
+        let mut message = match mem::replace(&mut self.open, Open::Nothing) {
             Open::Message(message) => message,
-            other => {
+            other @ (Open::Nothing | Open::Reasoning(_)) => {
                 self.open = other;
-                self.close(ItemStatus::Completed);
-                self.open_message()
+                self.new_message()
             }
         };
-        let (mut refusal, place) = match message.refusal.take() {
-            Some(begun) => begun,
-            None => {
-                let index = usize::from(!message.text.is_empty());
-                self.close_text(&mut message);
-                let place = message.place.part(Part::Content(index));
-                self.encoder.part(EventType::PartAdded, &place, &WirePart::Refusal(""));
-                (String::new(), place)
-            }
-        };
-        self.encoder.delta(EventType::RefusalDelta, &place, delta);
-        refusal.push_str(delta);
-        message.refusal = Some((refusal, place));
+        message.refusal(delta, &mut self.encoder);
         self.open = Open::Message(message);
     }
 
-    /// More of the summary of the model's reasoning. Parts are numbered by the backend; only their change counts.
+    /// More of the summary of the model's reasoning. Parts are numbered by the backend.
     pub fn reasoning(&mut self, part: u32, delta: &str) {
         if delta.is_empty() {
             return;
         }
-        let mut reasoning = self.reasoning_item();
-        if reasoning.part.as_ref().is_none_or(|(open, _)| *open != part) {
-            self.close_summary(&mut reasoning);
-            let place = reasoning.place.part(Part::Summary(reasoning.summary.len()));
-            self.encoder.part(EventType::SummaryPartAdded, &place, &WirePart::Summary(""));
-            reasoning.summary.push(String::new());
-            reasoning.part = Some((part, place));
-        }
-        if let (Some((_, place)), Some(text)) = (&reasoning.part, reasoning.summary.last_mut()) {
-            self.encoder.delta(EventType::SummaryTextDelta, place, delta);
-            text.push_str(delta);
-        }
+        let mut reasoning = self.take_reasoning();
+        reasoning.more(part, delta, &mut self.encoder);
         self.open = Open::Reasoning(reasoning);
     }
 
     /// The reasoning in the form in which the service wants it back. Ends the item.
     pub fn seal_reasoning(&mut self, sealed: String) {
-        let mut reasoning = self.reasoning_item();
-        reasoning.sealed = Some(sealed);
-        self.open = Open::Reasoning(reasoning);
-        self.close(ItemStatus::Completed);
+        let sealed = Sealed { text: sealed, shown: self.shows_sealed };
+        let item = self.take_reasoning().close(Some(sealed), &mut self.encoder);
+        self.finish(item, ItemStatus::Completed);
     }
 
     /// A call that the client is to run. Returns its id, which is also the `call_id`.
     pub fn call(&mut self, tool: &OfferedTool, arguments: &str) -> String {
-        self.held.clear();
-        self.close(ItemStatus::Completed);
+        self.settle();
         self.start();
         let payload = tool.payload(arguments);
-        let (prefix, delta) = match tool.kind {
-            ToolKind::Function => ("fc", EventType::ArgumentsDelta),
-            ToolKind::Custom => ("ctc", EventType::InputDelta),
+        let (id, delta) = match tool.kind {
+            ToolKind::Function => (self.ids.function_call(), EventType::ArgumentsDelta),
+            ToolKind::Custom => (self.ids.custom_call(), EventType::InputDelta),
         };
-        let id = Ids::make(prefix, &self.ids.response, &mut self.ids.calls);
         let place = Place::new(&id, self.sent.len());
         self.announce(&call_item(&id, tool, String::new()));
         for piece in pieces(&payload) {
@@ -292,64 +221,37 @@ impl Emitter {
         Ended { bytes: encoder.take(), output: sent, shell, outcome, completed_at, usage }
     }
 
-    fn open_message(&mut self) -> OpenMessage {
+    /// Closes what is open and announces a message.
+    fn new_message(&mut self) -> OpenMessage {
+        self.close(ItemStatus::Completed);
         self.start();
-        let id = Ids::make("msg", &self.ids.response, &mut self.ids.messages);
-        let place = Place::new(&id, self.sent.len());
-        self.announce(&OutputItem::Message { id: id.clone(), text: String::new(), refusal: None });
-        OpenMessage { id, place, text: String::new(), text_part: None, refusal: None }
+        let message = OpenMessage::new(self.ids.message(), self.sent.len());
+        self.announce(&message.bare());
+        message
     }
 
-    /// The open reasoning item, taken out of its place; a new one if there is none.
-    fn reasoning_item(&mut self) -> OpenReasoning {
+    /// The open reasoning, taken out of its place. If there is none, closes what is open and announces one.
+    fn take_reasoning(&mut self) -> OpenReasoning {
         self.held.clear();
-        match std::mem::replace(&mut self.open, Open::Nothing) {
+        match mem::replace(&mut self.open, Open::Nothing) {
             Open::Reasoning(reasoning) => return reasoning,
-            other => self.open = other,
+            other @ (Open::Nothing | Open::Message(_)) => self.open = other,
         }
         self.close(ItemStatus::Completed);
         self.start();
-        let id = Ids::make("rs", &self.ids.response, &mut self.ids.reasonings);
-        let place = Place::new(&id, self.sent.len());
-        self.announce(&OutputItem::Reasoning { id: id.clone(), summary: Vec::new(), encrypted: None });
-        OpenReasoning { id, place, summary: Vec::new(), part: None, sealed: None }
+        let reasoning = OpenReasoning::new(self.ids.reasoning(), self.sent.len());
+        self.announce(&reasoning.bare());
+        reasoning
     }
 
     /// Closes whatever is open.
     fn close(&mut self, status: ItemStatus) {
-        match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Nothing => {}
-            Open::Message(mut message) => {
-                self.close_text(&mut message);
-                let refusal = message.refusal.map(|(refusal, place)| {
-                    self.encoder.done(EventType::RefusalDone, &place, "refusal", &refusal);
-                    self.encoder.part(EventType::PartDone, &place, &WirePart::Refusal(&refusal));
-                    refusal
-                });
-                self.finish(OutputItem::Message { id: message.id, text: message.text, refusal }, status);
-            }
-            Open::Reasoning(mut reasoning) => {
-                self.close_summary(&mut reasoning);
-                let shown = self.shows_sealed;
-                let encrypted = reasoning.sealed.map(|text| Sealed { text, shown });
-                let OpenReasoning { id, summary, .. } = reasoning;
-                self.finish(OutputItem::Reasoning { id, summary, encrypted }, status);
-            }
-        }
-    }
-
-    fn close_text(&mut self, message: &mut OpenMessage) {
-        if let Some(place) = message.text_part.take() {
-            self.encoder.done(EventType::TextDone, &place, "text", &message.text);
-            self.encoder.part(EventType::PartDone, &place, &WirePart::Text(&message.text));
-        }
-    }
-
-    fn close_summary(&mut self, reasoning: &mut OpenReasoning) {
-        if let (Some((_, place)), Some(text)) = (reasoning.part.take(), reasoning.summary.last()) {
-            self.encoder.done(EventType::SummaryTextDone, &place, "text", text);
-            self.encoder.part(EventType::SummaryPartDone, &place, &WirePart::Summary(text));
-        }
+        let item = match mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => return,
+            Open::Message(message) => message.close(&mut self.encoder),
+            Open::Reasoning(reasoning) => reasoning.close(None, &mut self.encoder),
+        };
+        self.finish(item, status);
     }
 
     fn announce(&mut self, item: &OutputItem) {
@@ -361,27 +263,6 @@ impl Emitter {
         self.encoder.item(EventType::ItemDone, self.sent.len(), &WireItem { item: &item, status });
         self.sent.push(SentItem { item, status });
     }
-}
-
-impl Ended {
-    /// The response object as JSON text.
-    pub fn object_json(&self) -> Bytes {
-        let mut out = BytesMut::new();
-        let Ended { outcome, completed_at, output, usage, .. } = self;
-        let state = State { outcome, completed_at: *completed_at, output, usage: *usage };
-        self.shell.write(&mut out, &state);
-        out.freeze()
-    }
-
-    /// The response object as a value, for whoever keeps it.
-    pub fn object(&self) -> Value {
-        serde_json::from_slice(&self.object_json()).unwrap_or_default()
-    }
-}
-
-/// The id of a response.
-pub fn response_id(unique: &str) -> String {
-    format!("resp_{unique}")
 }
 
 fn call_item(id: &str, tool: &OfferedTool, payload: String) -> OutputItem {
