@@ -255,7 +255,7 @@ fn with_room_for_all_every_receipt_is_as_it_was() {
 
 #[test]
 fn first_all_previews_are_cut() {
-    check(1_900, &expect_file!["data/compaction/trimmed.txt"]);
+    check(1_950, &expect_file!["data/compaction/trimmed.txt"]);
 }
 
 #[test]

@@ -204,8 +204,8 @@ async fn a_note_that_was_saved_meanwhile_gets_its_links_in_what_it_says_now() {
     expect![[r#"
         Renamed a.md to b.md, updating 3 links in 2 files (etag af1349b9f5f9a1a6a0404dea36dcc949)
         Links updated in:
-          1.md
-          3.md
+        1.md
+        3.md
         {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":3,"filesUpdated":2,"updatedIn":["1.md","3.md"]}
     "#]].assert_eq(&called.said);
     assert_eq!(desk.text("1.md"), "new text, [[b|alias]] and [[b]]");
@@ -238,7 +238,7 @@ async fn a_note_that_cannot_be_written_is_named_and_the_others_are_finished() {
         Not written: 1.md: `1.md` has changed: it is not what was read
         Not written: 2.md: `2.md` does not exist
         Links updated in:
-          3.md
+        3.md
         {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"updatedIn":["3.md"],"notWritten":[{"path":"1.md","reason":"`1.md` has changed: it is not what was read"},{"path":"2.md","reason":"`2.md` does not exist"}]}
     "#]].assert_eq(&called.said);
     assert_eq!(desk.text("1.md"), "[[a]] saved 3 times");
@@ -289,11 +289,11 @@ async fn notes_that_are_too_large_or_no_text_are_named() {
     expect![[r#"
         Renamed a.md to b.md, updating 1 link in 1 file (etag af1349b9f5f9a1a6a0404dea36dcc949)
         Not looked into, may still have the old name:
-          board.canvas
-          huge.md
-          latin.md
+        board.canvas
+        huge.md
+        latin.md
         Links updated in:
-          n.md
+        n.md
         {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"updatedIn":["n.md"],"notLookedInto":["board.canvas","huge.md","latin.md"]}
     "#]].assert_eq(&desk.call(RENAME, args, |_| {}).await.said);
 }
@@ -319,7 +319,7 @@ async fn what_was_looked_up_first_does_not_count_when_a_note_was_changed_since()
         Would rename a.md to b.md, updating 2 links in 1 file (etag af1349b9f5f9a1a6a0404dea36dcc949)
         Dry run: nothing was written.
         Links would change in:
-          n.md
+        n.md
         CONFLICT: `new.md` would be changed too; that was not so when the call was permitted
         CONFLICT: `other.md` would be changed too; that was not so when the call was permitted
     "#]]

@@ -483,8 +483,8 @@ async fn a_model_gets_places_it_can_read_and_change_and_a_short_receipt() {
         }
         Found the first 2 matches; there are more
         Inbox.md
-          3: - [ ] Buy seeds for the Garden
-          4: - call Ann, buy milk, BUY bread
+        3: - [ ] Buy seeds for the Garden
+        4: - call Ann, buy milk, BUY bread
         … more: search again with offset 2, or narrow it with paths
         []
     "#]]

@@ -210,7 +210,8 @@ impl Shares {
     }
 }
 
-/// The links of one kind: those of the note itself by line, all others below the paths of their notes.
+/// The links of one kind: those of the note itself by line, all others below the paths of their notes. No path has a
+/// colon in it, so that nothing but a link begins with a number and a colon.
 fn section(kind: Kind, own: Option<&str>, links: &[Link<&str>], receipt: &mut Receipt) {
     if links.is_empty() {
         return;
@@ -241,7 +242,7 @@ fn shown(kind: Kind, link: &Link<&str>) -> String {
         (Kind::Outgoing, Some(to)) => format!("{to}{fragment}"),
     };
     let form = if link.form == USUAL { String::new() } else { format!(" ({})", one_line(link.form)) };
-    format!("  {}: {}{form}", link.line, one_line(&leads))
+    format!("{}: {}{form}", link.line, one_line(&leads))
 }
 
 fn borrowed(link: &Link<String>) -> Link<&str> {

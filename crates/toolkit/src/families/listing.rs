@@ -145,7 +145,7 @@ fn outline(entries: &[Entry<&str>], receipt: &mut Receipt) {
             (false, [alone]) => receipt.line(&format!("{}/{}", one_line(folder), shown(alone))),
             (false, inside) => {
                 receipt.line(&format!("{}/:", one_line(folder)));
-                inside.iter().for_each(|entry| receipt.line(&format!("  {}", shown(entry))));
+                inside.iter().for_each(|entry| receipt.line_below(&shown(entry)));
             }
         }
     }

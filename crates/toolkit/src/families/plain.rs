@@ -66,6 +66,12 @@ impl Receipt {
         self.text.push_str(line);
     }
 
+    /// A name below the line that it belongs to. One blank before a word is a part of it; two would cost a token.
+    pub(super) fn line_below(&mut self, name: &str) {
+        self.text.push_str("\n ");
+        self.text.push_str(name);
+    }
+
     pub(super) fn done(self) -> String {
         self.text
     }

@@ -8,7 +8,9 @@ use envelope::Fault;
 use serde::{Deserialize, Serialize};
 
 use super::Projection;
-use super::streams::{ArtifactRef, Form, REFERENCE, Shown, Stream, described, show, show_both, told};
+use super::streams::{
+    ArtifactRef, Form, REFERENCE, Shown, Stream, described, is_no_text, show, show_both, told,
+};
 use crate::preview::tokens::estimate;
 
 /// What it printed.
@@ -159,7 +161,11 @@ impl<'a> Told<'a> {
     /// The words, and what they take of a receipt together with their reference.
     fn within(&self, tokens: usize) -> (Option<Cow<'a, str>>, usize) {
         let room = tokens.saturating_sub(self.reference);
-        let told = self.shown.map(|shown| told(shown, self.truncated, room));
+        let told = self.shown.map(|shown| match self.reference {
+            // Bytes that nobody can read take many tokens and say nothing; it is said where they are.
+            1.. if is_no_text(shown) => Cow::Borrowed("[bytes that are no text]"),
+            _ => told(shown, self.truncated, room),
+        });
         let cost = told.as_deref().map_or(0, estimate) + self.reference;
         (told, cost)
     }

@@ -136,7 +136,8 @@ impl<'a> Meter<'a> {
 }
 
 /// The matches below the paths of their notes; those that look alike on one line once. What is alone in its note
-/// shares a line with the path, which has no colon in it.
+/// shares a line with the path. No path has a colon in it, so that a line that begins with a number and a colon is
+/// a match, without blanks before it that would cost as much as a word.
 fn by_note(matches: &[Match<&str>], receipt: &mut Receipt) {
     for note in matches.chunk_by(|a, b| a.path == b.path) {
         let mut lines = note.chunk_by(same_line).filter_map(|alike| Some(shown(alike.first()?, alike.len())));
@@ -146,8 +147,7 @@ fn by_note(matches: &[Match<&str>], receipt: &mut Receipt) {
             None => receipt.line(&format!("{path}:{first}")),
             Some(second) => {
                 receipt.line(&path);
-                let all = [first, second].into_iter().chain(lines);
-                all.for_each(|line| receipt.line(&format!("  {line}")));
+                [first, second].into_iter().chain(lines).for_each(|line| receipt.line(&line));
             }
         }
     }

@@ -143,6 +143,17 @@ pub(super) fn told(text: &str, truncated: bool, tokens: usize) -> Cow<'_, str> {
     }
 }
 
+/// Whether a third of the characters, or more, are not to be seen or were not UTF-8. A text with a NUL behind each name,
+/// or with some words in an old encoding, has fewer of them.
+pub(super) fn is_no_text(shown: &str) -> bool {
+    /// What a character takes that is spelled out, such as `\u{1a}`.
+    const SPELLED: usize = 6;
+    let spelled = shown.matches("\\u{").count();
+    let unknown = shown.matches(char::REPLACEMENT_CHARACTER).count();
+    let characters = shown.chars().count().saturating_sub(spelled * (SPELLED - 1));
+    3 * (spelled + unknown) > characters
+}
+
 /// A stream as a receipt tells it.
 struct Shortened {
     text: String,

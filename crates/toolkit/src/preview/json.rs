@@ -6,8 +6,8 @@
 //! name: a
 //! tags: [x, y]
 //! files[2]{path,size}:
-//!   a.rs,3
-//!   b.rs,4
+//!  a.rs,3
+//!  b.rs,4
 //! ```
 //!
 //! Nothing can be mistaken: a text that could be read as something else keeps its quotes, a text of several

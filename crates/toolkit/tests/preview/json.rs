@@ -69,6 +69,20 @@ fn rows_of_one_shape_become_a_table_and_others_a_list() {
 }
 
 #[test]
+fn a_row_ends_with_its_line_so_only_commas_need_quotes_in_it() {
+    check(
+        "{\"route\":\"/orders/{id}\",\"note\":\"slow: 3 s\"}\n{\"route\":\"[all]\",\"note\":\"a, b\"}\n",
+        100,
+        &expect![[r#"
+            [2]{route,note}:
+             /orders/{id},slow: 3 s
+             "[all]","a, b"
+            (shortened: false)
+        "#]],
+    );
+}
+
+#[test]
 fn texts_of_several_lines_and_json_in_texts_stand_as_they_are() {
     check(
         r#"{"stdout":"one\ntwo \"quoted\"\n","inner":"{\"a\":\"b\"}","color":"\u001b[31mred\u001b[0m \u202e"}"#,
@@ -91,11 +105,11 @@ fn lines_of_json_are_items() {
         "{\"level\":\"info\",\"msg\":\"up\"}\n{\"level\":\"warn\",\"msg\":\"slow\"}\n",
         100,
         &expect![[r#"
-        [2]{level,msg}:
-          info,up
-          warn,slow
-        (shortened: false)
-    "#]],
+            [2]{level,msg}:
+             info,up
+             warn,slow
+            (shortened: false)
+        "#]],
     );
     check(
         "{\"level\":\"info\",\"msg\":\"up\"}\n{\"level\":\"warn\",\"took\":3}\n[1]\n",
@@ -122,19 +136,19 @@ fn rows_that_follow_each_other_are_a_table_among_other_items() {
         &log,
         200,
         &expect![[r#"
-        [4]{at,msg}:
-          1,request
-          2,request
-          3,request
-          4,request
-        - {at: 5, msg: declined, order: 9127}
-        [4]{at,msg}:
-          6,request
-          7,request
-          8,request
-          9,request
-        (shortened: false)
-    "#]],
+            [4]{at,msg}:
+             1,request
+             2,request
+             3,request
+             4,request
+            - {at: 5, msg: declined, order: 9127}
+            [4]{at,msg}:
+             6,request
+             7,request
+             8,request
+             9,request
+            (shortened: false)
+        "#]],
     );
 }
 
@@ -146,20 +160,20 @@ fn what_does_not_fit_is_left_out_inside_with_a_count() {
         &value.to_string(),
         150,
         &expect![[r#"
-        total: 500
-        items[500]{id,name}:
-          0,item 0
-          1,item 1
-          2,item 2
-          3,item 3
-          4,item 4
-          5,item 5
-          6,item 6
-          [... 493 more rows]
-        log: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...[4,920 more characters]
-        end: here
-        (shortened: true)
-    "#]],
+            total: 500
+            items[500]{id,name}:
+             0,item 0
+             1,item 1
+             2,item 2
+             3,item 3
+             4,item 4
+             5,item 5
+             6,item 6
+             [... 493 more rows]
+            log: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...[4,920 more characters]
+            end: here
+            (shortened: true)
+        "#]],
     );
 }
 

@@ -1,5 +1,6 @@
 //! What no output of a command may do to a receipt.
 
+use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
@@ -13,6 +14,38 @@ use crate::families::{Projected, Projection, task};
 fn stream(text: &str) -> Stream<'_> {
     let lines = Some(text.lines().count() as u64);
     Stream { text, complete: true, from: 0, bytes: text.len() as u64, lines, digest: None, artifact: None }
+}
+
+#[track_caller]
+fn receipt_of(text: &str, artifact: Option<&str>) -> String {
+    let end = End::Exited(0);
+    let output = Output::Combined(Stream { artifact, ..stream(text) });
+    let completed = Command::Completed { end, output, unsandboxed: false };
+    let projected = project(&completed, &mut Projection::new(500, None)).unwrap();
+    receipt("ran", &projected, 500)
+}
+
+#[test]
+fn bytes_that_are_no_text_are_not_shown_where_they_can_be_read() {
+    let picture: String = ('\0'..='\u{1f}').chain("PNG".chars()).chain(['\u{fffd}'; 40]).collect();
+    expect![[r"
+        Process exited with code 0
+        Full output: artifacts/icon.png (2 lines, 155 bytes); page it with artifact.read
+        output:
+        [bytes that are no text]"]]
+    .assert_eq(&receipt_of(&picture, Some("artifacts/icon.png")));
+    assert!(receipt_of(&picture, None).contains("PNG\u{fffd}"));
+}
+
+#[test]
+fn a_text_with_a_sign_that_cannot_be_seen_behind_each_name_is_a_text() {
+    let names = "./a.md\0./Notes/b.md\0";
+    expect![[r"
+        Process exited with code 0
+        Full output: artifacts/names.txt (1 lines, 20 bytes); page it with artifact.read
+        output:
+        ./a.md\u{0}./Notes/b.md\u{0}"]]
+    .assert_eq(&receipt_of(names, Some("artifacts/names.txt")));
 }
 
 /// Lines as programs print them: many that are alike, long ones, foreign ones, and figures.

@@ -108,10 +108,10 @@ fn what_is_too_large_keeps_its_shape_and_is_kept_whole() {
             Full output: artifacts/output-1.json (383425 bytes); page it with artifact.read
             rows:
               [4]{id,text}:
-                0,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
-                1,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
-                2,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
-                3,"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"
+               0,lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
+               1,lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
+               2,lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
+               3,lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
               - "...[496 more]"
             total: 500
         "#]],

@@ -174,12 +174,13 @@ pub(super) fn render(summary: &str, shown: &Shown<String>, budget: usize) -> Str
         below(heading, lists.updated_in, receipt);
         let others = shown.files_updated.saturating_sub(lists.updated_in.len() as u64);
         if others > 0 && !lists.updated_in.is_empty() {
-            receipt.line(&format!("  … and {others} more"));
+            receipt.line(&format!("… and {others} more"));
         }
     })
 }
 
-/// Paths below what there is to say of them all; those in one folder that follow each other name it once.
+/// Paths below what there is to say of them all; those in one folder that follow each other name it once. They stand
+/// at the start of their lines: what is said of them ends with a colon, which no path has.
 fn below(heading: &str, paths: &[String], receipt: &mut Receipt) {
     if paths.is_empty() {
         return;
@@ -191,14 +192,14 @@ fn below(heading: &str, paths: &[String], receipt: &mut Receipt) {
         let folder = together.first().map_or("", |(folder, _)| folder);
         let heading = together.len() > 1 && !folder.is_empty();
         if heading {
-            receipt.line(&format!("  {}/:", one_line(folder)));
+            receipt.line(&format!("{}/:", one_line(folder)));
         }
         for (_, name) in together {
-            receipt.line(&match (heading, folder.is_empty()) {
-                (true, _) => format!("    {}", one_line(name)),
-                (false, true) => path_words(name),
-                (false, false) => path_words(&format!("{folder}/{name}")),
-            });
+            match (heading, folder.is_empty()) {
+                (true, _) => receipt.line_below(&one_line(name)),
+                (false, true) => receipt.line(&one_line(name)),
+                (false, false) => receipt.line(&one_line(&format!("{folder}/{name}"))),
+            }
         }
     }
 }
@@ -213,5 +214,5 @@ fn not_written_words<Text: AsRef<str>>(file: &NotWritten<Text>) -> String {
 }
 
 fn path_words<Text: AsRef<str>>(path: &Text) -> String {
-    format!("  {}", one_line(path.as_ref()))
+    one_line(path.as_ref()).into_owned()
 }

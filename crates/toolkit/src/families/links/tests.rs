@@ -41,16 +41,16 @@ fn each_kind_of_link_is_told_by_line_and_by_note() {
         ---
         Plan.md has 2 links out, 3 links in, 1 that lead nowhere
         out:
-          3: Projects/Garden.md#Beds
-          9: map.png (embed)
+        3: Projects/Garden.md#Beds
+        9: map.png (embed)
         in:
         Inbox.md
-          4: Plan
-          7: Plan
+        4: Plan
+        7: Plan
         Notes/Old.md
-          1: Plan
+        1: Plan
         nowhere:
-          12: Nobody
+        12: Nobody
     "#]]
     .assert_eq(&shown("Plan.md has 2 links out, 3 links in, 1 that lead nowhere", &found, 1_000));
 }
@@ -65,19 +65,21 @@ fn each_kind_has_its_share_and_says_how_to_get_the_others() {
     expect![[r#"
         Index.md has many links
         out:
-          1: Notes/One.md
-          2: Notes/One.md
-          3: Notes/One.md
-          4: Notes/One.md
+        1: Notes/One.md
+        2: Notes/One.md
+        3: Notes/One.md
+        4: Notes/One.md
         in:
         Other.md
-          1: Index
-          2: Index
-          3: Index
-          4: Index
-          5: Index
+        1: Index
+        2: Index
+        3: Index
+        4: Index
+        5: Index
+        6: Index
+        7: Index
         … 296 more links out: call again with kinds ["outgoing"], offset 4
-        … 295 more links in: call again with kinds ["backlinks"], offset 5"#]]
+        … 293 more links in: call again with kinds ["backlinks"], offset 7"#]]
     .assert_eq(&receipt("Index.md has many links", &found, 160));
 }
 
@@ -90,7 +92,7 @@ fn a_vault_without_dead_links_and_one_with_forged_ones() {
     expect![[r#"
         Found 1 link, and there are more
         a\u{202e}.md
-          2: x\nin:\nb.md
+        2: x\nin:\nb.md
         … more: call again with offset 1"#]]
     .assert_eq(&receipt("Found 1 link, and there are more", &dead, 500));
 }
@@ -115,8 +117,8 @@ fn a_rename_tells_where_links_changed_and_what_is_left_to_do() {
         ---
         Renamed Old.md to Notes/New.md, updating 3 links in 2 files (etag b20ab0a020a48d349e0c64d109c441f8)
         Links updated in:
-          Inbox.md
-          Notes/Index.md
+        Inbox.md
+        Notes/Index.md
     "#]]
     .assert_eq(&shown("Renamed Old.md to Notes/New.md, updating 3 links in 2 files", &done, 500));
     let troubled = Renamed {
@@ -134,12 +136,12 @@ fn a_rename_tells_where_links_changed_and_what_is_left_to_do() {
         Not updated: a.md:4 links to Old and leads nowhere now
         Not written: b.md: it is being\nchanged
         Not looked into, may still have the old name:
-          huge.md
+        huge.md
         Mentioned, not rewritten:
-          c.base
+        c.base
         Links would change in:
-          Inbox.md
-          Notes/Index.md"#]]
+        Inbox.md
+        Notes/Index.md"#]]
     .assert_eq(&receipt("Would rename", &troubled, 500));
 }
 
@@ -156,14 +158,15 @@ fn a_rename_with_many_notes_names_the_first_and_counts_the_others() {
     expect![[r#"
         Renamed Old.md to Notes/New.md (etag b20ab0a020a48d349e0c64d109c441f8)
         Links updated in:
-          Meetings/:
-            Meeting 000.md
-            Meeting 001.md
-            Meeting 002.md
-            Meeting 003.md
-            Meeting 004.md
-            Meeting 005.md
-          … and 4994 more"#]]
+        Meetings/:
+         Meeting 000.md
+         Meeting 001.md
+         Meeting 002.md
+         Meeting 003.md
+         Meeting 004.md
+         Meeting 005.md
+         Meeting 006.md
+        … and 4993 more"#]]
     .assert_eq(&receipt("Renamed Old.md to Notes/New.md", &many, 150));
     assert_eq!(many.result["truncated"], true);
 }

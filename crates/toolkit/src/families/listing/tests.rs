@@ -43,8 +43,8 @@ fn names_stand_below_the_path_of_their_folder() {
         Empty/
         z.md
         Notes/:
-          a b.md
-          c.md
+         a b.md
+         c.md
         Notes/old/x.md
     "#]]
     .assert_eq(&shown("Found 8 entries", &listed(&paths, false, 1_000), 1_000));
@@ -59,9 +59,9 @@ fn a_long_listing_says_how_much_is_missing_and_how_to_go_on() {
         ---
         Found 1000 entries, and there are more
         Archive/2024/:
-          Meeting 000.md
-          Meeting 001.md
-          Meeting 002.md
+         Meeting 000.md
+         Meeting 001.md
+         Meeting 002.md
         … 997 of these 1000 and more: list again with after "Archive/2024/Meeting 002.md"
     "#]]
     .assert_eq(&shown("Found 1000 entries, and there are more", &listed(&paths, true, 120), 120));
@@ -69,13 +69,15 @@ fn a_long_listing_says_how_much_is_missing_and_how_to_go_on() {
     expect![[r#"
         Found 1000 entries
         Archive/2024/:
-          Meeting 000.md
-          Meeting 001.md
-          Meeting 002.md
-          Meeting 003.md
-          Meeting 004.md
-          Meeting 005.md
-        … 994 of 1000 not shown: list again with after "Archive/2024/Meeting 005.md""#]]
+         Meeting 000.md
+         Meeting 001.md
+         Meeting 002.md
+         Meeting 003.md
+         Meeting 004.md
+         Meeting 005.md
+         Meeting 006.md
+         Meeting 007.md
+        … 992 of 1000 not shown: list again with after "Archive/2024/Meeting 007.md""#]]
     .assert_eq(&receipt("Found 1000 entries", &small, 80));
 }
 
@@ -122,8 +124,8 @@ fn nothing_found_and_names_that_forge_lines() {
         Found 3 entries
         a\n… more: list again with after "x"
         b\u{1b}[2J\u{202e}/:
-          c.md
-          d\t"#]]
+         c.md
+         d\t"#]]
     .assert_eq(&receipt("Found 3 entries", &forged, 500));
 }
 

@@ -31,8 +31,8 @@ fn matches_stand_below_the_path_of_their_note() {
         ---
         Found 4 matches; 12 files searched
         Inbox.md
-          3: - [ ] Buy seeds for the Garden
-          4: - call Ann, buy milk, BUY bread (2 matches)
+        3: - [ ] Buy seeds for the Garden
+        4: - call Ann, buy milk, BUY bread (2 matches)
         Projects/Garden/Plan.canvas:1: {"text": "buy a spade"}
     "#]]
     .assert_eq(&shown("Found 4 matches; 12 files searched", &found(matches, 0, false, 1_500), 1_500));
@@ -47,11 +47,11 @@ fn many_matches_say_how_many_are_missing_and_how_to_go_on() {
         ---
         Found the first 50000 matches; there are more
         Log.md
-          1: an error again
-          2: an error again
-          3: an error again
-          4: an error again
-          5: an error again
+        1: an error again
+        2: an error again
+        3: an error again
+        4: an error again
+        5: an error again
         … 49995 of these 50000 and more: search again with offset 105, or narrow it with paths
     "#]]
     .assert_eq(&shown("Found the first 50000 matches; there are more", &many, 130));

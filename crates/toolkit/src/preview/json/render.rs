@@ -46,9 +46,11 @@ struct Writer {
 
 impl Writer {
     fn line(&mut self, indent: usize, text: &str) -> Option<()> {
-        for _ in 0..if text.is_empty() { 0 } else { indent } {
-            self.text.push_str("  ");
-        }
+        self.line_at(2 * indent, text)
+    }
+
+    fn line_at(&mut self, column: usize, text: &str) -> Option<()> {
+        self.text.extend(std::iter::repeat_n(' ', if text.is_empty() { 0 } else { column }));
         self.text.push_str(text);
         self.text.push('\n');
         (self.text.len() <= self.longest).then_some(())
@@ -60,7 +62,7 @@ impl Writer {
             let name = text_at(name, Place::Name);
             self.value(&format!("{name}:"), value, indent)?;
         }
-        self.left_out(members.len() - shown, "members", indent)
+        self.left_out(members.len() - shown, "members", 2 * indent)
     }
 
     /// A value behind its head, which is `name:` or `-`.
@@ -135,7 +137,7 @@ impl Writer {
         }
         let shown = items.len().min(self.limits.items);
         self.items(&items[..shown], below)?;
-        self.left_out(items.len() - shown, "items", below)
+        self.left_out(items.len() - shown, "items", 2 * below)
     }
 
     /// Item by item. Those that are alike and follow each other are a table, which has no dash: it is not one item.
@@ -188,6 +190,8 @@ impl Writer {
         let dash = if head == "-" { " " } else { "" };
         self.line(indent, &format!("{head}{dash}[{}]{{{}}}:", items.len(), columns.join(",")))?;
         let shown = items.len().min(self.limits.items);
+        // One blank, not two: a blank before a word is a part of it, and there are many rows.
+        let column = 2 * indent + 1;
         for item in &items[..shown] {
             let Node::Object(members) = item else { continue };
             let mut row = String::new();
@@ -199,9 +203,9 @@ impl Writer {
                     row.push_str(&self.cell(value));
                 }
             }
-            self.line(indent + 1, &row)?;
+            self.line_at(column, &row)?;
         }
-        self.left_out(items.len() - shown, "rows", indent + 1)
+        self.left_out(items.len() - shown, "rows", column)
     }
 
     fn cell(&mut self, value: &Node<'_>) -> String {
@@ -212,19 +216,19 @@ impl Writer {
                 let (shown, hidden) = cut(&text, self.limits.characters);
                 self.shortened |= hidden > 0;
                 let rest = if hidden > 0 { more(hidden) } else { String::new() };
-                format!("{}{rest}", text_at(shown, Place::Between))
+                format!("{}{rest}", text_at(shown, Place::Cell))
             }
             Node::List(_) => "[]".to_owned(),
             Node::Object(_) => "{}".to_owned(),
         }
     }
 
-    fn left_out(&mut self, count: usize, what: &str, indent: usize) -> Option<()> {
+    fn left_out(&mut self, count: usize, what: &str, column: usize) -> Option<()> {
         if count == 0 {
             return Some(());
         }
         self.shortened = true;
-        self.line(indent, &format!("[... {} more {what}]", grouped(count as u64)))
+        self.line_at(column, &format!("[... {} more {what}]", grouped(count as u64)))
     }
 
     /// The value on one line, if it is whole and short there.
@@ -301,7 +305,7 @@ const MOST_COLUMNS: usize = 24;
 fn fits_cell(value: &Node<'_>) -> bool {
     match value {
         Node::Word(_) => true,
-        Node::Text(text) => !text.contains('\n') && !needs_escapes(text, Place::Between),
+        Node::Text(text) => !text.contains('\n') && !needs_escapes(text, Place::Cell),
         Node::List(items) => items.is_empty(),
         Node::Object(members) => members.is_empty(),
     }

@@ -41,8 +41,10 @@ fn digits(text: &str) -> usize {
 pub(super) enum Place {
     /// The rest of a line is its own.
     Line,
-    /// Between commas.
+    /// Between commas, in brackets or braces.
     Between,
+    /// Between the commas of a row, which ends with its line.
+    Cell,
     /// Before a colon, or between the commas of a heading.
     Name,
 }
@@ -90,6 +92,7 @@ fn needs_quotes(text: &str, place: Place) -> bool {
     let breaks = match place {
         Place::Line => text.contains('\n'),
         Place::Between => text.contains(['\n', '\t', ',', ']', '}']) || text.contains(": "),
+        Place::Cell => text.contains(['\n', '\t', ',']),
         Place::Name => text.contains(['\n', '\t', ',', ':', '[', ']', '{', '}', '"', ' ']),
     };
     edges || misleading || breaks || (place != Place::Name && is_word(text))
