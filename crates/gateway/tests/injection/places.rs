@@ -33,6 +33,7 @@ pub(crate) fn request(text: &str) -> Request {
             { "role": "user", "content": [
                 { "type": "input_text", "text": left }, { "type": "input_text", "text": right },
             ]},
+            { "role": "user", "content": shards(text) },
             { "role": "user", "content": left },
             { "role": "assistant", "content": right },
             { "type": "message", "role": "assistant", "content": [
@@ -93,6 +94,22 @@ fn halves(text: &str) -> (&str, &str) {
     let at =
         text.find("tool_call").or_else(|| text.find("function_call")).map_or(text.len() / 2, |at| at + 4);
     text.split_at(text.floor_char_boundary(at))
+}
+
+/// A text in parts, cut inside of every word that means something.
+fn shards(text: &str) -> Vec<Value> {
+    const MOST: usize = 16;
+    let mut shards = Vec::new();
+    let mut rest = text;
+    while shards.len() < MOST
+        && let Some(at) = rest.find("tool_call").or_else(|| rest.find("function_call"))
+    {
+        let (shard, more) = rest.split_at(at + 4);
+        shards.push(json!({ "type": "input_text", "text": shard }));
+        rest = more;
+    }
+    shards.push(json!({ "type": "input_text", "text": rest }));
+    shards
 }
 
 /// The records that the items of a request make: these and no others.
