@@ -28,8 +28,11 @@ const asked = (model, providerOptions) => ({
 });
 
 async function streamed(settings) {
-  const result = streamText({ ...settings, onError: ({ error }) => { throw error; } });
+  let failure;
+  const result = streamText({ ...settings, onError: ({ error }) => (failure ??= error) });
   await result.consumeStream();
+  // Otherwise it would only say that there is no output.
+  if (failure) throw failure;
   return { steps: await result.steps, messages: await result.responseMessages };
 }
 
