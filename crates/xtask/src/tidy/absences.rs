@@ -10,7 +10,7 @@ struct Absence {
     mend: &'static str,
 }
 
-const ABSENCES: [Absence; 5] = [
+const ABSENCES: [Absence; 6] = [
     Absence {
         crates: &["envelope", "plan"],
         words: &["std::fs", "std::net", "std::thread"],
@@ -23,17 +23,23 @@ const ABSENCES: [Absence; 5] = [
     },
     // Not `engine`: it hands a hook's process the part of the environment that the process may see.
     Absence {
-        crates: &["envelope", "plan", "journal", "toolkit", "vault"],
+        crates: &["envelope", "plan", "journal", "toolkit", "vault", "backend", "gateway"],
         words: &["env::var", "env::current_dir", "env::home_dir"],
         mend: "settings come from outside; take them as a parameter",
     },
     Absence {
-        crates: &["envelope", "plan", "journal", "toolkit", "engine", "vault"],
+        crates: &["envelope", "plan", "journal", "toolkit", "engine", "vault", "backend", "gateway"],
         words: &["Uuid::now_v7", "Uuid::new_v4"],
         mend: "ids come from outside; take them as a parameter, or a replay cannot repeat them",
     },
+    // The time of day goes into answers, so it comes from outside; how long something takes is tokio's to tell.
     Absence {
-        crates: &["envelope", "plan", "journal", "toolkit", "vault"],
+        crates: &["backend", "gateway"],
+        words: &["SystemTime::now", "Timestamp::now", "Zoned::now"],
+        mend: "take the time of day as a parameter, or an answer cannot be repeated",
+    },
+    Absence {
+        crates: &["envelope", "plan", "journal", "toolkit", "vault", "gateway"],
         words: &["process::Command"],
         mend: "this crate starts no process",
     },

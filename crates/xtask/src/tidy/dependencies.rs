@@ -65,8 +65,8 @@ const RULES: [Rule; 10] = [
     },
     Rule {
         krate: "backend",
-        never: &["engine", "gateway", "vault", "host", "shell"],
-        why: "a model proposes; it reaches nothing that runs a call",
+        never: &["engine", "gateway", "journal", "toolkit", "vault", "host", "shell", "axum"],
+        why: "a model proposes; it reaches nothing that runs or records a call, and serves nobody",
     },
     Rule {
         krate: "gateway",

@@ -11,7 +11,7 @@ struct Exclusive {
     mend: &'static str,
 }
 
-const EXCLUSIVES: [Exclusive; 6] = [
+const EXCLUSIVES: [Exclusive; 8] = [
     Exclusive {
         word: "PermittedArgs {",
         krate: "engine",
@@ -42,6 +42,18 @@ const EXCLUSIVES: [Exclusive; 6] = [
         krate: "engine",
         files: &["hooks/process.rs"],
         mend: "only a hook of the settings file is a process",
+    },
+    Exclusive {
+        word: "Command::new",
+        krate: "backend",
+        files: &["codex/launcher.rs", "codex/process.rs"],
+        mend: "the one process of a backend is the program that the settings name",
+    },
+    Exclusive {
+        word: "tokio::spawn",
+        krate: "gateway",
+        files: &["gate_tools.rs"],
+        mend: "an answer is polled by its reader; only a call that was begun must outlive it",
     },
 ];
 
