@@ -8,7 +8,7 @@ pub(crate) struct Bench {
     about: &'static str,
 }
 
-const BENCHES: [Bench; 4] = [
+const BENCHES: [Bench; 5] = [
     Bench {
         name: "gate",
         package: "engine",
@@ -28,6 +28,11 @@ const BENCHES: [Bench; 4] = [
         name: "commands",
         package: "tollgate",
         about: "a command that prints 5 GiB, against the same command into a file",
+    },
+    Bench {
+        name: "scanner",
+        package: "gateway",
+        about: "finding calls in a model's text, piece by piece and at once, against a search for the tags alone",
     },
 ];
 

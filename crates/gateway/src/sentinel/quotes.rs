@@ -61,11 +61,6 @@ impl Quotes {
         self.inside != Inside::Nothing
     }
 
-    /// A block stood here.
-    pub(super) fn pass_block(&mut self) {
-        self.indent = None;
-    }
-
     /// Reads a short piece if nothing in it matters. Says whether it did, and nothing if it did not even look at
     /// the piece.
     #[inline]
@@ -81,7 +76,8 @@ impl Quotes {
         Some(passes)
     }
 
-    /// Reads up to the next `<` and says where it is, or reads everything.
+    /// Reads up to the next `<` and says where it is, or reads everything. A block may be left out behind the `<`:
+    /// it is part of a line, and nothing else is known about it.
     pub(super) fn find_angle(&mut self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {

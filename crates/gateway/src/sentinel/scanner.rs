@@ -192,7 +192,6 @@ impl Finder {
                         Ok(call) => Piece::Call { raw, call },
                         Err((why, name)) => Piece::Rejected(Rejected { raw, why, name }),
                     });
-                    self.quotes.pass_block();
                 }
             }
             self.stage = Stage::Text;

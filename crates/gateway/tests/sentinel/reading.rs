@@ -31,6 +31,11 @@ pub(crate) fn scanner() -> Scanner {
 
 /// Reads a text that comes in these pieces.
 pub(crate) fn read<'a>(mut scanner: Scanner, chunks: impl IntoIterator<Item = &'a str>) -> Vec<Said> {
+    read_next(&mut scanner, chunks)
+}
+
+/// Reads another text with a scanner that may have read some.
+pub(crate) fn read_next<'a>(scanner: &mut Scanner, chunks: impl IntoIterator<Item = &'a str>) -> Vec<Said> {
     let mut all = Vec::new();
     for chunk in chunks {
         scanner.feed(chunk, &mut |piece| add(&mut all, piece));

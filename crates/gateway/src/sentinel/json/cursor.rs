@@ -52,8 +52,7 @@ type Step = Result<(), &'static str>;
 impl Cursor {
     /// Ready for another object.
     pub(in crate::sentinel) fn restart(&mut self) {
-        let mut members = std::mem::take(&mut self.members);
-        members.clear();
+        let members = std::mem::take(&mut self.members).cleared();
         *self = Cursor { members, ..Cursor::default() };
     }
 

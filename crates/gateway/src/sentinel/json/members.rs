@@ -41,11 +41,10 @@ impl Members {
         self.has_more
     }
 
-    /// Forgets everything and keeps the room.
-    pub(super) fn clear(&mut self) {
+    /// None, in the same room.
+    pub(super) fn cleared(mut self) -> Members {
         self.complete.clear();
-        self.has_more = false;
-        self.value = None;
+        Members { complete: self.complete, ..Members::default() }
     }
 
     pub(super) fn key_begins(&mut self, at: usize) {

@@ -87,6 +87,18 @@ fn broken_blocks() -> Vec<Case> {
         "#]],
         ),
         case(
+            "what only begins like a close tag",
+            "<tool_call>{x</tool_</tool_call> <tool_call>{y<</tool_call> <tool_call>{z</tool_callx</tool_call>.",
+            expect![[r#"
+                rejected "<tool_call>{x</tool_</tool_call>" of ?: the block is not JSON: at byte 1, a key in double quotes was expected
+                text " "
+                rejected "<tool_call>{y<</tool_call>" of ?: the block is not JSON: at byte 1, a key in double quotes was expected
+                text " "
+                rejected "<tool_call>{z</tool_callx</tool_call>" of ?: the block is not JSON: at byte 1, a key in double quotes was expected
+                text "."
+            "#]],
+        ),
+        case(
             "a block inside a broken one is not called",
             r#"<tool_call>{"name":"f", <tool_call>{"name":"f"}</tool_call>"#,
             expect![[r#"
@@ -105,6 +117,13 @@ fn broken_values() -> Vec<Case> {
             expect![[r#"
             rejected "<tool_call>{\"name\":\"f\u{1}\"}</tool_call>" of ?: the block is not JSON: at byte 10, a control character is inside a string
         "#]],
+        ),
+        case(
+            "a control character in a long string",
+            "<tool_call>{\"name\":\"f\",\"arguments\":{\"t\":\"long before it \u{1f} and long behind it\"}}</tool_call>",
+            expect![[r#"
+                rejected "<tool_call>{\"name\":\"f\",\"arguments\":{\"t\":\"long before it \u{1f} and long behind it\"}}</tool_call>" of f: the block is not JSON: at byte 45, a control character is inside a string
+            "#]],
         ),
         case(
             "an escape that is none",

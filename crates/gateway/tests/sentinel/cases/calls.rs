@@ -60,10 +60,10 @@ fn good() -> Vec<Case> {
         ),
         case(
             "an object as arguments keeps its spelling",
-            "<tool_call>{\"name\":\"f\",\"arguments\":{ \"a\" : 1.0e+2,\n\t\"b\":\"\\u00e9\" } }</tool_call>",
+            "<tool_call>{\"name\":\"f\",\"arguments\":{ \"a\" : 1.0e+2,\n  \"b\":\"\\u00e9\" } }</tool_call>",
             expect![[r#"
                 call f { "a" : 1.0e+2,
-                	"b":"\u00e9" }, as an object
+                  "b":"\u00e9" }, as an object
             "#]],
         ),
     ]

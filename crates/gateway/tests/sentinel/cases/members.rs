@@ -62,6 +62,14 @@ fn members() -> Vec<Case> {
             "#]],
         ),
         case(
+            "too many members, then a good block",
+            r#"<tool_call>{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"name":"f"}</tool_call><tool_call>{"name":"f"}</tool_call>"#,
+            expect![[r#"
+                rejected "<tool_call>{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1,\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,\"name\":\"f\"}</tool_call>" of ?: the block has more than 16 keys; it needs `name` and `arguments` only
+                call f {}
+            "#]],
+        ),
+        case(
             "arguments under another name",
             r#"<tool_call>{"name":"f","parameters":{}}</tool_call>"#,
             expect![[r#"
