@@ -79,7 +79,7 @@ fn an_intact_run_is_verified_replayed_listed_and_shown() {
     let proven = sandbox.tollgate(&["verify", "last", "--head", head]).expect_code(0).out;
     assert!(proven.contains("nothing was cut off or rewritten"), "{proven}");
     expect![[r#"
-        same 5 calls derived again from plan and results; no tool was run
+        same 5 calls derived again from what was recorded; no tool was run
     "#]]
     .assert_eq(&sandbox.tollgate(&["replay", "last"]).expect_code(0).out);
     expect![[r#"

@@ -1,3 +1,5 @@
+//! Both wires as data in and data out, and over real sockets.
+
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,3 +1,5 @@
+//! Which line of a script answers, and how.
+
 use super::{Script, Scripted};
 use crate::{
     BackendError, Entry, ErrorKind, Finish, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent,

@@ -48,7 +48,7 @@ pub(super) fn show(replay: &Derived) {
     let calls = count(replay.calls, "call");
     if replay.divergences.is_empty() {
         screen::say(format_args!(
-            "{} {calls} derived again from plan and results; no tool was run",
+            "{} {calls} derived again from what was recorded; no tool was run",
             paint.good("same")
         ));
     } else {

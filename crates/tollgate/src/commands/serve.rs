@@ -21,7 +21,7 @@ use crate::stop::{Outcome, Stop};
 /// needs the token, which is made at the first start and kept in a file that only you can read.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tollgate serve --backend codex\n  tollgate serve --backend http://127.0.0.1:11434/v1 --model llama3.3\n  tollgate serve --backend scripted:answers.jsonl --port 8800\n  tollgate serve --tools --vault ~/Notes"
+    after_help = "Example:\n  tollgate serve --backend codex\n  tollgate serve --backend http://127.0.0.1:11434/v1 --chat --model llama3.3\n  tollgate serve --backend scripted:answers.jsonl --port 8800\n  tollgate serve --tools --vault ~/Notes"
 )]
 pub(crate) struct Serve {
     /// The model: `codex`, `codex:PROGRAM`, the `/v1` address of a server, or `scripted:FILE`
@@ -51,6 +51,9 @@ pub(crate) struct Serve {
     /// A page that may call from a browser, such as app://obsidian.md; may be given more than once
     #[arg(long, value_name = "ORIGIN")]
     origin: Vec<String>,
+    /// A name, with the port, under which clients address the server besides localhost; may be given more than once
+    #[arg(long, value_name = "HOST:PORT")]
+    name: Vec<String>,
     /// Keep responses in this folder, so that they survive a restart [default: in memory]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -102,6 +105,7 @@ impl Serve {
         let router = faces.router(&interrupts)?;
         let settings = EdgeSettings {
             origins: self.origin.clone(),
+            hosts: self.name.clone(),
             allow_remote: self.allow_remote,
             open_paths: faces::OPEN_PATHS.map(str::to_owned).to_vec(),
             ..EdgeSettings::new(token)

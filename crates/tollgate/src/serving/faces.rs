@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use backend::TextModel;
 use engine::{Observer, SystemClock};
@@ -59,9 +60,10 @@ impl Faces<'_> {
             toolbox,
         }));
         let metrics = self.metrics;
-        Ok(routes::router(responder)
-            .route("/healthz", get(|| async { "ok\n" }))
-            .route("/metrics", get(move || async move { metrics.render() })))
+        Ok(routes::router(responder).route("/healthz", get(|| async { "ok\n" })).route(
+            "/metrics",
+            get(move || async move { ([(CONTENT_TYPE, gateway::metrics::CONTENT_TYPE)], metrics.render()) }),
+        ))
     }
 }
 

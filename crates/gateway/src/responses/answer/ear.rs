@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::tools::{Checker, Runs, Tools};
 use crate::responses::emitter::Emitter;
-use crate::responses::prompt::Mode;
+use crate::responses::prompt::{Mode, Unescaper};
 use crate::sentinel::{CheckArguments, Counts, Judge, Verdict};
 
 /// What came of a turn.
@@ -63,12 +63,22 @@ struct Scribe {
     tools: Arc<Tools>,
     habits: Habits,
     heard: Heard,
+    /// Gives the client a text that was escaped for the model as its author wrote it. Nothing is escaped for a model
+    /// with tools of its own.
+    unescaper: Option<Unescaper>,
+    /// Used again for each piece.
+    plain: String,
 }
 
 impl Ear {
     pub(super) fn new(tools: Arc<Tools>, mode: Mode, habits: Habits) -> Ear {
         let judge = Judge::new(tools.names(mode), tools.checker());
-        Ear { judge, scribe: Scribe { tools, habits, heard: Heard::default() } }
+        let unescaper = match mode {
+            Mode::Sentinel => Some(Unescaper::default()),
+            Mode::Native => None,
+        };
+        let scribe = Scribe { tools, habits, heard: Heard::default(), unescaper, plain: String::new() };
+        Ear { judge, scribe }
     }
 
     /// Takes one event; says whether nothing more is wanted of the turn.
@@ -100,6 +110,7 @@ impl Ear {
 
     fn end_of_text(&mut self, emitter: &mut Emitter) {
         self.judge.finish(&mut |verdict| self.scribe.take(verdict, emitter));
+        self.scribe.end_of_text(emitter);
     }
 
     pub(super) fn finish(self) -> Heard {
@@ -130,7 +141,7 @@ impl Scribe {
                     self.heard.said.push_str(text);
                 }
                 if !self.habits.withheld {
-                    emitter.text(text);
+                    self.say(text, emitter);
                 }
             }
             Verdict::Call { call, mismatch } => {
@@ -146,7 +157,28 @@ impl Scribe {
         }
     }
 
+    fn say(&mut self, text: &str, emitter: &mut Emitter) {
+        match &mut self.unescaper {
+            Some(unescaper) if !unescaper.passes(text) => {
+                unescaper.feed(text, &mut self.plain);
+                emitter.text(&self.plain);
+                self.plain.clear();
+            }
+            Some(_) | None => emitter.text(text),
+        }
+    }
+
+    /// Whatever follows is not the same text.
+    fn end_of_text(&mut self, emitter: &mut Emitter) {
+        if let Some(unescaper) = &mut self.unescaper {
+            unescaper.finish(&mut self.plain);
+            emitter.text(&self.plain);
+            self.plain.clear();
+        }
+    }
+
     fn call(&mut self, call: MadeCall, emitter: &mut Emitter) {
+        self.end_of_text(emitter);
         if self.habits.made_before.contains(&call) {
             return;
         }

@@ -37,6 +37,7 @@ impl Writer<'_> {
     /// Nothing when nobody is there to hear the end.
     pub(super) async fn end(mut self, cut: Option<Cut>, also: Option<&Store>) -> Option<Answered> {
         self.count(cut.as_ref());
+        self.watch.ended();
         let now = self.responder.seconds();
         // When the backend does not say, it is estimated.
         let said = Usage { output_tokens: self.said_bytes / BYTES_A_TOKEN, ..Usage::default() };

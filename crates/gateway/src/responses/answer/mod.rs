@@ -23,6 +23,7 @@ mod tests;
 mod toolbox;
 mod tools;
 mod warm_up;
+mod watch;
 mod write;
 
 use std::sync::Arc;
@@ -169,7 +170,12 @@ impl Responder {
     /// Ends an answer that is being written; gives its object once it has ended.
     pub async fn cancel(&self, id: &str) -> Result<String, ApiError> {
         match self.running.cancel(id).await {
-            Some(object) => Ok(object),
+            Some(Ok(object)) => Ok(object),
+            Some(Err(_too_slow)) => Err(ApiError::server(
+                503,
+                "still_ending",
+                format!("response `{id}` was told to end and waits for its reader; look again in a moment"),
+            )),
             None if self.parts.store.get(id).is_some() => Err(ApiError::invalid(
                 "response_id",
                 "response_not_running",

@@ -20,6 +20,9 @@ struct Entry {
     waiting: Vec<oneshot::Sender<String>>,
 }
 
+/// The answer will end, but not while somebody waits for it here.
+pub(super) struct TooSlow;
+
 /// One answer's place in the list; leaves it when dropped.
 pub(super) struct Stop {
     id: String,
@@ -35,8 +38,8 @@ impl Running {
         Stop { id: id.to_owned(), running: self.0.clone(), heard }
     }
 
-    /// The object of the cancelled answer; nothing when none is being written or it does not end in time.
-    pub(super) async fn cancel(&self, id: &str) -> Option<String> {
+    /// The object of the cancelled answer; nothing when none is being written.
+    pub(super) async fn cancel(&self, id: &str) -> Option<Result<String, TooSlow>> {
         let (tell, told) = oneshot::channel();
         {
             let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +47,10 @@ impl Running {
             entry.waiting.push(tell);
             entry.stop.send_replace(true);
         }
-        tokio::time::timeout(PATIENCE, told).await.ok()?.ok()
+        Some(match tokio::time::timeout(PATIENCE, told).await {
+            Ok(Ok(object)) => Ok(object),
+            Ok(Err(_)) | Err(_) => Err(TooSlow),
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use super::ear::{Broken, Habits, Heard, MadeCall};
 use super::out::{Gone, Out};
 use super::toolbox::ToolboxRun;
 use super::tools::Tools;
+use super::watch::Watch;
 use super::{Answered, Prepared, Responder, listen, shape};
 use crate::metrics::Seen;
 use crate::responses::emitter::{Emitter, response_id};
@@ -55,6 +56,7 @@ pub(super) struct Writer<'r> {
     pub(super) asked_again: bool,
     made_before: Vec<MadeCall>,
     pub(super) run: Option<Arc<dyn ToolboxRun>>,
+    pub(super) watch: Watch,
 }
 
 /// Why an answer ends before the model is done.
@@ -117,6 +119,7 @@ impl<'r> Writer<'r> {
             asked_again: false,
             made_before: Vec::new(),
             run: None,
+            watch: Watch::new(responder.parts.metrics.clone(), began),
         }
     }
 

@@ -19,7 +19,7 @@ pub struct Unescaper {
 impl Unescaper {
     /// Takes the next piece. What is certain by now is added to `out`.
     pub fn feed(&mut self, chunk: &str, out: &mut String) {
-        if self.held.is_empty() && !chunk.contains('\\') {
+        if self.passes(chunk) {
             out.push_str(chunk);
             return;
         }
@@ -34,6 +34,11 @@ impl Unescaper {
             }
             None => self.finish(out),
         }
+    }
+
+    /// Whether this piece would go on just as it is.
+    pub fn passes(&self, chunk: &str) -> bool {
+        self.held.is_empty() && !chunk.contains('\\')
     }
 
     /// The text is over: the rest of it. Ready for another one.

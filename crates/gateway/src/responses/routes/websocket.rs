@@ -8,15 +8,16 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Extension, State};
 use axum::response::Response;
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::edge::{BODY_LIMIT, Drain};
+use crate::edge::{BODY_LIMIT, Drain, error_response};
 use crate::responses::answer::{Out, Outlet, Responder, outlet};
-use crate::responses::error::ApiError;
+use crate::responses::error::{ApiError, ErrorType};
 use crate::responses::event::{Framing, error_event};
 use crate::responses::request::{self, Purpose, Request};
 use crate::responses::store::{Store, StoreLimits};
@@ -29,8 +30,9 @@ const MOST_WAITING: usize = 16;
 pub(super) async fn upgrade(
     State(responder): State<Arc<Responder>>,
     drain: Option<Extension<Drain>>,
-    socket: WebSocketUpgrade,
+    socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
+    let Ok(socket) = socket else { return error_response(&not_a_socket()) };
     let drain = drain.map(|Extension(drain)| drain);
     socket
         .max_message_size(BODY_LIMIT)
@@ -196,9 +198,7 @@ async fn send(socket: &mut WebSocket, lines: &Bytes) -> Result<(), Over> {
 }
 
 fn read(text: &str) -> Result<Request, ApiError> {
-    let mut value: Value = serde_json::from_str(text).map_err(|error| {
-        ApiError::invalid("", "invalid_json", format!("the message is not JSON: {error}"))
-    })?;
+    let mut value = request::read_json(text.as_bytes())?;
     match value.get("type").and_then(Value::as_str) {
         Some("response.create") => {}
         Some(_) | None => {
@@ -216,6 +216,20 @@ fn read(text: &str) -> Result<Request, ApiError> {
     request::parse_value(value)
 }
 
+fn not_a_socket() -> ApiError {
+    ApiError {
+        status: 426,
+        kind: ErrorType::InvalidRequest,
+        code: "upgrade_required",
+        message:
+            "GET opens a WebSocket here; send a request with POST, or name a response: /v1/responses/{id}"
+                .to_owned(),
+        param: None,
+    }
+}
+
 fn not_text() -> ApiError {
-    ApiError::invalid("", "not_text", "messages are JSON texts; binary ones are not read")
+    let mut error = ApiError::invalid("", "not_text", "messages are JSON texts; binary ones are not read");
+    error.param = None;
+    error
 }

@@ -1,3 +1,5 @@
+//! What is kept, for how long, and across a restart.
+
 use super::{Store, StoreLimits, Stored};
 use crate::responses::item::{Content, Item, Role};
 
