@@ -68,7 +68,7 @@ impl Encoder {
 
     /// What was written since the last time.
     pub(in crate::responses) fn take(&mut self) -> Bytes {
-        self.out.split().freeze()
+        if self.out.is_empty() { Bytes::new() } else { self.out.split().freeze() }
     }
 
     pub(in crate::responses) fn response(&mut self, kind: EventType, shell: &Shell, state: &State<'_>) {

@@ -8,6 +8,7 @@ use toolkit::CompiledSchema;
 use super::fields::{self, Fields};
 use super::names;
 use super::path::Path;
+use super::schemas;
 use crate::responses::error::ApiError;
 use crate::responses::tools::{OfferedTool, ToolKind};
 
@@ -145,7 +146,7 @@ fn compile_parameters(parameters: &Value, at: &Path<'_>) -> Result<Arc<CompiledS
 }
 
 fn compile(schema: &Value, at: &Path<'_>) -> Result<Arc<CompiledSchema>, ApiError> {
-    CompiledSchema::compile(schema).map(Arc::new).map_err(|refused| {
+    schemas::compile(schema).map_err(|refused| {
         ApiError::invalid(
             at.to_string(),
             "invalid_function_parameters",

@@ -10,8 +10,8 @@ use serde_json::{Map, Number, Value};
 
 use crate::responses::error::ApiError;
 
-/// Reads the body of a request. Nesting is bounded by the reader at 128 levels.
-pub(super) fn read(body: &[u8]) -> Result<Value, ApiError> {
+/// Reads JSON of a client's. Nesting is bounded by the reader at 128 levels.
+pub fn read_json(body: &[u8]) -> Result<Value, ApiError> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = Node.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| ApiError {
@@ -93,11 +93,11 @@ impl<'de> Visitor<'de> for Node {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::read;
+    use super::read_json;
 
     #[track_caller]
     fn refused(body: &[u8], expect: Expect) {
-        let error = read(body).expect_err("this must be refused");
+        let error = read_json(body).expect_err("this must be refused");
         assert_eq!((error.status, error.code, &error.param), (400, "invalid_json", &None));
         expect.assert_eq(&error.message);
     }
@@ -105,7 +105,10 @@ mod tests {
     #[test]
     fn a_body_reads_as_any_reader_reads_it() {
         let body = r#" {"a":[1,-2,3.5,true,null,"x\n\u2028"],"b":{"c":{}}} "#;
-        assert_eq!(read(body.as_bytes()).unwrap(), serde_json::from_str::<serde_json::Value>(body).unwrap());
+        assert_eq!(
+            read_json(body.as_bytes()).unwrap(),
+            serde_json::from_str::<serde_json::Value>(body).unwrap()
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod json;
 mod names;
 mod options;
 mod path;
+mod schemas;
 mod tools;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 use toolkit::CompiledSchema;
 
 use self::fields::Fields;
+pub use self::json::read_json;
 use self::path::Path;
 use super::error::ApiError;
 use super::item::Item;
@@ -140,7 +142,7 @@ impl PartialEq for Format {
 
 /// Reads the body of `POST /v1/responses`.
 pub fn parse(body: &[u8]) -> Result<Request, ApiError> {
-    parse_value(json::read(body)?)
+    parse_value(read_json(body)?)
 }
 
 /// Reads a request that is JSON already, such as the payload of a WebSocket's `response.create`.

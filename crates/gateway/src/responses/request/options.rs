@@ -1,13 +1,11 @@
 //! The fields of a request that say how to answer: format, reasoning, sampling, and what is only repeated.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
-use toolkit::CompiledSchema;
 
 use super::Format;
 use super::fields::{self, Fields};
 use super::path::Path;
+use super::schemas;
 use crate::responses::error::ApiError;
 
 const MAX_INCLUDES: usize = 64;
@@ -45,11 +43,11 @@ fn read_format(value: Value, at: Path<'_>) -> Result<Format, ApiError> {
             let place = at.key("schema");
             let schema = format.object("schema")?.map(Value::Object);
             let schema = schema.ok_or_else(|| fields::missing(&place, "a JSON Schema"))?;
-            let compiled = CompiledSchema::compile(&schema).map_err(|refused| {
+            let compiled = schemas::compile(&schema).map_err(|refused| {
                 let message = format!("`{place}` cannot be used: {refused}");
                 ApiError::invalid(place.to_string(), "invalid_json_schema", message)
             })?;
-            Ok(Format::JsonSchema { name, description, schema, compiled: Arc::new(compiled), strict })
+            Ok(Format::JsonSchema { name, description, schema, compiled, strict })
         }
         None => Err(fields::missing(&at.key("type"), &fields::one_of(&KINDS))),
     }
