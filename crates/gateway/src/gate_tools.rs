@@ -14,9 +14,13 @@ use crate::api_error::ApiError;
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::responses::tools::{OfferedTool, ToolKind};
 
-/// The tools that an engine has.
+/// Makes the gate for one run. What a run leaves behind, such as background tasks, belongs to its own gate and ends
+/// with it; two answers at the same time know nothing of each other.
+pub type MakeEngine = Arc<dyn Fn() -> Result<Engine, String> + Send + Sync>;
+
+/// The tools behind a gate.
 pub struct GateTools {
-    engine: Engine,
+    make: MakeEngine,
     /// Where runs are recorded.
     runs: PathBuf,
     offered: Vec<OfferedTool>,
@@ -25,8 +29,9 @@ pub struct GateTools {
 }
 
 impl GateTools {
-    /// Every tool that can be called as things are.
-    pub fn new(engine: Engine, runs: PathBuf) -> GateTools {
+    /// Every tool that can be called as things are; or why there is no gate.
+    pub fn new(make: MakeEngine, runs: PathBuf) -> Result<GateTools, String> {
+        let engine = make()?;
         let mut offered = Vec::new();
         let mut names = HashMap::new();
         for (entry, visibility) in engine.surface().iter() {
@@ -50,7 +55,7 @@ impl GateTools {
                 kind: ToolKind::Function,
             });
         }
-        GateTools { engine, runs, offered, names }
+        Ok(GateTools { make, runs, offered, names })
     }
 }
 
@@ -75,8 +80,10 @@ impl Toolbox for GateTools {
             planner_version: Some(model.to_owned()),
             tools: self.names.values().cloned().collect(),
         };
-        let session = self.engine.open_session(request).map_err(|error| {
-            tracing::error!(%error, "a run could not be opened");
+        let opened =
+            (self.make)().and_then(|engine| engine.open_session(request).map_err(|error| error.to_string()));
+        let session = opened.map_err(|error| {
+            tracing::error!(error, "a run could not be opened");
             ApiError::server(
                 500,
                 "journal_failed",

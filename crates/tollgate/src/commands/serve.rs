@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use gateway::edge::{Edge, EdgeSettings, Token};
 use gateway::metrics::Metrics;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
@@ -83,6 +84,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         logging::start(self.log, self.log_format);
+        take_all_descriptors();
         let home = home::folder(vault)?;
         let token_file = self.token_file.clone().unwrap_or_else(|| home.join("token"));
         let token = Token::load_or_create(&token_file)
@@ -131,4 +133,11 @@ impl Serve {
         });
         served?
     }
+}
+
+/// Each client takes a descriptor, and often one more towards the model. The system allows more than it gives at first.
+fn take_all_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    // As good as it goes: the edge takes no more clients than fit.
+    let _refused = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

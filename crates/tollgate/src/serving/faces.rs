@@ -7,9 +7,9 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use backend::TextModel;
-use engine::{Observer, SystemClock};
+use engine::{Engine, Observer, SystemClock};
 use envelope::{ExecutionEvent, ToolResult};
-use gateway::gate_tools::GateTools;
+use gateway::gate_tools::{GateTools, MakeEngine};
 use gateway::metrics::Metrics;
 use gateway::responses::answer::{AnswerSettings, Responder, ResponderParts, Toolbox};
 use gateway::responses::routes;
@@ -71,10 +71,17 @@ impl Tools<'_> {
     fn open(&self, interrupts: &Interrupts) -> Result<Arc<dyn Toolbox>, Stop> {
         let place = Place::find(self.vault)?;
         let runs = place.prepare_runs()?;
-        let tools = Toolset::open(&place, Lifetime::Session)?;
-        let asker = Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone());
-        let engine = wiring::engine(&place, &tools, Arc::new(asker), Arc::new(Nobody))?;
-        Ok(Arc::new(GateTools::new(engine, runs)))
+        // One person, whichever run asks.
+        let asker = Arc::new(Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone()));
+        let make = move || -> Result<Engine, Stop> {
+            let tools = Toolset::open(&place, Lifetime::Session)?;
+            wiring::engine(&place, &tools, asker.clone(), Arc::new(Nobody))
+        };
+        // Whatever is wrong with the settings is said now, in full.
+        drop(make()?);
+        let make: MakeEngine = Arc::new(move || make().map_err(|stop| stop.message));
+        let tools = GateTools::new(make, runs).map_err(|error| Stop::bad_input("tools", error))?;
+        Ok(Arc::new(tools))
     }
 }
 
