@@ -193,7 +193,7 @@ fn exec_behind(wall: Wall, sandbox: &Sandbox, args: &Value) -> Value {
 fn a_command_that_says_that_its_sandbox_was_not_built_is_a_command() {
     let said = [("tollgate: the sandbox was not built: landlock: no", 125), ("bwrap: No permissions", 1)];
     let sandbox = Sandbox::new();
-    for wall in [Wall::Bubblewrap, Wall::Landlock] {
+    for wall in [Wall::Bubblewrap, Wall::Landlock].into_iter().filter(|wall| wall.stands(&sandbox)) {
         for ((line, code), tty) in said.into_iter().zip([false, true]) {
             let cmd = format!("echo '{line}' >&2; exit {code}");
             let result = exec_behind(wall, &sandbox, &json!({ "cmd": cmd, "tty": tty }));
@@ -210,14 +210,39 @@ fn a_command_that_says_that_its_sandbox_was_not_built_is_a_command() {
 }
 
 #[test]
-fn a_sandbox_that_was_not_built_is_told_with_the_reason() {
+fn a_task_is_the_command_even_if_its_sandbox_takes_longer_than_the_call_waits() {
     let sandbox = Sandbox::new();
+    let run = |setting: &str| {
+        sandbox.trusted_config(&format!("[commands]\n{setting}\n"));
+        let plan = plan(&[
+            ("task", "ExecCommand", json!({ "cmd": "echo here", "yield_time_ms": 0 })),
+            // The first may come between what it prints and its end.
+            ("wait", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+            ("again", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+        ]);
+        let file = sandbox.plan_file("plan.json", &plan);
+        sandbox.tollgate(&["run", &file, "--yes", "--json"])
+    };
+    run("open_files = 100").expect_code(0);
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    assert!(shown.contains("stdout:\nhere"), "{shown}");
+    run("open_files = 1").expect_code(1);
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    assert!(shown.contains("TaskOutput failed (setup_required): the command was not run"), "{shown}");
+}
+
+#[test]
+fn a_sandbox_that_was_not_built_is_told_with_the_reason() {
     // A launcher that may open no files, and a tree in which bubblewrap has no place for the launcher.
     for (wall, setting) in [
         (Wall::Bubblewrap, "open_files = 1"),
         (Wall::Landlock, "open_files = 1"),
         (Wall::Bubblewrap, "readable = [\"/\"]"),
     ] {
+        let sandbox = Sandbox::new();
+        if !wall.stands(&sandbox) {
+            continue;
+        }
         sandbox.trusted_config(&format!("[commands]\n{setting}\n"));
         let result = exec_behind(wall, &sandbox, &json!({ "cmd": "touch Ran.md" }));
         let error = &result["canonical"]["error"];

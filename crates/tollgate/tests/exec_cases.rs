@@ -323,14 +323,14 @@ fn no_secret_reaches_a_command_behind_either_wall_and_none_is_left_in_a_core() {
                         ulimit -c; sh -c 'kill -SEGV $$'; ls; cat core* /tmp/core* 2>/dev/null; true";
     for wall in [Wall::Bubblewrap, Wall::Landlock] {
         let sandbox = Sandbox::new();
+        if !wall.stands(&sandbox) {
+            continue;
+        }
         let args = json!({ "cmd": LOOK }).to_string();
         let mut command = wall.around(sandbox.command(&["call", "ExecCommand", &args, "--yes", "--json"]));
         let output = command.env("CANARY_TOKEN", CANARY).output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        if !said.contains(&format!("\"sandbox\":\"{}\"", wall.name())) {
-            eprintln!("skipped for {wall:?}: {said}");
-            continue;
-        }
+        assert!(said.contains(&format!("\"sandbox\":\"{}\"", wall.name())), "{said}");
         assert!(said.contains("PATH=") && !said.contains(CANARY), "{wall:?}: {said}");
         let grep = Command::new("grep").args(["-r", CANARY]).arg(sandbox.vault()).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&grep.stdout), "", "{wall:?}");

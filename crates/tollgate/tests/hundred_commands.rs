@@ -8,9 +8,8 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stderr,
     clippy::disallowed_methods,
-    reason = "a test stops at the first surprise, says what it skips, and drives the binary as a person would"
+    reason = "a test stops at the first surprise, and drives the binary as a person would"
 )]
 
 mod support;
@@ -21,8 +20,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use support::Sandbox;
+use support::build::latest_end;
+use support::left::with_number;
 use support::wall::Wall;
+use support::{Sandbox, took_ms};
 
 /// However busy the machine is, nothing takes as long as this to begin or to end.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -77,24 +78,15 @@ struct Stage {
 }
 
 impl Stage {
-    /// None where the wall does not stand, which is said.
+    /// None where the wall cannot stand, which is said.
+    #[track_caller]
     fn new(wall: Wall) -> Option<Stage> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let number = format!("8{}00{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed));
         let sandbox = Sandbox::new();
         // New things at the top of the vault can be made behind one of the walls only.
         sandbox.write("vault/ready/.keep", "");
-        let stage = Stage { sandbox, wall, number };
-        let args = json!({ "argv": ["true"] }).to_string();
-        let mut probe =
-            wall.around(stage.sandbox.command(&["call", "ExecCommand", &args, "--yes", "--json"]));
-        let ended = support::ended(probe.output().unwrap());
-        let found = serde_json::from_str(&ended.out).unwrap_or(Value::Null)["data"]["sandbox"].clone();
-        if found != wall.name() {
-            eprintln!("skipped for {wall:?}: there is {found} instead: {}{}", ended.out, ended.err);
-            return None;
-        }
-        Some(stage)
+        wall.stands(&sandbox).then_some(Stage { sandbox, wall, number })
     }
 
     fn nap(&self, shape: usize) -> String {
@@ -250,20 +242,6 @@ fn make(id: &str, path: &str) -> Value {
     json!({ "id": id, "tool": "ExecCommand", "args": { "cmd": format!(": >{path}") } })
 }
 
-/// Processes with this number in what they were started with, and their command lines.
-fn with_number(number: &str) -> Vec<(i32, String)> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter_map(|pid| {
-        let read = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
-        let environment = read("environ");
-        let named = environment.windows(number.len()).any(|part| part == number.as_bytes());
-        (named || line.contains(number)).then_some((pid, line))
-    })
-    .collect()
-}
-
 #[track_caller]
 fn ended_by_stops(wall: Wall) {
     let Some(stage) = Stage::new(wall) else { return };
@@ -290,8 +268,6 @@ fn ended_by_stops(wall: Wall) {
 #[track_caller]
 fn ended_by_timeouts(wall: Wall) {
     const LIMIT: u64 = 400;
-    /// Two seconds, and as much again for a machine that is busy.
-    const LATEST: u64 = LIMIT + 2 * 2_000;
     let Some(stage) = Stage::new(wall) else { return };
     let mut steps: Vec<Value> = (0..SHAPES.len()).map(|shape| stage.start(shape)).collect();
     for step in &mut steps {
@@ -311,7 +287,7 @@ fn ended_by_timeouts(wall: Wall) {
     let timed_out: Vec<&Value> = results.iter().filter(|result| result["status"] == "timeout").collect();
     assert_eq!(timed_out.len(), SHAPES.len(), "{wall:?}: {}", stage.said());
     for result in timed_out {
-        assert!(result["durationMs"].as_u64().unwrap() <= LATEST, "{wall:?}: {result}");
+        assert!(took_ms(result) <= latest_end(LIMIT), "{wall:?}: {result}");
     }
 }
 

@@ -22,6 +22,7 @@ use super::spool::Spool;
 use super::table::MARK;
 use super::tree::Tree;
 use super::wires::{OurEnds, connect};
+use crate::sandbox::Threshold;
 
 /// How long it may take to end a command that nobody watches.
 const LAST_RESORT: Duration = Duration::from_secs(1);
@@ -44,6 +45,7 @@ pub struct Running {
 struct Around {
     tree: Tree,
     end: Arc<OwnedFd>,
+    threshold: Option<Threshold>,
     keep: (Spawner, Box<dyn Any + Send>),
     limits: Limits,
     input: Input,
@@ -57,11 +59,12 @@ impl Running {
 
     fn launch(spawner: Spawner, job: Job) -> Result<Running, Fault> {
         let Job { mut command, shown, marker, started, input, terminal, .. } = job;
-        let Job { enclosure, inherits, keep, limits, artifacts, .. } = job;
+        let Job { enclosure, threshold, keep, limits, artifacts, .. } = job;
+        let (threshold, bell) = threshold.unzip();
         let (ours, theirs) = connect(&input, terminal).map_err(|error| unavailable(&error))?;
         let request = Arc::new(Request::new().map_err(|error| unavailable(&error))?);
         command.env(MARK, &marker);
-        let child = spawner::start(command, theirs, inherits)?;
+        let child = spawner::start(command, theirs, bell.map(OwnedFd::from))?;
         let tree = Tree::new(child.pid, enclosure, &marker);
         let end = Arc::new(child.end);
         let running = Running {
@@ -76,7 +79,7 @@ impl Running {
             printed: Arc::new(watch::Sender::new(Cursor::default())),
         };
         let mut last_resort = tree.clone();
-        let around = Around { tree, end: Arc::clone(&end), keep: (spawner, keep), limits, input };
+        let around = Around { tree, end: Arc::clone(&end), threshold, keep: (spawner, keep), limits, input };
         running.watch(ours, around).map_err(|error| {
             let _survivors = last_resort.kill(LAST_RESORT);
             let _exit = Exit::collect(end.as_fd());
@@ -196,7 +199,7 @@ impl Running {
 
     /// Starts the threads around a child.
     fn watch(mut self, ours: OurEnds, around: Around) -> io::Result<Running> {
-        let Around { tree, end, keep, limits, input } = around;
+        let Around { tree, end, threshold, keep, limits, input } = around;
         let stop_reading = Arc::new(Flag::new()?);
         let terminal = ours.stderr.is_none();
         let both = if terminal { "output" } else { "stdout" };
@@ -214,6 +217,7 @@ impl Running {
         let keeper = Keeper {
             end,
             tree,
+            threshold,
             request: Arc::clone(&self.request),
             timeout: limits.timeout.map_or_else(Timer::never, Timer::after)?,
             grace: limits.grace,

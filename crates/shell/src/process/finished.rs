@@ -37,6 +37,13 @@ pub struct Finished {
     pub survivors: Vec<i32>,
 }
 
+impl Finished {
+    /// What was printed where complaints go, as far as it is short.
+    pub(super) fn complaint(&self) -> &[u8] {
+        self.stderr.as_ref().unwrap_or(&self.stdout).text.as_deref().unwrap_or_default()
+    }
+}
+
 /// How it ended: with a result, or with the reason why there is none.
 pub type End = Arc<Result<Finished, Fault>>;
 

@@ -1,7 +1,6 @@
 //! A command that is to be started, and how far it may go.
 
 use std::any::Any;
-use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use toolkit::ArtifactSink;
 use super::input::Input;
 use super::pty::Window;
 use super::tree::Enclosure;
+use crate::sandbox::{Doorbell, Threshold};
 
 /// No `Default`: whoever starts a command says how far it may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub struct Job {
     /// A terminal instead of pipes.
     pub terminal: Option<Window>,
     pub enclosure: Enclosure,
-    /// What the process inherits besides its streams, under the number that it has here.
-    pub inherits: Option<OwnedFd>,
+    /// How it is known whether the command was reached, where something is built around it first.
+    pub threshold: Option<(Threshold, Doorbell)>,
     /// What has to stay as long as the command runs, such as the folders that were made for it.
     pub keep: Box<dyn Any + Send>,
     pub limits: Limits,

@@ -19,6 +19,7 @@ use super::exit::Exit;
 use super::finished::{Cause, End, Finished};
 use super::spawner::Spawner;
 use super::tree::Tree;
+use crate::sandbox::{Threshold, not_run};
 
 /// How long the output may go on when the command itself has ended: the last lines of what it left behind.
 const LINGER: Duration = Duration::from_millis(100);
@@ -81,6 +82,7 @@ pub(super) struct Keeper {
     /// Ready when the command has ended.
     pub(super) end: Arc<OwnedFd>,
     pub(super) tree: Tree,
+    pub(super) threshold: Option<Threshold>,
     pub(super) request: Arc<Request>,
     pub(super) timeout: Timer,
     pub(super) grace: Duration,
@@ -131,7 +133,13 @@ impl Keeper {
         }
         let stderr = stderr.map(|stderr| stderr.stream).transpose();
         drop(self.keep);
-        Ok(stdout.stream.and_then(|stdout| Ok(Finished { cause, exit, stdout, stderr: stderr?, survivors })))
+        let finished =
+            stdout.stream.and_then(|stdout| Ok(Finished { cause, exit, stdout, stderr: stderr?, survivors }));
+        let was_reached = self.threshold.is_none_or(Threshold::was_crossed);
+        Ok(match finished {
+            Ok(finished) if cause == Cause::Itself && !was_reached => Err(not_run(finished.complaint())),
+            finished => finished,
+        })
     }
 
     /// Waits until the command ends or has to be ended, and gives it the time it has for that.
@@ -145,8 +153,8 @@ impl Keeper {
         let late = Wish { cause: Cause::TimedOut, grace: self.grace };
         let wish = if stop { request.lock().unwrap_or(late) } else { late };
         if !wish.grace.is_zero() {
-            self.tree.terminate();
             let grace = Timer::after(wish.grace)?;
+            self.tree.terminate(&grace);
             wait([self.end.as_fd(), request.kill.as_fd(), grace.as_fd()])?;
         }
         Ok(wish.cause)

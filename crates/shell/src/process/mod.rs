@@ -9,6 +9,7 @@ mod child;
 mod disk;
 mod event;
 mod exit;
+mod family;
 mod feed;
 mod finished;
 mod flow;

@@ -1,12 +1,16 @@
 //! The processes of this system, as `/proc` shows them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 
 /// The variable that every process of a command inherits, however far it strays.
 pub const MARK: &str = "TOLLGATE_TASK";
+
+/// Longer than any line of `stat`: one read gets it, which counts when there are many and time is short.
+const STAT_BYTES: usize = 2048;
 
 /// One process. Its id alone may be given to another later; id and start together are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,7 +34,22 @@ impl Process {
     }
 
     pub(super) fn look_up(pid: i32) -> Option<Process> {
-        parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+        let mut line = [0; STAT_BYTES];
+        let length =
+            File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
+        parse_stat(pid, line.get(..length)?)
+    }
+
+    /// The first processes of process tables that begin right below this one. Who kills one of them ends its whole
+    /// table at once. None where the kernel does not tell.
+    pub(super) fn tables_below(&self) -> Vec<Process> {
+        let path = format!("/proc/{0}/task/{0}/children", self.pid);
+        let children = fs::read_to_string(path).unwrap_or_default();
+        let pids = children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+        let begins_table = |pid: &i32| {
+            fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| is_first(&status))
+        };
+        pids.filter(begins_table).filter_map(Process::look_up).collect()
     }
 
     /// Whether it was started with this mark in its environment.
@@ -59,6 +78,12 @@ impl Process {
     }
 }
 
+/// Whether a process has the number 1 in a table below ours: `NSpid` is its number here and in each table below.
+fn is_first(status: &str) -> bool {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+    numbers.split_ascii_whitespace().skip(1).last() == Some("1")
+}
+
 /// Reads `pid (name) state ppid pgrp session ...`. The name may hold spaces and brackets: the last one closes it.
 fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
@@ -76,7 +101,14 @@ fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
 mod tests {
     use expect_test::expect;
 
-    use super::parse_stat;
+    use super::{is_first, parse_stat};
+
+    #[test]
+    fn the_first_of_a_table_below_ours_is_known_by_its_numbers() {
+        let status = |numbers: &str| format!("Name:\tsh\nPid:\t1\nNSpid:\t{numbers}\nNSpgid:\t1\n");
+        let first = ["4711\t1", "4711\t3\t1", "1", "4711", "4711\t2", ""].map(|it| is_first(&status(it)));
+        assert_eq!(first, [true, true, false, false, false, false]);
+    }
 
     #[test]
     fn a_name_with_brackets_and_spaces_moves_no_field() {

@@ -3,7 +3,7 @@
 //! A process group is not enough: a descendant can leave it, and the session with it. So members are looked
 //! for by parentage, by group and session, and by a mark in their environment, until none is found.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::event::{Timer, wait};
+use super::family::Family;
 use super::table::{MARK, Process};
 use crate::sandbox::Wall;
 
@@ -65,11 +66,14 @@ impl Tree {
         self.root.pid
     }
 
-    /// Asks everyone to end. What holds them is not asked: it would end the others before they have tidied up.
-    pub(super) fn terminate(&mut self) {
-        let members = self.members();
+    /// Asks everyone to end, the oldest first, until `grace` has passed: they may multiply faster than they can be
+    /// asked. What holds them is not asked: it would end the others before they have tidied up.
+    pub(super) fn terminate(&mut self, grace: &Timer) {
+        let mut members = self.members();
+        members.sort_unstable_by_key(|it| (it.start, it.pid));
         let held = self.enclosure != Enclosure::Loose && members.iter().any(|it| !self.is_root(it));
-        for member in members.iter().filter(|it| !(held && self.is_root(it))) {
+        let asked = members.iter().filter(|it| !(held && self.is_root(it)));
+        for member in asked.take_while(|_| !grace.has_passed()) {
             // One that was stopped would otherwise never hear of it.
             let _ended = member.send(&[Signal::TERM, Signal::CONT]);
         }
@@ -77,10 +81,17 @@ impl Tree {
 
     /// Ends everyone, and gives back those who are still there `limit` after they were killed.
     pub(super) fn kill(&mut self, limit: Duration) -> io::Result<Vec<i32>> {
+        let tables = self.root.tables_below();
         if self.enclosure == Enclosure::Supervised
             && let Some(end) = self.root.send(&[Signal::TERM, Signal::CONT])
         {
             wait([end.as_fd(), Timer::after(SUPERVISOR)?.as_fd()])?;
+        }
+        // One that multiplies leaves no time to look for its children, and here nobody has to.
+        let ends: Vec<_> = tables.iter().filter_map(|first| first.send(&[Signal::KILL])).collect();
+        let timer = Timer::after(limit)?;
+        for end in &ends {
+            wait([end.as_fd(), timer.as_fd()])?;
         }
         self.hold();
         self.kill_group();
@@ -127,52 +138,21 @@ impl Tree {
     /// Everyone who is alive now.
     fn members(&mut self) -> Vec<Process> {
         let all = Process::all();
-        let own = i32::try_from(std::process::id()).ok().and_then(Process::look_up);
-        // The family stops at ourselves: our own group and session are not the command's.
-        let mut visited: HashSet<i32> =
-            own.iter().flat_map(|it| [it.pid, it.group, it.session]).chain([0, 1]).collect();
-        let mut kin: HashMap<i32, Vec<&Process>> = HashMap::new();
-        for process in all.iter().filter(|it| it.pid != 1 && own.is_none_or(|own| own.pid != it.pid)) {
-            for relative in [process.parent, process.group, process.session] {
-                kin.entry(relative).or_default().push(process);
-            }
+        let mut family = Family::among(&all);
+        let known = |process: &Process| self.known.get(&process.pid);
+        let taken_over = all.iter().filter(|it| known(it).is_some_and(|start| *start != it.start));
+        taken_over.for_each(|it| family.is_strange(it.pid));
+        all.iter().filter(|it| known(it) == Some(&it.start)).for_each(|it| family.add(it));
+        self.known.keys().for_each(|pid| family.add_relatives_of(*pid));
+        if self.enclosure != Enclosure::Namespace {
+            // Nobody strays out of a namespace. Elsewhere those are asked for the mark who are no relatives: a process
+            // that starts others all the time hardly ever answers.
+            let younger = all.iter().filter(|it| it.start >= self.root.start);
+            let strays: Vec<_> = younger.filter(|it| !family.has(it.pid) && it.carries(&self.mark)).collect();
+            strays.into_iter().for_each(|it| family.add(it));
         }
-        let mut queue: VecDeque<i32> = self.known.keys().copied().collect();
-        let mut found: HashMap<i32, &Process> = HashMap::new();
-        for process in &all {
-            match self.known.get(&process.pid) {
-                Some(start) if *start == process.start => {
-                    found.insert(process.pid, process);
-                }
-                // Somebody else has this id by now. Its relatives are strangers.
-                Some(_) => {
-                    visited.insert(process.pid);
-                }
-                None if self.carries_mark(process) => {
-                    found.insert(process.pid, process);
-                    queue.push_back(process.pid);
-                }
-                None => {}
-            }
-        }
-        queue.extend(found.values().flat_map(|process| [process.group, process.session]));
-        while let Some(id) = queue.pop_front() {
-            if visited.insert(id) {
-                for relative in kin.get(&id).into_iter().flatten() {
-                    found.insert(relative.pid, relative);
-                    queue.extend([relative.pid, relative.group, relative.session]);
-                }
-            }
-        }
-        self.known.extend(found.values().map(|process| (process.pid, process.start)));
-        found.into_values().filter(|process| !process.dead).copied().collect()
-    }
-
-    /// Nobody strays out of a namespace, and nobody has to be asked for its environment.
-    fn carries_mark(&self, process: &Process) -> bool {
-        self.enclosure != Enclosure::Namespace
-            && process.start >= self.root.start
-            && process.carries(&self.mark)
+        self.known.extend(family.members().map(|process| (process.pid, process.start)));
+        family.members().filter(|process| !process.dead).copied().collect()
     }
 
     fn supervises(&self, process: &Process) -> bool {

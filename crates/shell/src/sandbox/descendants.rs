@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, kill_process_group, wait};
 
 use super::stat::Stat;
 
@@ -23,9 +23,11 @@ const DYING: Duration = Duration::from_millis(1);
 /// Comes back when nothing is left, or when only processes are left that no signal reaches.
 pub(super) fn end_all() {
     loop {
+        kill_groups(&living());
         let mut stopped = BTreeSet::new();
         for _ in 0..ROUNDS {
-            let fresh: Vec<i32> = living().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            let living = living().into_iter().map(|stat| stat.pid);
+            let fresh: Vec<i32> = living.filter(|pid| stopped.insert(*pid)).collect();
             if fresh.is_empty() {
                 break;
             }
@@ -58,34 +60,46 @@ fn collect_all() -> Left {
     }
 }
 
+/// Kills the groups that these are in, each at once: nobody in a group can start another while it is killed.
+///
+/// Most that multiply stay in one group; the rest is looked for one by one.
+fn kill_groups(living: &[Stat]) {
+    let own = getpgrp().as_raw_pid();
+    let groups: BTreeSet<i32> = living.iter().map(|stat| stat.group).filter(|group| *group != own).collect();
+    for group in groups.into_iter().filter_map(Pid::from_raw) {
+        // Gone already, or somebody's that no signal of ours reaches.
+        let _none = kill_process_group(group, Signal::KILL);
+    }
+}
+
 /// Everything below this process that is not dead, nearest first.
-pub(super) fn living() -> Vec<i32> {
+pub(super) fn living() -> Vec<Stat> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     match told_children(own) {
         Some(_) => below(own, |parent| {
             let children = told_children(parent).unwrap_or_default();
-            children.into_iter().filter_map(Stat::of).map(|stat| (stat.pid, stat.dead)).collect()
+            children.into_iter().filter_map(Stat::of).collect()
         }),
         None => {
-            let mut children: BTreeMap<i32, Vec<(i32, bool)>> = BTreeMap::new();
+            let mut children: BTreeMap<i32, Vec<Stat>> = BTreeMap::new();
             for stat in Stat::all() {
-                children.entry(stat.parent).or_default().push((stat.pid, stat.dead));
+                children.entry(stat.parent).or_default().push(stat);
             }
             below(own, |parent| children.remove(&parent).unwrap_or_default())
         }
     }
 }
 
-/// The living below one, given how to find the children of each and whether they are dead.
-fn below(top: i32, mut children: impl FnMut(i32) -> Vec<(i32, bool)>) -> Vec<i32> {
+/// The living below one, given how to find the children of each.
+fn below(top: i32, mut children: impl FnMut(i32) -> Vec<Stat>) -> Vec<Stat> {
     let (mut living, mut above, mut seen) = (Vec::new(), vec![top], BTreeSet::new());
     while let Some(one) = above.pop() {
-        for (pid, dead) in children(one) {
+        for child in children(one) {
             // What moves while it is looked at may be met twice.
-            if seen.insert(pid) {
-                above.push(pid);
-                if !dead {
-                    living.push(pid);
+            if seen.insert(child.pid) {
+                above.push(child.pid);
+                if !child.dead {
+                    living.push(child);
                 }
             }
         }
@@ -125,17 +139,18 @@ mod tests {
         // It says something when all of them are there.
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         let top = i32::try_from(child.id()).unwrap();
-        let stats: Vec<Stat> = Stat::all().collect();
-        let by_parent = |parent: i32| -> Vec<(i32, bool)> {
-            stats.iter().filter(|stat| stat.parent == parent).map(|stat| (stat.pid, stat.dead)).collect()
+        let pids = |stats: Vec<Stat>| {
+            let mut pids: Vec<i32> = stats.into_iter().map(|stat| stat.pid).collect();
+            pids.sort_unstable();
+            pids
         };
-        let mut scanned = below(top, by_parent);
-        let told = |parent| told_children(parent).unwrap_or_default().into_iter().map(|pid| (pid, false));
-        let mut told = below(top, |parent| told(parent).collect());
-        scanned.sort_unstable();
-        told.sort_unstable();
+        let by_parent = |parent: i32| Stat::all().filter(|stat| stat.parent == parent).collect();
+        let scanned = pids(below(top, by_parent));
+        let by_word = |parent| told_children(parent).unwrap_or_default();
+        let told = pids(below(top, |parent| by_word(parent).into_iter().filter_map(Stat::of).collect()));
         assert_eq!((scanned.len(), &scanned), (3, &told));
-        assert!(told.iter().chain([&top]).all(|pid| living().contains(pid)));
+        let all = pids(living());
+        assert!(told.iter().chain([&top]).all(|pid| all.contains(pid)));
         for pid in told {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

@@ -3,15 +3,17 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use rustix::process::{Pid, Signal, getppid, ioctl_tiocsctty, set_parent_process_death_signal, setsid};
 
+use super::first::first;
 use super::spec::{Role, Spec};
 use super::supervise::supervise;
 use super::threshold::Held;
 use super::trial::trial;
-use super::{Wall, environment, file_rules, limits, privileges, syscalls};
+use super::{Wall, cgroup, environment, file_rules, limits, privileges, syscalls};
 
 /// The word that makes our binary a launcher. It stands before all other arguments.
 pub const LAUNCH: &str = "__launch";
@@ -27,10 +29,11 @@ pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let told = match role {
         Role::Trial => return trial(args),
         Role::Tether => return tether(args).map_or_else(|why| failed(&why), ExitCode::from),
-        Role::Supervise | Role::Inner => Spec::parse(args),
+        Role::Supervise | Role::First | Role::Inner => Spec::parse(args),
     };
     let outcome = told.and_then(|(spec, argv)| match role {
         Role::Supervise => supervise(&spec, &argv),
+        Role::First => first(&spec, &argv),
         Role::Inner | Role::Trial | Role::Tether => {
             let bell = spec.bell.map(Held::take).transpose().map_err(|error| format!("bell: {error}"))?;
             close_inherited(bell.as_ref()).map_err(|error| format!("inherited files: {error}"))?;
@@ -42,17 +45,22 @@ pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     outcome.map_or_else(|why| failed(&why), ExitCode::from)
 }
 
-/// Becomes the program that follows, tied to the process that asked for it: its number, then the words.
+/// Becomes the program that follows, tied to the process that asked for it: its number, the control group to join or
+/// nothing, then the words.
 ///
 /// Bubblewrap ties itself, but only a moment after it was started. Whoever is killed in that moment would leave it
 /// running; this tie is made first, survives the change of programs, and looks whether the moment has passed already.
 #[allow(clippy::disallowed_methods, reason = "the environment is the one that was built")]
 fn tether(mut args: impl Iterator<Item = OsString>) -> Result<u8, String> {
     let parent = args.next().and_then(|word| word.to_str()?.parse().ok()).ok_or("whose end is meant?")?;
+    let group = args.next().ok_or("in which group?")?;
     let program = args.next().ok_or("there is no program")?;
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
     if getppid().map(Pid::as_raw_pid) != Some(parent) {
         return Err("whoever asked for it is gone".to_owned());
+    }
+    if !group.is_empty() {
+        cgroup::join(Path::new(&group)).map_err(|error| format!("control group: {error}"))?;
     }
     Err(Command::new(program).args(args).exec().to_string())
 }

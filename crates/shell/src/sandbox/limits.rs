@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use rustix::io;
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use rustix::system::uname;
 
+use super::cgroup::Group;
 use super::stat::Stat;
 use super::{Limits, Wall};
 
@@ -37,9 +39,38 @@ pub(super) fn tasks(wall: Wall, limits: &Limits) -> u64 {
     if counted_apart { limits.processes } else { limits.processes.saturating_add(running()) }
 }
 
-/// Root is held to no number of processes: there they are counted.
-pub(super) fn have_to_be_counted() -> bool {
-    geteuid().is_root()
+/// Our own processes around a command: those of bubblewrap, the supervisor and the first of a table.
+const OURS: u64 = 4;
+
+/// Who holds a command to its number of processes.
+#[derive(Debug)]
+pub(super) enum Holder {
+    /// The kernel, as it holds every user.
+    Kernel,
+    /// The kernel, by a control group: the limit of users is none for root.
+    Group(Group),
+    /// A supervisor that counts.
+    Supervisor,
+}
+
+impl Holder {
+    pub(super) fn new(limits: &Limits) -> Holder {
+        if !geteuid().is_root() {
+            return Holder::Kernel;
+        }
+        Group::new(limits.processes.saturating_add(OURS)).map_or(Holder::Supervisor, Holder::Group)
+    }
+
+    pub(super) fn group(&self) -> Option<&Path> {
+        match self {
+            Holder::Group(group) => Some(group.path()),
+            Holder::Kernel | Holder::Supervisor => None,
+        }
+    }
+
+    pub(super) fn counts(&self) -> bool {
+        matches!(self, Holder::Supervisor)
+    }
 }
 
 fn kernel() -> Option<(u32, u32)> {

@@ -8,6 +8,7 @@ use std::process::Command;
 use envelope::{Failure, Fault};
 
 use super::launcher::LAUNCH;
+use super::limits::Holder;
 use super::placeholder::Placeholder;
 use super::scratch::Scratch;
 use super::spec::{Private, Role, Spec};
@@ -30,6 +31,7 @@ pub struct Prepared {
 pub struct Leftovers {
     _placeholders: Vec<Placeholder>,
     _scratch: Option<Scratch>,
+    _holder: Option<Holder>,
 }
 
 /// Prepares a command behind a wall. Nothing is started yet.
@@ -65,9 +67,10 @@ pub fn command(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> R
         Wall::Bubblewrap => in_bubblewrap(reach, launch, launcher),
         Wall::Landlock => with_file_rules(reach, launch, launcher),
         Wall::Open => {
-            let spec = spec(wall, reach, launch, launcher);
+            let holder = Holder::new(&reach.limits);
+            let spec = spec(wall, reach, launch, launcher, &holder);
             let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
-            Ok(Prepared { command, leftovers: Leftovers::default() })
+            Ok(Prepared { command, leftovers: Leftovers { _holder: Some(holder), ..Leftovers::default() } })
         }
     }
 }
@@ -78,22 +81,26 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
     let top = Top::of(reach).map_err(|error| unusable(&reach.root, &error))?;
     refuse_unholdable(&top)?;
     let private = Private { home: bubblewrap::HOME.into(), temporary: bubblewrap::TEMPORARY.into() };
+    let holder = Holder::new(&reach.limits);
     let spec = Spec {
         launcher: bubblewrap::LAUNCHER.into(),
         // It is in another process table.
         parent: None,
         private: Some(private),
-        ..spec(Wall::Bubblewrap, reach, launch, launcher)
+        // Inside there is no way to it, so it is joined before.
+        group: None,
+        ..spec(Wall::Bubblewrap, reach, launch, launcher, &holder)
     };
     let role = if spec.counts_processes { Role::Supervise } else { Role::Inner };
     let own = std::process::id().to_string();
+    let group = holder.group().map(OsString::from).unwrap_or_default();
     let mut words: Vec<OsString> =
-        vec![launcher.into(), LAUNCH.into(), Role::Tether.name().into(), own.into()];
+        vec![launcher.into(), LAUNCH.into(), Role::Tether.name().into(), own.into(), group];
     words.push(program.into());
     words.extend(bubblewrap::arguments(reach, &top, launch, launcher));
     words.push("--".into());
     words.extend(spec.words(role, &launch.argv)?);
-    let leftovers = Leftovers { _placeholders: placeholders, _scratch: None };
+    let leftovers = Leftovers { _placeholders: placeholders, _scratch: None, _holder: Some(holder) };
     Ok(Prepared { command: starting(&words, launch), leftovers })
 }
 
@@ -109,16 +116,18 @@ fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Pr
             format!("no private folder can be made for the command: {error}"),
         )
     })?;
+    let holder = Holder::new(&reach.limits);
     let spec = Spec {
         private: Some(private),
         scratch: Some(scratch.path().to_owned()),
-        ..spec(Wall::Landlock, reach, launch, launcher)
+        ..spec(Wall::Landlock, reach, launch, launcher, &holder)
     };
     let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
-    Ok(Prepared { command, leftovers: Leftovers { _placeholders: Vec::new(), _scratch: Some(scratch) } })
+    let leftovers = Leftovers { _placeholders: Vec::new(), _scratch: Some(scratch), _holder: Some(holder) };
+    Ok(Prepared { command, leftovers })
 }
 
-fn spec(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Spec {
+fn spec(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path, holder: &Holder) -> Spec {
     Spec {
         wall,
         reach: reach.clone(),
@@ -129,7 +138,8 @@ fn spec(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Spec {
         tty: launch.tty,
         bell: launch.bell,
         tasks: limits::tasks(wall, &reach.limits),
-        counts_processes: limits::have_to_be_counted(),
+        group: holder.group().map(Path::to_owned),
+        counts_processes: holder.counts(),
     }
 }
 

@@ -14,6 +14,8 @@ use super::{Reach, Wall};
 pub(super) enum Role {
     /// Stays with the command, ends with it, and leaves nothing of it running.
     Supervise,
+    /// Is the first process of a process table, which ends with it.
+    First,
     /// Takes away what the command must not have, then becomes the command.
     Inner,
     /// Is the command: tries what a wall has to refuse.
@@ -26,6 +28,7 @@ impl Role {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Role::Supervise => "supervise",
+            Role::First => "first",
             Role::Inner => "inner",
             Role::Trial => "trial",
             Role::Tether => "tether",
@@ -33,7 +36,9 @@ impl Role {
     }
 
     pub(super) fn parse(name: &str) -> Option<Role> {
-        [Role::Supervise, Role::Inner, Role::Trial, Role::Tether].into_iter().find(|role| role.name() == name)
+        [Role::Supervise, Role::First, Role::Inner, Role::Trial, Role::Tether]
+            .into_iter()
+            .find(|role| role.name() == name)
     }
 }
 
@@ -55,6 +60,8 @@ pub(super) struct Spec {
     pub(super) bell: Option<i32>,
     /// Processes and threads that may exist where the kernel counts them.
     pub(super) tasks: u64,
+    /// The control group that the supervisor joins before it starts the command.
+    pub(super) group: Option<PathBuf>,
     /// Whether the supervisor has to count processes, since the kernel does not.
     pub(super) counts_processes: bool,
 }

@@ -10,6 +10,7 @@ const LINE: usize = 2048;
 pub(super) struct Stat {
     pub(super) pid: i32,
     pub(super) parent: i32,
+    pub(super) group: i32,
     /// It has ended and waits to be collected.
     pub(super) dead: bool,
     pub(super) threads: u64,
@@ -36,8 +37,9 @@ impl Stat {
         let mut fields = std::str::from_utf8(line.get(after_name..)?).ok()?.split_ascii_whitespace();
         let dead = matches!(fields.next()?, "Z" | "X");
         let parent = fields.next()?.parse().ok()?;
-        let threads = fields.nth(15)?.parse().ok()?;
-        Some(Stat { pid, parent, dead, threads })
+        let group = fields.next()?.parse().ok()?;
+        let threads = fields.nth(14)?.parse().ok()?;
+        Some(Stat { pid, parent, group, dead, threads })
     }
 }
 
@@ -48,7 +50,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_moves_no_field() {
         let line = b"4711 (a ) Z 1) S 12 13 14 34816 99 4194304 1 2 3 4 5 6 7 8 20 0 17 0 123456 1000 5";
-        let expected = Stat { pid: 4711, parent: 12, dead: false, threads: 17 };
+        let expected = Stat { pid: 4711, parent: 12, group: 13, dead: false, threads: 17 };
         assert_eq!(Stat::parse(4711, line), Some(expected));
         assert_eq!(Stat::parse(1, b"1 (short) S 1 2"), None);
     }

@@ -8,8 +8,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use envelope::{Failure, Fault};
 use rustix::io::read;
 use rustix::pipe::{PipeFlags, pipe_with};
+
+/// What the launcher and bubblewrap begin with when they say why they could not build the wall.
+const COMPLAINTS: [&str; 2] = ["tollgate: the sandbox was not built: ", "bwrap: "];
 
 /// Our side: knows whether the command was reached.
 #[derive(Debug)]
@@ -42,6 +46,16 @@ impl From<Doorbell> for OwnedFd {
     fn from(bell: Doorbell) -> OwnedFd {
         bell.0
     }
+}
+
+/// Why there was no command. What was printed is not the command's, so it is what the wall complains about.
+pub(crate) fn not_run(printed: &[u8]) -> Fault {
+    let said = String::from_utf8_lossy(printed);
+    let why = COMPLAINTS.iter().find_map(|prefix| said.strip_prefix(prefix)).unwrap_or(&said).trim();
+    let why = if why.is_empty() { "whatever builds it ended early" } else { why };
+    let message = format!("the command was not run, since its sandbox was not built: {why}");
+    Fault::new(Failure::SetupRequired, message)
+        .hint("look at `tollgate doctor` and at [commands] in .tollgate/config.toml")
 }
 
 /// The inherited bell as a file of this process alone: the command does not inherit it.

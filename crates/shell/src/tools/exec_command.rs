@@ -17,7 +17,7 @@ use toolkit::{PathKeys, Reach, Tool, ToolCx};
 use super::session;
 use super::streams::{self, StreamOutput, WINDOW, exit_words};
 use crate::process::{self, Enclosure, Finished, Input, Job, Limits, Outcome, Window};
-use crate::sandbox::{Threshold, Wall};
+use crate::sandbox::Wall;
 use crate::session::{GRACE, Lifetime, Ready, STOP_MS, Session, Shell};
 
 /// A longer one is a program, and belongs into a file.
@@ -27,8 +27,6 @@ const MAX_STDIN: usize = 1024 * 1024;
 const YIELD_MS: u64 = 10_000;
 /// Less than the longest time of a call, so that it is the yield that ends the wait.
 const MAX_YIELD_MS: u64 = 590_000;
-/// What the launcher and bubblewrap begin with when they say why they could not build the wall.
-const COMPLAINTS: [&str; 2] = ["tollgate: the sandbox was not built: ", "bwrap: "];
 /// Tokens for what a command had printed when it was stopped.
 const STOPPED_BUDGET: usize = 800;
 
@@ -149,11 +147,10 @@ impl Tool for ExecCommand {
         let session = session(&self.0)?;
         let wall = session.wall().await?;
         let began = session.now();
-        let (outcome, threshold) = start(session, cx, &args, wall).await?;
+        let outcome = start(session, cx, &args, wall).await?;
         let ended = |finished: Finished| completed(cx, &finished, wall, elapsed(began, session.now()));
         match outcome {
-            Outcome::Completed(finished) if threshold.was_crossed() => ended(finished),
-            Outcome::Completed(finished) => Err(unbuilt(&finished)),
+            Outcome::Completed(finished) => ended(finished),
             Outcome::Promoted(task) => {
                 let seen = session.tasks().wait_new(task, Duration::ZERO, WINDOW).await?;
                 let (stdout, stderr) = streams::fresh(&seen);
@@ -283,12 +280,7 @@ impl Args {
 }
 
 /// Starts the command behind its wall and waits for it as long as the call wants.
-async fn start(
-    session: &Arc<Session>,
-    cx: &ToolCx,
-    args: &Args,
-    wall: Wall,
-) -> Result<(Outcome, Threshold), Fault> {
+async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
     let workdir = session.workdir(args.workdir.as_deref())?;
     let mark = cx.call_id().to_string();
     let Ready { prepared, threshold, bell } = ready(session, wall, &mark, args, workdir).await?;
@@ -309,7 +301,7 @@ async fn start(
         input,
         terminal: args.tty.then(Window::default),
         enclosure: Enclosure::from(wall),
-        inherits: Some(bell.into()),
+        threshold: Some((threshold, bell)),
         limits: Limits {
             timeout: args.timeout_ms.map(Duration::from_millis),
             grace: GRACE,
@@ -325,8 +317,7 @@ async fn start(
     let yield_after = args.yield_time_ms.or(usual).map(Duration::from_millis);
     // From here on something may have happened.
     cx.observed(SideEffect::RunCommand);
-    let outcome = process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await;
-    Ok((outcome, threshold))
+    Ok(process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await)
 }
 
 /// Looks around in the vault and the system for what the wall has to cover, where waiting holds nobody up.
@@ -343,19 +334,6 @@ async fn ready(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_panic| {
         Err(Fault::new(Failure::ExecutionFailed, "building the sandbox around the command crashed"))
     })
-}
-
-/// The command was not reached, so what was printed is what the launcher or bubblewrap complain about.
-fn unbuilt(finished: &Finished) -> Fault {
-    let said = finished.stderr.as_ref().unwrap_or(&finished.stdout).text.as_deref().unwrap_or_default();
-    let said = String::from_utf8_lossy(said);
-    let why = COMPLAINTS.iter().find_map(|prefix| said.strip_prefix(prefix)).unwrap_or(&said).trim();
-    let why = if why.is_empty() { "whatever builds it ended early" } else { why };
-    Fault::new(
-        Failure::SetupRequired,
-        format!("the command was not run, since its sandbox was not built: {why}"),
-    )
-    .hint("look at `tollgate doctor` and at [commands] in .tollgate/config.toml")
 }
 
 fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> Result<Output, Fault> {

@@ -63,7 +63,7 @@ pub(crate) fn job(script: &str, artifacts: Arc<dyn ArtifactSink>) -> Job {
         input: Input::Nothing,
         terminal: None,
         enclosure: Enclosure::Loose,
-        inherits: None,
+        threshold: None,
         keep: Box::new(()),
         limits: Limits { timeout: None, grace: Duration::from_millis(100), output_bytes: u64::MAX },
         artifacts,

@@ -4,8 +4,9 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::disallowed_methods,
-    reason = "a test stops at the first surprise, and drives the binary as a person would"
+    reason = "a test stops at the first surprise, says what it skips, and drives the binary as a person would"
 )]
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -15,6 +16,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+pub(crate) mod build;
+pub(crate) mod left;
 mod scrub;
 mod terminal;
 pub(crate) mod wall;
@@ -94,7 +97,7 @@ impl Sandbox {
 
     /// The command, about to be started in the vault.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        let mut command = Command::new(build::binary());
         command
             .args(args)
             .current_dir(self.vault())
@@ -174,6 +177,13 @@ pub(crate) fn ended(output: std::process::Output) -> Ended {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// How long a tool took for a call, as the gate measured it: without the wait for others before it.
+pub(crate) fn took_ms(result: &Value) -> u64 {
+    let phases = result["phases"].as_array().unwrap();
+    let execute = phases.iter().find(|phase| phase["phase"] == "execute").unwrap();
+    execute["micros"].as_u64().unwrap() / 1000
 }
 
 fn walk(root: &Path, dir: &Path, found: &mut Vec<String>) {
