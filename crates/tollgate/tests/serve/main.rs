@@ -1,0 +1,27 @@
+//! `tollgate serve` as people run it: the real binary, real sockets, and runs that are looked at afterwards.
+//!
+//! No client library stands between, so every byte of an answer is seen. No test waits for time to pass: each waits
+//! for an event of a stream, a line of the log or the end of a process.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, says what it skips, and drives the binary as a person would"
+)]
+
+mod answers;
+mod backend_dies;
+#[cfg(target_os = "linux")]
+mod codex_dies;
+#[cfg(target_os = "linux")]
+mod many;
+mod server;
+mod stopping;
+#[path = "../support/mod.rs"]
+mod support;
+mod tools;
+mod upstream;
+mod wire;
