@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::responses::error::ApiError;
@@ -76,14 +77,17 @@ impl<'de> Visitor<'de> for Node {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            if map.contains_key(&key) {
-                let key: String = key.chars().take(64).collect();
-                return Err(A::Error::custom(format_args!(
-                    "the key `{key}` stands twice in the same object"
-                )));
+            match map.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert(entries.next_value_seed(Node)?);
+                }
+                Entry::Occupied(taken) => {
+                    let key: String = taken.key().chars().take(64).collect();
+                    return Err(A::Error::custom(format_args!(
+                        "the key `{key}` stands twice in the same object"
+                    )));
+                }
             }
-            let value = entries.next_value_seed(Node)?;
-            map.insert(key, value);
         }
         Ok(Value::Object(map))
     }
