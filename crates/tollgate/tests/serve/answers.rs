@@ -78,6 +78,17 @@ fn an_answer_that_is_cancelled_ends_as_incomplete() {
 }
 
 #[test]
+fn a_client_that_goes_away_interrupts_its_turn() {
+    let sandbox = Sandbox::new();
+    let server = Server::scripted(&sandbox, &endless_model(), &[]);
+    let mut stream = Answer::of(server.stream("Go on", json!({})));
+    stream.until("response.in_progress");
+    drop(stream);
+    server.until_logged("interrupted: the client went away");
+    assert_eq!(server.counted("tollgate_turns_total{kind=\"interrupted\"}"), 1);
+}
+
+#[test]
 fn kept_answers_survive_a_restart() {
     let sandbox = Sandbox::new();
     let folder = sandbox.path("kept");
