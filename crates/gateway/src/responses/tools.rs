@@ -86,6 +86,16 @@ impl Choice {
         }
     }
 
+    /// The same tools, none of which has to be called any more.
+    pub fn without_the_need(self) -> Choice {
+        match self {
+            Choice::Auto | Choice::Required => Choice::Auto,
+            Choice::None => Choice::None,
+            Choice::Tool(only) => Choice::Allowed { names: vec![only], required: false },
+            Choice::Allowed { names, .. } => Choice::Allowed { names, required: false },
+        }
+    }
+
     /// Whether an answer without a call is a failure.
     pub fn requires_a_call(&self) -> bool {
         match self {

@@ -13,8 +13,10 @@ use crate::sentinel::{CheckArguments, Counts, Judge, Verdict};
 /// What came of a turn.
 #[derive(Default)]
 pub(super) struct Heard {
-    /// The text outside of calls, as far as it may be needed again.
+    /// The text outside of calls, as far as it may be needed again; of the last message, when it is kept back.
     pub(super) said: String,
+    /// Messages before it that were kept back.
+    pub(super) earlier: Vec<String>,
     /// Calls that are to be run here, in order.
     pub(super) here: Vec<MadeCall>,
     /// Calls that the client got, as far as they may be needed again.
@@ -33,6 +35,14 @@ pub(super) struct Heard {
 pub(super) struct MadeCall {
     pub(super) name: String,
     pub(super) arguments: String,
+}
+
+impl MadeCall {
+    /// Whether both mean the same, however they are written.
+    fn is_like(&self, other: &MadeCall) -> bool {
+        let read = |call: &MadeCall| serde_json::from_str::<Value>(&call.arguments).ok();
+        self.name == other.name && (self.arguments == other.arguments || read(self) == read(other))
+    }
 }
 
 pub(super) struct Broken {
@@ -90,6 +100,10 @@ impl Ear {
             TurnEvent::NextMessage => {
                 self.end_of_text(emitter);
                 emitter.end_message();
+                let heard = &mut self.scribe.heard;
+                if self.scribe.habits.withheld && !heard.said.trim().is_empty() {
+                    heard.earlier.push(std::mem::take(&mut heard.said));
+                }
             }
             TurnEvent::Reasoning { part, text } => emitter.reasoning(part, &text),
             TurnEvent::SealedReasoning(sealed) => emitter.seal_reasoning(sealed),
@@ -108,7 +122,8 @@ impl Ear {
         self.scribe.is_full()
     }
 
-    fn end_of_text(&mut self, emitter: &mut Emitter) {
+    /// The message is over, or will not go on.
+    pub(super) fn end_of_text(&mut self, emitter: &mut Emitter) {
         self.judge.finish(&mut |verdict| self.scribe.take(verdict, emitter));
         self.scribe.end_of_text(emitter);
     }
@@ -179,7 +194,7 @@ impl Scribe {
 
     fn call(&mut self, call: MadeCall, emitter: &mut Emitter) {
         self.end_of_text(emitter);
-        if self.habits.made_before.contains(&call) {
+        if self.habits.made_before.iter().any(|made| made.is_like(&call)) {
             return;
         }
         match self.tools.allowed(&call.name) {

@@ -15,7 +15,7 @@ use crate::responses::store::{Store, Stored};
 
 impl Writer<'_> {
     pub(super) fn add_up(&mut self, heard: &Heard) {
-        self.calls += heard.client_calls + heard.here.len() as u64;
+        self.calls += heard.client_calls;
         if let Some(usage) = heard.usage {
             let sum = self.usage.get_or_insert_default();
             sum.input_tokens += usage.input_tokens;
@@ -46,12 +46,18 @@ impl Writer<'_> {
             Some(Cut::Failed(error)) => Some(error.clone()),
             Some(Cut::Cancelled | Cut::Incomplete(_) | Cut::Gone) | None => None,
         };
-        if cut.is_none() {
-            self.follow();
-        }
-        let Writer { emitter, out, request, mut conversation, added, unique, responder, mut trail, .. } =
-            self;
-        let trailed = trail.len();
+        let Writer {
+            emitter,
+            out,
+            request,
+            mut conversation,
+            added,
+            unique,
+            responder,
+            mut trail,
+            trailed,
+            ..
+        } = self;
         let ended = match cut {
             None => emitter.complete(usage, now),
             Some(Cut::Incomplete(reason)) => emitter.incomplete(reason, usage),
@@ -59,9 +65,7 @@ impl Writer<'_> {
             Some(Cut::Failed(error)) => emitter.fail(error, usage),
             Some(Cut::Gone) => return None,
         };
-        if trailed == 0 {
-            trail = ended.output.iter().map(|sent| Item::from(sent.item.clone())).collect();
-        }
+        trail.extend(ended.output[trailed..].iter().map(|sent| Item::from(sent.item.clone())));
         let input = conversation.split_off(conversation.len() - added);
         if error.is_none() {
             let kept = if request.store { Some(&*responder.parts.store) } else { also };

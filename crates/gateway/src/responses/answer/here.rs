@@ -11,6 +11,9 @@ use super::write::{Cut, Writer};
 use crate::responses::error::ApiError;
 use crate::responses::item::{Content, Item, Role};
 
+/// What a later answer is told of a call that was under way when this one ended.
+const CUT_OFF: &str = "cancelled before it ended; look whether it had its effect before you do it again";
+
 impl Writer<'_> {
     /// Runs one call and adds it, with what the model is told, to the conversation.
     pub(super) async fn run_here(&mut self, call: MadeCall) -> Result<(), Cut> {
@@ -30,18 +33,26 @@ impl Writer<'_> {
         } else {
             let run = self.open_run()?;
             self.tell("tool.started", json!({ "id": id, "name": name, "run": run.run_id() })).await?;
-            let result = self.waiting(run.call(ServerCall { name: name.clone(), arguments: parsed })).await?;
+            let running = run.call(ServerCall { name: name.clone(), arguments: parsed });
+            let result = match self.waiting(running).await {
+                Ok(result) => result,
+                Err(cut) => {
+                    self.note_call(item, id, CUT_OFF.to_owned());
+                    return Err(cut);
+                }
+            };
             let told = json!({ "id": id, "name": name, "status": result.status, "receipt": result.receipt });
             self.tell("tool.finished", told).await?;
             result.receipt
         };
-        self.trail.push(item);
-        self.trail.push(Item::FunctionCallOutput {
-            id: None,
-            call_id: id,
-            output: vec![Content::Text(receipt)],
-        });
+        self.note_call(item, id, receipt);
         Ok(())
+    }
+
+    /// A call, and what the model is told of it, as parts of the conversation.
+    fn note_call(&mut self, call: Item, call_id: String, told: String) {
+        self.trail.push(call);
+        self.trail.push(Item::FunctionCallOutput { id: None, call_id, output: vec![Content::Text(told)] });
     }
 
     fn open_run(&mut self) -> Result<Arc<dyn ToolboxRun>, Cut> {

@@ -17,9 +17,18 @@ const EVENTS_A_WRITE: usize = 64;
 pub(super) const BYTES_A_TOKEN: u64 = 4;
 
 impl Writer<'_> {
-    /// Listens until the turn ends, nothing more is wanted of it, or nobody listens any more.
-    pub(super) async fn listen(&mut self, mut stream: TurnStream) -> Result<Heard, Cut> {
+    /// Listens until the turn ends, nothing more is wanted of it, or the answer has to end. What was heard is given in
+    /// any case.
+    pub(super) async fn listen(&mut self, stream: TurnStream) -> (Heard, Option<Cut>) {
         let mut ear = Ear::new(self.tools.clone(), self.mode, self.habits());
+        let cut = self.hear_out(&mut ear, stream).await.err();
+        if cut.is_some() {
+            ear.end_of_text(&mut self.emitter);
+        }
+        (ear.finish(), cut)
+    }
+
+    async fn hear_out(&mut self, ear: &mut Ear, mut stream: TurnStream) -> Result<(), Cut> {
         self.last_heard = Instant::now();
         loop {
             let event = tokio::select! {
@@ -32,18 +41,25 @@ impl Writer<'_> {
                 }
             };
             self.last_heard = Instant::now();
-            let mut over = self.take(&mut ear, event)?;
+            let mut over = self.take(ear, event)?;
             // Whatever else is there already goes out in the same write.
             for _ in 0..EVENTS_A_WRITE {
                 if over {
                     break;
                 }
                 let Some(event) = ready(&mut stream).await else { break };
-                over = self.take(&mut ear, event)?;
+                over = self.take(ear, event)?;
             }
             self.flush().await?;
             if over {
-                return Ok(ear.finish());
+                return Ok(());
+            }
+            // A model that never pauses leaves the clock no turn.
+            if *self.cancelled.borrow() {
+                return Err(Cut::Cancelled);
+            }
+            if self.last_heard.duration_since(self.began) >= self.responder.parts.settings.answer_limit {
+                return Err(Cut::Failed(too_slow("did not come to an end")));
             }
         }
     }
@@ -51,9 +67,7 @@ impl Writer<'_> {
     fn take(&mut self, ear: &mut Ear, event: Option<Result<TurnEvent, BackendError>>) -> Result<bool, Cut> {
         match event {
             Some(Ok(event)) => {
-                if let TurnEvent::Text(text) = &event {
-                    self.said_bytes += text.len() as u64;
-                }
+                self.said_bytes += weight(&event);
                 let over = ear.hear(event, &mut self.emitter);
                 if !over && self.said_bytes / BYTES_A_TOKEN > self.most_tokens() {
                     return Err(Cut::Incomplete(Reason::MaxOutputTokens));
@@ -103,6 +117,18 @@ impl Writer<'_> {
         self.sent_since_beat |= !bytes.is_empty();
         self.out.send(bytes).await
     }
+}
+
+/// The bytes that a model said with an event.
+fn weight(event: &TurnEvent) -> u64 {
+    let bytes = match event {
+        TurnEvent::Text(text) | TurnEvent::Reasoning { text, .. } | TurnEvent::Refusal(text) => text.len(),
+        TurnEvent::Call(call) => call.arguments.len(),
+        TurnEvent::NextMessage | TurnEvent::SealedReasoning(_) | TurnEvent::Usage(_) | TurnEvent::Done(_) => {
+            0
+        }
+    };
+    bytes as u64
 }
 
 /// The next event if it is there already.

@@ -280,6 +280,51 @@ async fn a_model_that_says_too_much_or_is_cut_off_leaves_an_incomplete_answer() 
 }
 
 #[tokio::test]
+async fn nothing_that_was_said_is_lost_when_an_answer_is_cut() {
+    let shape = json!({ "max_output_tokens": 2, "text": { "format": { "type": "json_object" } } });
+    let long = scripted(r#"{"text": ["{\"a\": [", "1, 2, 3, 4, 5, 6"]}"#);
+    assert_eq!(
+        told(&whole(&long, asking(shape)).await),
+        "says \"{\\\"a\\\": [1, 2, 3, 4, 5, 6\"\nincomplete\n"
+    );
+    let cut = scripted(r#"{"text": "Well. <tool_call>{\"name\":\"wea", "finish": "length"}"#);
+    let told = told(&whole(&cut, asking(json!({}))).await);
+    assert_eq!(told, "says \"Well. <tool_call>{\\\"name\\\":\\\"wea\"\nincomplete\n", "not asked again");
+}
+
+#[tokio::test]
+async fn the_last_message_is_the_one_that_has_to_have_a_shape() {
+    let done = TurnEvent::Done(Finish::Stop);
+    let text = |text: &str| TurnEvent::Text(text.to_owned());
+    let (responder, _) =
+        native(vec![vec![text("Looking."), TurnEvent::NextMessage, text("{\"a\":1}"), done]]);
+    let format = json!({ "text": { "format": { "type": "json_object" } } });
+    expect![[r#"
+        says "Looking."
+        says "{\"a\":1}"
+        completed
+    "#]]
+    .assert_eq(&told(&whole(&responder, asking(format)).await));
+}
+
+#[tokio::test]
+async fn a_call_is_the_same_however_it_is_written() {
+    let spaced =
+        r#"<tool_call>{\"name\":\"weather\",\"arguments\":\"{ \\\"city\\\" : \\\"Rome\\\" }\"}</tool_call>"#;
+    let responder = scripted(&format!(
+        r#"{{"match": {{"last_contains": "{AGAIN}"}}, "text": "{spaced}{OSLO}"}}
+{{"text": "Look. {ROME}{WRONG}"}}"#
+    ));
+    expect![[r#"
+        says "Look. "
+        calls weather "{\"city\":\"Rome\"}"
+        calls weather "{\"city\":\"Oslo\"}"
+        completed
+    "#]]
+    .assert_eq(&told(&whole(&responder, asking(json!({}))).await));
+}
+
+#[tokio::test]
 async fn a_backend_that_fails_fails_the_answer_with_one_error() {
     let dies = scripted(r#"{"text": "Well,", "error": {"kind": "died", "message": "it is gone"}}"#);
     assert_eq!(told(&whole(&dies, asking(json!({}))).await), "502 backend_died: it is gone\n");

@@ -10,7 +10,7 @@ use super::toolbox::Toolbox;
 use crate::responses::error::ApiError;
 use crate::responses::prompt::Mode;
 use crate::responses::request::{Request, ServerTools};
-use crate::responses::tools::OfferedTool;
+use crate::responses::tools::{Choice, OfferedTool};
 use crate::sentinel::{CheckArguments, ToolNames};
 
 pub(super) struct Tools {
@@ -54,6 +54,8 @@ impl Tools {
             }
             request.tools.push(tool);
         }
+        let choice = std::mem::take(&mut request.choice);
+        request.choice = meant(choice, &request.tools, toolbox)?;
         let known: HashMap<String, Known> = request
             .tools
             .iter()
@@ -99,6 +101,31 @@ impl Tools {
     pub(super) fn any_strict(&self) -> bool {
         self.known.values().any(|known| known.tool.strict && known.allowed)
     }
+}
+
+/// A client may choose one of the server's tools by its own name, with dots; the model sees another one.
+fn meant(choice: Choice, tools: &[OfferedTool], toolbox: Option<&dyn Toolbox>) -> Result<Choice, ApiError> {
+    let find = |name: String| -> Result<String, ApiError> {
+        if tools.iter().any(|tool| tool.name == name) {
+            return Ok(name);
+        }
+        let alias = toolbox.and_then(|toolbox| toolbox.tools(Some(std::slice::from_ref(&name))).ok());
+        let alias = alias.and_then(|found| found.into_iter().next()).map(|tool| tool.name);
+        alias.filter(|alias| tools.iter().any(|tool| tool.name == *alias)).ok_or_else(|| {
+            ApiError::invalid(
+                "tool_choice",
+                "unknown_tool",
+                format!("`tool_choice` names `{name}`, which is not among the tools of this request"),
+            )
+        })
+    };
+    Ok(match choice {
+        Choice::Auto | Choice::None | Choice::Required => choice,
+        Choice::Tool(name) => Choice::Tool(find(name)?),
+        Choice::Allowed { names, required } => {
+            Choice::Allowed { names: names.into_iter().map(find).collect::<Result<_, _>>()?, required }
+        }
+    })
 }
 
 fn server_tools(

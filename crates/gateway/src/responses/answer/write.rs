@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use backend::{Capabilities, Finish, Turn, TurnStream, Usage};
+use backend::{Capabilities, Entry, Finish, Part, Turn, TurnStream, Usage};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -22,8 +22,11 @@ use crate::responses::object::Reason;
 use crate::responses::prompt::{self, Mode, Problem};
 use crate::responses::request::Request;
 use crate::responses::store::Store;
-use crate::responses::tools::Choice;
 use crate::sentinel::Counts;
+
+/// Said to a model that is asked again after a part of its answer went out.
+const DELIVERED: &str = "What you said before was delivered and the calls that stand in the conversation were made: \
+                         do not repeat them. Send only what is missing.";
 
 /// An answer on its way.
 pub(super) struct Writer<'r> {
@@ -34,7 +37,7 @@ pub(super) struct Writer<'r> {
     /// What this answer has added to the conversation so far.
     pub(super) trail: Vec<Item>,
     /// How many items that were sent stand in the trail already.
-    trailed: usize,
+    pub(super) trailed: usize,
     pub(super) mode: Mode,
     pub(super) can: Capabilities,
     pub(super) tools: Arc<Tools>,
@@ -139,8 +142,12 @@ impl<'r> Writer<'r> {
     async fn all_turns(&mut self) -> Result<(), Cut> {
         while let Some(stream) = self.stream.take() {
             self.turns += 1;
-            let heard = self.listen(stream).await?;
+            let (heard, cut) = self.listen(stream).await;
             self.add_up(&heard);
+            if let Some(cut) = cut {
+                self.release(&heard);
+                return Err(cut);
+            }
             self.stream = match self.after(heard).await? {
                 Some(turn) => Some(self.start(turn).await?),
                 None => None,
@@ -151,28 +158,40 @@ impl<'r> Writer<'r> {
 
     /// What is to follow a turn: another one, or nothing.
     async fn after(&mut self, heard: Heard) -> Result<Option<Turn>, Cut> {
-        if heard.broken.is_some() {
-            return self.about_broken_call(heard).map(Some);
+        let reason = match heard.finish {
+            Some(Finish::Length) => Some(Reason::MaxOutputTokens),
+            Some(Finish::ContentFilter) => Some(Reason::ContentFilter),
+            Some(Finish::Stop) | None => None,
+        };
+        if let Some(reason) = reason {
+            // Cut off, so nothing that is asked of a whole answer can be asked of it.
+            self.release(&heard);
+            return Err(Cut::Incomplete(reason));
         }
-        if let Some(turn) = self.settle_shape(&heard)? {
-            return Ok(Some(turn));
-        }
-        match heard.finish {
-            Some(Finish::Length) => return Err(Cut::Incomplete(Reason::MaxOutputTokens)),
-            Some(Finish::ContentFilter) => return Err(Cut::Incomplete(Reason::ContentFilter)),
-            Some(Finish::Stop) | None => {}
-        }
-        if self.request.choice.requires_a_call() && self.calls == 0 && !heard.refused {
+        let called = self.calls + heard.here.len() as u64;
+        if heard.broken.is_none() && self.request.choice.requires_a_call() && called == 0 && !heard.refused {
             return self.about_missing_call(&heard).map(Some);
         }
-        if heard.here.is_empty() {
-            return Ok(None);
+        if heard.broken.is_none()
+            && let Some(turn) = self.settle_shape(&heard)?
+        {
+            return Ok(Some(turn));
         }
         self.follow();
-        for call in heard.here {
+        let Heard { here, broken, sent, client_calls, said, .. } = heard;
+        let ran_here = !here.is_empty();
+        for call in here {
+            self.calls += 1;
             self.run_here(call).await?;
         }
-        if heard.client_calls > 0 {
+        if let Some(broken) = broken {
+            self.made_before.extend(sent);
+            return self.about_broken_call(&said, broken).map(Some);
+        }
+        if !ran_here {
+            return Ok(None);
+        }
+        if client_calls > 0 {
             // The client answers its calls first; what was run here is known to the next answer.
             return Ok(None);
         }
@@ -187,7 +206,7 @@ impl<'r> Writer<'r> {
             )));
         }
         // Whoever had to call has called.
-        self.request.choice = Choice::Auto;
+        self.request.choice = std::mem::take(&mut self.request.choice).without_the_need();
         self.next_turn().map(Some)
     }
 
@@ -203,28 +222,46 @@ impl<'r> Writer<'r> {
         Ok(prompt::turn(&self.request, &said, self.mode, self.can)?)
     }
 
-    /// One more turn about what was wrong, or the end.
+    /// Sends what was kept back of a turn that does not come to its end.
+    fn release(&mut self, heard: &Heard) {
+        if shape::is_asked(&self.request) && !heard.said.is_empty() {
+            self.emitter.text(&heard.said);
+        }
+        if let Some(broken) = &heard.broken
+            && self.mode == Mode::Sentinel
+        {
+            self.emitter.text(&broken.raw);
+        }
+    }
+
+    /// One more turn about what was wrong, or the end. What the client has got already stands in the conversation, so
+    /// the model is not asked for it again.
     fn ask_again(&mut self, rejected: &str, problem: &Problem<'_>, failed: ApiError) -> Result<Turn, Cut> {
         if std::mem::replace(&mut self.asked_again, true) {
             self.responder.parts.metrics.seen(Seen::StrictFailure);
             return Err(Cut::Failed(failed));
         }
         tracing::info!(response = %response_id(&self.unique), code = failed.code, "asking the model once more");
+        self.follow();
         let mut turn = self.next_turn()?;
         turn.history.extend(prompt::repair(&self.request, self.mode, rejected, problem));
+        if !self.trail.is_empty()
+            && let Some(Entry::Message { parts, .. }) = turn.history.last_mut()
+        {
+            parts.push(Part::Text(DELIVERED.to_owned()));
+        }
         Ok(turn)
     }
 
-    fn about_broken_call(&mut self, heard: Heard) -> Result<Turn, Cut> {
-        let Some(Broken { name, raw, reason }) = heard.broken else { return self.next_turn() };
+    fn about_broken_call(&mut self, said: &str, broken: Broken) -> Result<Turn, Cut> {
+        let Broken { name, raw, reason } = broken;
         let named = name.as_deref().map_or("a tool".to_owned(), |name| format!("`{name}`"));
         let failed = ApiError::server(
             502,
             "invalid_function_call",
             format!("the model called {named} in a way that its schema does not allow, twice: {reason}"),
         );
-        let rejected = format!("{}{raw}", heard.said);
-        self.made_before.extend(heard.sent);
+        let rejected = if shape::is_asked(&self.request) { format!("{said}{raw}") } else { raw };
         self.ask_again(&rejected, &Problem::BadCall { name: name.as_deref(), reason: &reason }, failed)
     }
 
@@ -234,7 +271,8 @@ impl<'r> Writer<'r> {
             "function_call_missing",
             "a tool call is required and the model made none, even when it was asked again",
         );
-        self.ask_again(&heard.said, &Problem::NoCall, failed)
+        let rejected = if shape::is_asked(&self.request) { heard.said.as_str() } else { "" };
+        self.ask_again(rejected, &Problem::NoCall, failed)
     }
 
     /// Sends text that was withheld once it has the shape that was asked for.
@@ -245,12 +283,13 @@ impl<'r> Writer<'r> {
         }
         match shape::fitting(&heard.said, &self.request.format) {
             Ok(text) => {
+                self.say_earlier(heard);
                 self.emitter.text(text);
                 Ok(None)
             }
-            // Cut off, so it cannot fit: the client is told that it is incomplete. And words around a call are not
-            // the answer, but nothing is kept from the client.
-            Err(_) if calls || heard.finish == Some(Finish::Length) => {
+            // Words around a call are not the answer, but nothing is kept from the client.
+            Err(_) if calls => {
+                self.say_earlier(heard);
                 self.emitter.text(&heard.said);
                 Ok(None)
             }
@@ -262,6 +301,14 @@ impl<'r> Writer<'r> {
                 );
                 self.ask_again(&heard.said, &Problem::BadForm { reason: &reason }, failed).map(Some)
             }
+        }
+    }
+
+    /// Messages that the model sent before the one that has to have a shape.
+    fn say_earlier(&mut self, heard: &Heard) {
+        for message in &heard.earlier {
+            self.emitter.text(message);
+            self.emitter.end_message();
         }
     }
 
