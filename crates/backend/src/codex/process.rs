@@ -95,7 +95,8 @@ pub(super) fn cannot_start(program: &Path, error: &std::io::Error) -> BackendErr
     BackendError::new(ErrorKind::Unavailable, message)
 }
 
-/// What it complains about is for the log, line by line, and read to the end so that it never waits for us.
+/// That it complains is for the log, line by line, and read to the end so that it never waits for us. Its words
+/// are not: they can quote what was said in a turn.
 async fn log(complaints: ChildStderr) {
     let mut complaints = BufReader::new(complaints);
     let mut line = Vec::new();
@@ -103,7 +104,7 @@ async fn log(complaints: ChildStderr) {
         line.clear();
         match (&mut complaints).take(COMPLAINT_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
-            Ok(_) => tracing::debug!(target: "codex", "{}", String::from_utf8_lossy(&line).trim_end()),
+            Ok(_) => tracing::debug!(target: "codex", bytes = line.len(), "a complaint"),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Server {
             Ok(read) => read.config.mcp_servers.unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(
-                    error.message,
+                    error.code,
                     "codex does not tell its settings; its MCP servers may be started"
                 );
                 Map::new()

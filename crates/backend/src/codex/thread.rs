@@ -145,7 +145,7 @@ async fn stop(lease: Lease, params: Value, terms: Terms) {
             Ok(Ok(_)) => return server.count_finished_turn(),
             Ok(Err(error)) if error.code == RpcError::OVERLOADED => tokio::time::sleep(pause).await,
             // It has ended by itself meanwhile.
-            Ok(Err(error)) => return tracing::debug!(error.message, "an interrupt was refused"),
+            Ok(Err(error)) => return tracing::debug!(error.code, "an interrupt was refused"),
             Err(error) => {
                 tracing::warn!(%error, "a turn could not be interrupted");
                 break;

@@ -38,6 +38,8 @@ pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
         insert(&mut asked, "effort", reasoning.effort.as_ref());
         insert(&mut asked, "summary", reasoning.summary.as_ref());
         body.insert("reasoning".to_owned(), Value::Object(asked));
+        // Nothing is stored there, so the next turn can only show what was sealed in this one.
+        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
     insert(body, "temperature", turn.sampling.temperature);
     insert(body, "top_p", turn.sampling.top_p);

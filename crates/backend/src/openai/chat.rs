@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::failure::ErrorObject;
+use super::secret::Secret;
 use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
 
 type Events = VecDeque<Result<TurnEvent, BackendError>>;
@@ -14,12 +15,13 @@ type Events = VecDeque<Result<TurnEvent, BackendError>>;
 pub(super) struct Reader {
     /// Known before the last chunk, which has the usage.
     finish: Option<Finish>,
+    secret: Secret,
 }
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow, default)]
-    choices: Vec<Choice<'a>>,
+    choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
     usage: Option<UsageBody>,
     #[serde(default)]
@@ -29,7 +31,7 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(borrow, default)]
-    delta: Delta<'a>,
+    delta: Option<Delta<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Cow<'a, str>>,
 }
@@ -46,15 +48,13 @@ struct Delta<'a> {
     refusal: Option<Cow<'a, str>>,
 }
 
-#[derive(Deserialize)]
+/// Servers that do not count say `null`, which must not cost a finished answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct UsageBody {
-    #[serde(default)]
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
-    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
     prompt_tokens_details: Option<Details>,
-    #[serde(default)]
     completion_tokens_details: Option<Details>,
 }
 
@@ -66,6 +66,10 @@ struct Details {
 }
 
 impl Reader {
+    pub(super) fn new(secret: Secret) -> Reader {
+        Reader { secret, ..Reader::default() }
+    }
+
     /// Reads one chunk; says whether it is the last.
     pub(super) fn read(&mut self, data: &[u8], events: &mut Events) -> bool {
         if data == b"[DONE]" {
@@ -81,11 +85,11 @@ impl Reader {
             }
         };
         if let Some(error) = chunk.error {
-            events.push_back(Err(error.into_error()));
+            events.push_back(Err(error.into_error(&self.secret)));
             return true;
         }
-        for choice in chunk.choices {
-            let Delta { content, reasoning_content, refusal } = choice.delta;
+        for choice in chunk.choices.unwrap_or_default() {
+            let Delta { content, reasoning_content, refusal } = choice.delta.unwrap_or_default();
             let said = |text: Option<Cow<'_, str>>| text.filter(|text| !text.is_empty()).map(Cow::into_owned);
             events.extend(said(reasoning_content).map(|text| Ok(TurnEvent::Reasoning { part: 0, text })));
             events.extend(said(content).map(|text| Ok(TurnEvent::Text(text))));
@@ -100,8 +104,8 @@ impl Reader {
         }
         events.extend(chunk.usage.map(|usage| {
             Ok(TurnEvent::Usage(Usage {
-                input_tokens: usage.prompt_tokens,
-                output_tokens: usage.completion_tokens,
+                input_tokens: usage.prompt_tokens.unwrap_or(0),
+                output_tokens: usage.completion_tokens.unwrap_or(0),
                 cached_input_tokens: usage
                     .prompt_tokens_details
                     .unwrap_or_default()

@@ -12,6 +12,7 @@ use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
+use super::secret::Secret;
 use super::{BadAddress, failure};
 use crate::{BackendError, ErrorKind};
 
@@ -26,6 +27,7 @@ pub(super) struct Client {
     base: String,
     host: String,
     authorization: Option<HeaderValue>,
+    secret: Secret,
 }
 
 impl Client {
@@ -61,11 +63,15 @@ impl Client {
             .pool_idle_timeout(IDLE)
             .build(connector);
         let base = format!("{}/", url.trim_end_matches('/'));
-        Ok(Client { pool, base, host, authorization })
+        Ok(Client { pool, base, host, authorization, secret: Secret::new(key) })
     }
 
     pub(super) fn host(&self) -> &str {
         &self.host
+    }
+
+    pub(super) fn secret(&self) -> Secret {
+        self.secret.clone()
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Bytes, BackendError> {
@@ -104,7 +110,7 @@ impl Client {
             StatusCode::OK => Ok(response),
             status => {
                 let body = collect(response.into_body()).await.unwrap_or_default();
-                Err(failure::of_status(status, &body))
+                Err(failure::of_status(status, &body, &self.secret))
             }
         }
     }

@@ -9,6 +9,7 @@ mod client;
 mod failure;
 mod reply;
 mod responses;
+mod secret;
 mod sse;
 #[cfg(test)]
 mod tests;
@@ -130,7 +131,7 @@ impl TextModel for OpenAi {
                 Wire::Chat => ("chat/completions", body::chat(&turn)?),
             };
             let incoming = self.client.post(path, body).await?;
-            Ok(TurnStream::new(Reply::new(incoming, self.wire)))
+            Ok(TurnStream::new(Reply::new(incoming, self.wire, self.client.secret())))
         })
     }
 

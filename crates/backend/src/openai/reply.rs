@@ -8,6 +8,7 @@ use futures_core::Stream;
 use http_body::Body;
 use hyper::body::Incoming;
 
+use super::secret::Secret;
 use super::sse::Frames;
 use super::{Wire, chat, responses};
 use crate::{BackendError, ErrorKind, TurnEvent};
@@ -28,10 +29,10 @@ enum Reader {
 }
 
 impl Reply {
-    pub(super) fn new(body: Incoming, wire: Wire) -> Reply {
+    pub(super) fn new(body: Incoming, wire: Wire, secret: Secret) -> Reply {
         let reader = match wire {
-            Wire::Responses => Reader::Responses(responses::Reader::default()),
-            Wire::Chat => Reader::Chat(chat::Reader::default()),
+            Wire::Responses => Reader::Responses(responses::Reader::new(secret)),
+            Wire::Chat => Reader::Chat(chat::Reader::new(secret)),
         };
         Reply { body, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
     }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::failure::ErrorObject;
+use super::secret::Secret;
 use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
 
 type Events = VecDeque<Result<TurnEvent, BackendError>>;
@@ -15,6 +16,7 @@ pub(super) struct Reader {
     /// The message that text belongs to.
     message: Option<u64>,
     said: bool,
+    secret: Secret,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +30,8 @@ struct Event<'a> {
     #[serde(default)]
     summary_index: Option<u32>,
     #[serde(default)]
+    content_index: Option<u32>,
+    #[serde(default)]
     item: Option<ItemBody>,
     #[serde(default)]
     response: Option<ResponseBody>,
@@ -40,7 +44,7 @@ struct Event<'a> {
 #[derive(Deserialize)]
 struct ItemBody {
     #[serde(rename = "type", default)]
-    kind: String,
+    kind: Option<String>,
     #[serde(default)]
     encrypted_content: Option<String>,
 }
@@ -58,29 +62,31 @@ struct ResponseBody {
 #[derive(Deserialize)]
 struct Incomplete {
     #[serde(default)]
-    reason: String,
+    reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// Servers that do not count say `null`, which must not cost a finished answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct UsageBody {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
-    #[serde(default)]
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
     input_tokens_details: Option<Details>,
-    #[serde(default)]
     output_tokens_details: Option<Details>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Details {
-    cached_tokens: u64,
-    reasoning_tokens: u64,
+    cached_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
 }
 
 impl Reader {
+    pub(super) fn new(secret: Secret) -> Reader {
+        Reader { secret, ..Reader::default() }
+    }
+
     /// Reads one event; says whether it is the last.
     pub(super) fn read(&mut self, data: &[u8], events: &mut Events) -> bool {
         if data == b"[DONE]" {
@@ -110,13 +116,18 @@ impl Reader {
                 let part = event.summary_index.unwrap_or(0);
                 events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
             }
+            // What models say that show their thoughts themselves, not a summary of them.
+            ("response.reasoning_text.delta", Some(delta)) if !delta.is_empty() => {
+                let part = event.content_index.unwrap_or(0);
+                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
+            }
             ("response.refusal.delta", Some(delta)) if !delta.is_empty() => {
                 events.push_back(Ok(TurnEvent::Refusal(delta.into_owned())));
             }
             ("response.output_item.done", _) => {
                 let sealed = event
                     .item
-                    .filter(|item| item.kind == "reasoning")
+                    .filter(|item| item.kind.as_deref() == Some("reasoning"))
                     .and_then(|item| item.encrypted_content);
                 events.extend(sealed.map(|sealed| Ok(TurnEvent::SealedReasoning(sealed))));
             }
@@ -126,12 +137,12 @@ impl Reader {
             }
             ("response.failed", _) => {
                 let error = event.response.and_then(|response| response.error).unwrap_or_default();
-                events.push_back(Err(error.into_error()));
+                events.push_back(Err(error.into_error(&self.secret)));
                 return true;
             }
             ("error", _) => {
                 let flat = ErrorObject { message: event.message, ..ErrorObject::default() };
-                events.push_back(Err(event.error.unwrap_or(flat).into_error()));
+                events.push_back(Err(event.error.unwrap_or(flat).into_error(&self.secret)));
                 return true;
             }
             _ => {}
@@ -145,13 +156,14 @@ fn last(response: Option<ResponseBody>) -> Vec<Result<TurnEvent, BackendError>> 
         response.map_or((None, None), |response| (response.usage, response.incomplete_details));
     let usage = usage.map(|usage| {
         Ok(TurnEvent::Usage(Usage {
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cached_input_tokens: usage.input_tokens_details.unwrap_or_default().cached_tokens,
-            reasoning_tokens: usage.output_tokens_details.unwrap_or_default().reasoning_tokens,
+            input_tokens: usage.input_tokens.unwrap_or(0),
+            output_tokens: usage.output_tokens.unwrap_or(0),
+            cached_input_tokens: usage.input_tokens_details.unwrap_or_default().cached_tokens.unwrap_or(0),
+            reasoning_tokens: usage.output_tokens_details.unwrap_or_default().reasoning_tokens.unwrap_or(0),
         }))
     });
-    let finish = match incomplete.as_ref().map(|incomplete| incomplete.reason.as_str()) {
+    let finish = match incomplete.as_ref().map(|incomplete| incomplete.reason.as_deref().unwrap_or_default())
+    {
         None => Finish::Stop,
         Some("content_filter") => Finish::ContentFilter,
         Some(_) => Finish::Length,

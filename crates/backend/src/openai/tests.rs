@@ -41,7 +41,7 @@ fn turn() -> Turn {
 #[test]
 fn a_turn_is_asked_through_either_wire() {
     let text = |body: bytes::Bytes| String::from_utf8(body.to_vec()).unwrap();
-    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::responses(&turn()).unwrap()));
+    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"include":["reasoning.encrypted_content"],"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::responses(&turn()).unwrap()));
     expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::chat(&turn()).unwrap()));
 }
 
@@ -87,6 +87,51 @@ fn the_events_of_responses_become_a_turn() {
         Wire::Responses,
         &[r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow\ndown"}}}"#],
     ));
+}
+
+#[test]
+fn counts_that_are_null_cost_no_answer() {
+    let usage = r#"{"type":"response.completed","response":{"incomplete_details":null,"usage":{"input_tokens":null,"output_tokens":null,"input_tokens_details":{"cached_tokens":null},"output_tokens_details":null}}}"#;
+    expect![[r#"
+        Ok(Usage(Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_tokens: 0 }))
+        Ok(Done(Stop))
+    "#]]
+    .assert_eq(&heard(Wire::Responses, &[usage]));
+    expect![[r#"
+        Ok(Usage(Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 2, reasoning_tokens: 0 }))
+        Ok(Done(Length))
+    "#]]
+    .assert_eq(&heard(
+        Wire::Chat,
+        &[
+            r#"{"choices":[{"delta":null,"finish_reason":"length"}]}"#,
+            r#"{"choices":null,"usage":{"prompt_tokens":null,"completion_tokens":2}}"#,
+            "[DONE]",
+        ],
+    ));
+}
+
+#[test]
+fn thoughts_that_are_shown_are_reasoning_like_their_summaries() {
+    expect![[r#"
+        Ok(Reasoning { part: 0, text: "Hm" })
+        Ok(Reasoning { part: 2, text: "Ah" })
+    "#]]
+    .assert_eq(&heard(
+        Wire::Responses,
+        &[
+            r#"{"type":"response.reasoning_text.delta","delta":"Hm"}"#,
+            r#"{"type":"response.reasoning_text.delta","content_index":2,"delta":"Ah"}"#,
+        ],
+    ));
+}
+
+#[test]
+fn a_key_that_is_refused_in_the_middle_is_told_in_our_words() {
+    expect![[r#"
+        Err(BackendError { kind: Unauthorized, message: "the model's server refused its key in the middle of its answer; look at the key that tollgate was started with, and at its rights" })
+    "#]]
+    .assert_eq(&heard(Wire::Chat, &[r#"{"error":{"code":"invalid_api_key","message":"Incorrect key: sk-s***"}}"#]));
 }
 
 #[test]
@@ -174,11 +219,27 @@ async fn what_goes_wrong_is_told_without_the_address_or_the_key() {
     );
     assert_eq!(answered(url, Wire::Responses).await, ["Hi", "Died the model's server broke off its answer"]);
     let (url, _asked) = server(
-        "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n{\"error\":{\"message\":\"bad key\",\"code\":\"invalid\"}}",
+        "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n{\"error\":{\"message\":\"bad key sk-s***ret\",\"code\":\"invalid\"}}",
     );
     assert_eq!(
         answered(url, Wire::Responses).await,
-        ["Unauthorized the model's server answered 401: bad key"]
+        [
+            "Unauthorized the model's server answered 401; look at the key that tollgate was started with, and at its rights"
+        ]
+    );
+    let (url, _asked) = server(
+        "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n{\"error\":\"header `Bearer sk-secret` is odd\"}",
+    );
+    assert_eq!(
+        answered(url, Wire::Chat).await,
+        ["BadRequest the model's server answered 400: header `Bearer [key]` is odd"]
+    );
+    let (url, _asked) = server(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"error\":{\"message\":\"lost sk-secret\"}}\n\n",
+    );
+    assert_eq!(
+        answered(url, Wire::Chat).await,
+        ["Upstream the model's server failed in the middle of its answer: lost [key]"]
     );
     let gone = answered("http://127.0.0.1:9/v1".to_owned(), Wire::Chat).await;
     assert!(gone[0].starts_with("Unavailable the model's server cannot be reached"), "{gone:?}");

@@ -100,7 +100,10 @@ impl Link {
             Ok(result) => match serde_json::from_str(result.get()) {
                 Ok(result) => Ok(Ok(result)),
                 Err(error) => {
-                    let message = format!("codex's answer to `{method}` is not what was expected: {error}");
+                    // The words of the error would quote the answer.
+                    let kind = error.classify();
+                    let message =
+                        format!("codex's answer to `{method}` is not what was expected: {kind:?} error");
                     Err(BackendError::new(ErrorKind::Protocol, message))
                 }
             },

@@ -52,7 +52,9 @@ impl Shared {
         let frame: Frame<'_> = match serde_json::from_slice(line) {
             Ok(frame) => frame,
             Err(error) => {
-                tracing::debug!(%error, "a line of the codex app-server is not a message");
+                // Its own words would quote the line, which can hold anything that was said.
+                let kind = error.classify();
+                tracing::debug!(?kind, bytes = line.len(), "a line of the codex app-server is not a message");
                 return true;
             }
         };
@@ -68,7 +70,7 @@ impl Shared {
     fn answered(&self, id: &RawValue, frame: Frame<'_>) {
         let waiting = id.get().parse().ok().and_then(|id: u64| self.lock().pending.remove(&id));
         let Some(waiting) = waiting else {
-            tracing::debug!(id = id.get(), "an answer of the codex app-server that nobody waits for");
+            tracing::debug!("an answer of the codex app-server that nobody waits for");
             return;
         };
         let answer = match (frame.error, frame.result) {
@@ -102,7 +104,7 @@ impl Shared {
 
     fn holds(&self, params: &RawValue) -> bool {
         let Ok(call) = serde_json::from_str::<ToolCall>(params.get()) else { return false };
-        self.lock().turns.get(&call.thread_id).is_some_and(|listener| listener.progress.holds(&call.call_id))
+        self.lock().turns.get(&call.thread_id).is_none_or(|listener| listener.progress.holds(&call.call_id))
     }
 
     fn noticed(&self, method: &str, params: Option<&RawValue>, outgoing: &mpsc::Sender<Vec<u8>>) -> bool {
@@ -114,7 +116,10 @@ impl Shared {
                 }
             }
             Ok(None) => {}
-            Err(error) => tracing::debug!(method, %error, "a notification is not what was expected"),
+            Err(error) => {
+                let (kind, bytes) = (error.classify(), params.get().len());
+                tracing::debug!(method, ?kind, bytes, "a notification is not what was expected");
+            }
         }
         true
     }

@@ -263,7 +263,6 @@ async fn native_calls_are_held_reported_and_interrupted() {
         1 thread/start {"ephemeral":true,"approvalPolicy":"never","sandbox":"read-only","environments":[],"baseInstructions":"You are plain.","experimentalRawEvents":true,"model":"fake-model","dynamicTools":[{"type":"function","name":"get_weather","description":"Does it.","inputSchema":{"type":"object"}},{"type":"function","name":"lights","description":"Does it.","inputSchema":{"type":"object"}},{"type":"function","name":"client_exec_command","description":"Does it.","inputSchema":{"type":"object"}}]}
         1 thread/inject_items {"threadId":"thread 2 of 1","items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"weather?"}]}]}
         1 turn/start {"threadId":"thread 2 of 1","input":[]}
-        1 answer -32601
         1 turn/interrupt {"threadId":"thread 2 of 1","turnId":"turn of thread 2 of 1"}"#]].assert_eq(&fake.heard_of_turns());
 }
 
