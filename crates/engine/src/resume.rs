@@ -152,9 +152,10 @@ impl Engine {
     ) -> ToolResult {
         let decided = match self.parts.surface.resolve(recorded.tool.as_str()) {
             // A call that cannot have changed anything is simply made again.
-            Ok(entry) if entry.decl.risk_level.has_effects() => {
+            Ok(entry) if may_have_changed(entry, &recorded) => {
                 self.find_out(scope, entry, &recorded, &cancel).await
             }
+            Err(_) if recorded.risk_level.has_effects() => Found::Left(GONE.to_owned(), Seen::default()),
             Ok(_) | Err(_) => Found::Run(Seen::default()),
         };
         let request =
@@ -176,18 +177,21 @@ impl Engine {
         cancel: CancelToken,
     ) -> ToolResult {
         let looked = match self.parts.surface.resolve(recorded.tool.as_str()) {
-            Ok(entry) if entry.decl.risk_level.has_effects() => {
+            Ok(entry) if may_have_changed(entry, &recorded) => {
                 self.look(scope, entry, &recorded, &cancel).await
             }
+            Err(_) if recorded.risk_level.has_effects() => Looked::CannotAsk(GONE),
             Ok(_) | Err(_) => Looked::DidNot(Seen::default()),
         };
         let request = CallRequest::new(recorded.clone(), cancel);
         match looked {
             Looked::DidNot(seen) => self.finish_left(scope, request, &seen, not_made(&recorded)).await,
             Looked::Happened(entry, raw, flight) => self.finish_found(scope, entry, *flight, raw).await,
-            Looked::Unknown(why, flight) => {
-                let seen = flight.cx.take_seen();
+            Looked::Unknown(why, seen) => {
                 self.finish_left(scope, request, &seen, cannot_tell(&recorded, &why)).await
+            }
+            Looked::CannotAsk(why) => {
+                self.finish_left(scope, request, &Seen::default(), cannot_tell(&recorded, why)).await
             }
         }
     }
@@ -201,16 +205,16 @@ impl Engine {
         cancel: &CancelToken,
     ) -> Looked<'a> {
         let Ok(decoded) = phases::parse_schema(entry, &called_with(recorded)) else {
-            return Looked::DidNot(Seen::default());
+            return Looked::CannotAsk(CHANGED);
         };
         let flight = self.board(scope, CallRequest::new(recorded.clone(), cancel.clone()));
         match catch_panic(entry.tool.reconcile(&flight.cx, &decoded, &recorded.intent)).await {
             Ok(Reconciled::Happened(raw)) => Looked::Happened(entry, raw, Box::new(flight)),
             // Folders it had made on the way are there, and stay in the record of this call.
             Ok(Reconciled::DidNot) => Looked::DidNot(flight.cx.take_seen()),
-            Ok(Reconciled::Unknown { why }) => Looked::Unknown(why, Box::new(flight)),
+            Ok(Reconciled::Unknown { why }) => Looked::Unknown(why, flight.cx.take_seen()),
             Err(panic) => {
-                Looked::Unknown(format!("the tool crashed while looking: {panic}"), Box::new(flight))
+                Looked::Unknown(format!("the tool crashed while looking: {panic}"), flight.cx.take_seen())
             }
         }
     }
@@ -222,13 +226,15 @@ impl Engine {
         recorded: &ToolCall,
         cancel: &CancelToken,
     ) -> Found<'a> {
-        let (why, flight) = match self.look(scope, entry, recorded, cancel).await {
+        let (why, seen) = match self.look(scope, entry, recorded, cancel).await {
             Looked::Happened(entry, raw, flight) => return Found::Happened(entry, raw, flight),
             Looked::DidNot(seen) => return Found::Run(seen),
-            Looked::Unknown(_, flight) if entry.decl.idempotency == Idempotency::Idempotent => {
-                return Found::Run(flight.cx.take_seen());
+            // It could not be made again either, so there is nothing to ask a person.
+            Looked::CannotAsk(why) => return Found::Left(why.to_owned(), Seen::default()),
+            Looked::Unknown(_, seen) if entry.decl.idempotency == Idempotency::Idempotent => {
+                return Found::Run(seen);
             }
-            Looked::Unknown(why, flight) => (why, flight),
+            Looked::Unknown(why, seen) => (why, seen),
         };
         let uncertain = UncertainCall {
             call_id: recorded.call_id.clone(),
@@ -240,13 +246,21 @@ impl Engine {
         let verdict = tokio::select! {
             biased;
             verdict = catch_panic(self.parts.approver.settle(&uncertain)) => verdict,
-            _cause = cancel.cancelled() => return Found::Left(why, flight.cx.take_seen()),
+            _cause = cancel.cancelled() => return Found::Left(why, seen),
         };
         match verdict {
-            Ok(UncertainVerdict::Run) => Found::Run(flight.cx.take_seen()),
-            Ok(UncertainVerdict::Leave) | Err(_) => Found::Left(why, flight.cx.take_seen()),
+            Ok(UncertainVerdict::Run) => Found::Run(seen),
+            Ok(UncertainVerdict::Leave) | Err(_) => Found::Left(why, seen),
         }
     }
+}
+
+const GONE: &str = "the tool is not there to be asked any more";
+const CHANGED: &str = "the tool no longer understands what it was called with";
+
+/// By what the tool said of itself then, or says now.
+fn may_have_changed(entry: &Entry, recorded: &ToolCall) -> bool {
+    recorded.risk_level.has_effects() || entry.decl.risk_level.has_effects()
 }
 
 /// What the tool was to be called with.
@@ -271,7 +285,10 @@ fn cannot_tell(recorded: &ToolCall, why: &str) -> Fault {
 enum Looked<'a> {
     Happened(&'a Entry, RawOutput, Box<Flight>),
     DidNot(Seen),
-    Unknown(String, Box<Flight>),
+    /// Why it cannot tell, and what it saw nevertheless.
+    Unknown(String, Seen),
+    /// There is no tool that understands the call any more, which says nothing about what the call did.
+    CannotAsk(&'static str),
 }
 
 /// What is to be done about a call that was under way.

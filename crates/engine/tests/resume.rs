@@ -315,6 +315,25 @@ async fn what_the_tool_finds_out_decides_whether_a_call_is_made() {
 }
 
 #[tokio::test]
+async fn a_call_that_the_tool_no_longer_understands_is_neither_made_nor_said_to_be_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = Build { people: People::yes(), ..Build::default() }.gate();
+    let whole = plan(json!([{ "id": "a", "tool": "test.write", "args": { "text": "x" } }]));
+    let past = Past::begin(&gate, &whole, folder.path());
+    let mut made = past.calls["a#1"].clone();
+    made.called_with = json!({ "before": 1 }).as_object().cloned();
+    past.journal.call(&made).unwrap();
+    let run_dir = past.crash();
+    let report = resume(&gate, run_dir.clone()).await.unwrap();
+    assert_eq!(report.status, RunStatus::Failed);
+    assert_eq!(gate.work.begun(), Vec::<String>::new());
+    assert_eq!(gate.people.asked().len(), 0, "there is nothing to choose");
+    let error = gate.results().pop().unwrap().error.unwrap();
+    assert!(error.message.contains("nobody can tell whether it happened"), "{}", error.message);
+    intact(&run_dir);
+}
+
+#[tokio::test]
 async fn a_result_that_was_found_out_passes_the_hooks_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let hook = Hooked::after("censor", |_| {

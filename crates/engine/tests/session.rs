@@ -11,10 +11,10 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use engine::{ResumeRequest, RunCancel, RunPlace, SessionCall, SessionRequest, SessionRun};
-use envelope::{Failure, ToolName, ToolResult};
+use envelope::{CallId, Failure, Risk, StepId, ToolCall, ToolName, ToolResult};
 use plan::RunStatus;
 use serde_json::{Value, json};
-use support::{Build, Gate, People, gate};
+use support::{Build, Gate, People, gate, tool_call};
 use toolkit::CancelToken;
 
 const WRITES: &str = "test.write";
@@ -117,6 +117,39 @@ async fn an_interrupted_session_is_ended_without_making_a_call() {
                 assert!(error.message.contains(says), "{}", error.message);
             }
         }
+        intact(&run_dir);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_no_tool_understands_any_more_is_not_said_to_be_undone() {
+    let changed = ("test.write", json!({ "before": 1 }));
+    let gone = ("test.gone", json!({}));
+    for ((tool, args), risk, says) in [
+        (
+            changed.clone(),
+            Risk::Writes,
+            "nobody can tell whether it happened: the tool no longer understands",
+        ),
+        (gone.clone(), Risk::Commands, "nobody can tell whether it happened: the tool is not there to be asked any more"),
+        // What only looks cannot have changed anything.
+        (gone, Risk::ReadOnly, "it did not happen"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = gate();
+        let session = session(&gate, folder.path());
+        let run_id = session.run_id().clone();
+        let step_id = StepId::of_call(1);
+        let call_id = CallId::derive(&run_id, &step_id, None, 1);
+        let begun = ToolCall { call_id, step_id, run_id, risk_level: risk, ..tool_call(tool, args) };
+        session.journal().call(&begun).unwrap();
+        let run_dir = session.journal().run_dir().unwrap().to_path_buf();
+        drop(session);
+        *gate.work.happened.lock().unwrap() = Some(false);
+        let request = ResumeRequest { run_dir: run_dir.clone(), cancel: RunCancel::new() };
+        gate.engine.resume(request).await.unwrap();
+        let error = gate.results().pop().unwrap().error.unwrap();
+        assert!(error.message.contains(says), "{}", error.message);
         intact(&run_dir);
     }
 }
