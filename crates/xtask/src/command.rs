@@ -86,7 +86,16 @@ impl std::fmt::Display for Shown {
         for (name, value) in self.env {
             write!(f, "{name}={value} ")?;
         }
-        f.write_str(&self.words.join(" "))
+        for (index, word) in self.words.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            // What a shell would take apart or make something else of.
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@+".contains(&byte);
+            match word.bytes().all(plain) {
+                true => write!(f, "{space}{word}")?,
+                false => write!(f, "{space}'{}'", word.replace('\'', r"'\''"))?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -119,5 +128,7 @@ mod tests {
     fn a_command_is_shown_as_one_would_type_it() {
         let command = Shown::new(&["cargo", "test", "--workspace"]).env(&[("RUN_SLOW_TESTS", "1")]);
         assert_eq!(command.to_string(), "RUN_SLOW_TESTS=1 cargo test --workspace");
+        let command = Shown::new(&["cargo", "nextest", "run", "-E", "not (binary(/^a$/))"]);
+        assert_eq!(command.to_string(), "cargo nextest run -E 'not (binary(/^a$/))'");
     }
 }

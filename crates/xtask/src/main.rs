@@ -20,7 +20,7 @@ cargo xtask: check, tidy and measure the workspace
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test           formatting, clippy, tidy, then every test, the slow ones too
+  test           formatting, clippy, tidy, then every test, the slow ones too; those about commands on a release build
   tidy [--fix]   what no compiler holds: dependency directions, names, documents, manifests
                  --fix rewrites the documents that are generated
   clients        install what the tests of the Responses gateway run as clients, as `test` does

@@ -14,6 +14,13 @@ const SLOW_TESTS: (&str, &str) = ("RUN_SLOW_TESTS", "1");
 /// further gives another number.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 
+/// Test files of `tollgate` that are run on the release build: what they prove about commands, and about how soon they
+/// end, is promised of the binary that people build.
+const ON_RELEASE: [&str; 4] = ["commands", "exec_cases", "fork_bombs", "hundred_commands"];
+
+/// Which build those files look for.
+const RELEASE: &[(&str, &str)] = &[("TOLLGATE_BUILD", "release")];
+
 /// How many of the slowest tests are named at the end.
 const NAMED_SLOWEST: usize = 5;
 
@@ -69,7 +76,8 @@ pub(crate) fn test() -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn stages() -> [Stage; 4] {
+fn stages() -> [Stage; 6] {
+    let nextest = has_nextest();
     [
         Stage {
             name: "format",
@@ -82,14 +90,17 @@ fn stages() -> [Stage; 4] {
             work: Work::Command,
         },
         Stage { name: "tidy", repeat: Shown::new(&["cargo", "xtask", "tidy"]), work: Work::Tidy },
-        tests(),
+        tests(nextest),
+        Stage { name: "release", repeat: Shown::new(&["cargo", "build", "--release"]), work: Work::Command },
+        release_tests(nextest),
     ]
 }
 
 /// All tests, also after one has failed: one run names everything that is broken.
-fn tests() -> Stage {
-    let (words, work): (&[&str], Work) = if has_nextest() {
-        (&["cargo", "nextest", "run", "--workspace", "--no-fail-fast"], Work::TimedTests)
+fn tests(nextest: bool) -> Stage {
+    let later = format!("not (package(tollgate) and binary(/^({})$/))", ON_RELEASE.join("|"));
+    let (words, work): (&[&str], Work) = if nextest {
+        (&["cargo", "nextest", "run", "--workspace", "--no-fail-fast", "-E", &later], Work::TimedTests)
     } else {
         (&["cargo", "test", "--workspace", "--no-fail-fast"], Work::Command)
     };
@@ -98,6 +109,17 @@ fn tests() -> Stage {
         repeat: Shown::new(words).env(environment(std::env::var_os(SEED.0).is_some())),
         work,
     }
+}
+
+/// The tests about commands, on the binary that the stage before has built.
+fn release_tests(nextest: bool) -> Stage {
+    let (mut words, work) = if nextest {
+        (vec!["cargo", "nextest", "run", "-p", "tollgate", "--no-fail-fast"], Work::TimedTests)
+    } else {
+        (vec!["cargo", "test", "-p", "tollgate", "--no-fail-fast"], Work::Command)
+    };
+    words.extend(ON_RELEASE.iter().flat_map(|file| ["--test", file]));
+    Stage { name: "commands", repeat: Shown::new(&words).env(RELEASE), work }
 }
 
 /// What the tests are told. A seed that was given is passed on as it is.
@@ -111,12 +133,27 @@ fn shown(took: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{environment, tests};
+    use super::{ON_RELEASE, environment, release_tests, tests};
+    use crate::command::root;
 
     #[test]
     fn property_tests_begin_at_the_same_place_unless_another_is_given() {
         assert_eq!(environment(false), [("RUN_SLOW_TESTS", "1"), ("PROPTEST_RNG_SEED", "1")]);
         assert_eq!(environment(true), [("RUN_SLOW_TESTS", "1")]);
-        assert!(tests().repeat.to_string().starts_with("RUN_SLOW_TESTS=1 "));
+        assert!(tests(true).repeat.to_string().starts_with("RUN_SLOW_TESTS=1 "));
+    }
+
+    /// Whichever build they are run on, they are run.
+    #[test]
+    fn what_is_left_out_of_one_stage_is_run_by_another() {
+        let (all, release) = (tests(true).repeat.to_string(), release_tests(true).repeat.to_string());
+        for file in ON_RELEASE {
+            assert!(all.contains(file) && release.contains(&format!("--test {file}")), "{all}\n{release}");
+            assert!(root().join(format!("crates/tollgate/tests/{file}.rs")).is_file(), "{file}");
+        }
+        assert!(
+            !tests(false).repeat.to_string().contains("not ("),
+            "without a filter there is nothing to leave out"
+        );
     }
 }
