@@ -1,50 +1,73 @@
 //! From what a client refers to, to what was said.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::responses::error::ApiError;
 use crate::responses::item::Item;
 use crate::responses::request::Request;
-use crate::responses::store::Store;
+use crate::responses::store::{Found, Scale, Store};
 
-/// Everything that was said before the request.
+/// Everything that was said before the request. What a connection knows (`also`) and what everybody knows may
+/// continue each other.
 pub(super) fn earlier(request: &Request, store: &Store, also: Option<&Store>) -> Result<Vec<Item>, ApiError> {
-    let Some(previous) = &request.previous_response_id else { return Ok(Vec::new()) };
-    match also {
-        // What this connection knows may continue what everybody knows.
-        Some(also) if also.get(previous).is_some() => also.conversation_with(previous, store),
-        Some(_) | None => store.conversation(previous),
+    match &request.previous_response_id {
+        Some(previous) => store.conversation_with(previous, also),
+        None => Ok(Vec::new()),
     }
 }
 
-/// The conversation with what the request adds, each reference replaced by the item that it names.
+/// The conversation with what the request adds, each reference replaced by the item that it names. An item that
+/// stands in the conversation already is not said again, however often it is referred to.
 pub(super) fn resolved(
     mut said: Vec<Item>,
     input: &[Item],
     store: &Store,
     also: Option<&Store>,
 ) -> Result<Vec<Item>, ApiError> {
-    let known: HashMap<String, usize> =
-        said.iter().enumerate().filter_map(|(at, item)| Some((item.id()?.to_owned(), at))).collect();
+    let mut scale = Scale::default();
+    for item in &said {
+        scale.add(item, "previous_response_id")?;
+    }
+    let mut known: HashSet<&str> = said.iter().filter_map(Item::id).collect();
+    let mut added = Vec::new();
     for (position, item) in input.iter().enumerate() {
+        let is_new = item.id().is_none_or(|id| known.insert(id));
         let Item::Reference { id } = item else {
-            said.push(item.clone());
+            scale.add(item, "input")?;
+            added.push(item.clone());
             continue;
         };
-        if known.contains_key(id) {
-            // It stands in the conversation already.
+        if !is_new {
             continue;
         }
-        let found = also.and_then(|also| also.item(id)).or_else(|| store.item(id)).ok_or_else(|| {
-            ApiError::invalid(
-                format!("input[{position}].id"),
-                "item_not_found",
-                format!("no item `{id}` is kept; it was deleted, is too old, or was made with `store: false`. Send the item itself instead"),
-            )
-        })?;
-        said.push(found);
+        let param = format!("input[{position}].id");
+        let found = find(id, store, also);
+        let item = found.as_ref().and_then(Found::item).ok_or_else(|| not_kept(id, &param))?;
+        scale.add(item, &param)?;
+        added.push(item.clone());
     }
+    said.extend(added);
     Ok(said)
+}
+
+/// What a client echoed under somebody's id never stands for what was said under it.
+fn find(id: &str, store: &Store, also: Option<&Store>) -> Option<Found> {
+    let own = also.and_then(|also| also.item(id));
+    match own {
+        Some(own) if own.is_output() => Some(own),
+        Some(own) => store.item(id).filter(Found::is_output).or(Some(own)),
+        None => store.item(id),
+    }
+}
+
+fn not_kept(id: &str, param: &str) -> ApiError {
+    ApiError::invalid(
+        param,
+        "item_not_found",
+        format!(
+            "no item `{id}` is kept; it was deleted, is too old, or was made with `store: false`. Send the item itself instead"
+        ),
+    )
 }
 
 pub fn unknown_response(id: &str) -> ApiError {
@@ -52,4 +75,122 @@ pub fn unknown_response(id: &str) -> ApiError {
         "response_not_found",
         format!("no response `{id}` is kept; it was deleted, is too old, or was made with `store: false`"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{earlier, resolved};
+    use crate::responses::error::ApiError;
+    use crate::responses::item::{Content, Item, Role};
+    use crate::responses::request;
+    use crate::responses::store::{Store, StoreLimits, Stored};
+
+    fn message(id: &str, role: Role, text: &str) -> Item {
+        let content = vec![Content::Text(text.to_owned())];
+        Item::Message { id: Some(id.to_owned()), role, content, phase: None }
+    }
+
+    /// One that asks `in_<name>` and says `msg_<name>`.
+    fn stored(name: &str, previous: Option<&str>, text: &str) -> Stored {
+        Stored {
+            id: name.to_owned(),
+            previous: previous.map(str::to_owned),
+            input: vec![message(&format!("in_{name}"), Role::User, "asked")],
+            output: vec![message(&format!("msg_{name}"), Role::Assistant, text)],
+            object: "{}".to_owned(),
+        }
+    }
+
+    fn store() -> Store {
+        Store::in_memory(StoreLimits::default())
+    }
+
+    fn conversation(mut body: Value, store: &Store, also: Option<&Store>) -> Result<Vec<Item>, ApiError> {
+        body["model"] = json!("any");
+        let request = request::parse_value(body)?;
+        resolved(earlier(&request, store, also)?, &request.input, store, also)
+    }
+
+    /// The ids of what was said, or the error.
+    fn said(body: Value, store: &Store, also: Option<&Store>) -> String {
+        match conversation(body, store, also) {
+            Ok(said) => said.iter().map(|item| item.id().unwrap_or("-")).collect::<Vec<_>>().join(" "),
+            Err(error) => format!("{} {} {}", error.status, error.code, error.param.unwrap_or_default()),
+        }
+    }
+
+    fn reference(id: &str) -> Value {
+        json!({ "type": "item_reference", "id": id })
+    }
+
+    #[tokio::test]
+    async fn an_item_is_said_once_however_often_it_is_referred_to() {
+        let store = store();
+        store.keep(stored("one", None, "said")).await.unwrap();
+        store.keep(stored("two", None, "said")).await.unwrap();
+        let input = json!([
+            reference("msg_one"), reference("msg_two"), reference("msg_one"),
+            { "id": "mine", "role": "user", "content": "hello" }, reference("mine"),
+        ]);
+        assert_eq!(said(json!({ "input": input }), &store, None), "msg_one msg_two mine");
+        let body = json!({ "input": input, "previous_response_id": "one" });
+        assert_eq!(said(body, &store, None), "in_one msg_one msg_two mine");
+        let body = json!({ "input": [reference("msg_one"), reference("msg_nine")] });
+        assert_eq!(said(body, &store, None), "400 item_not_found input[1].id");
+    }
+
+    #[tokio::test]
+    async fn a_conversation_that_is_too_large_is_refused_wherever_its_weight_comes_from() {
+        let half = "a".repeat(33 << 20);
+        let store = store();
+        store.keep(stored("one", None, &half)).await.unwrap();
+        store.keep(stored("two", Some("one"), &half)).await.unwrap();
+        let chained = json!({ "input": "on", "previous_response_id": "two" });
+        assert_eq!(said(chained, &store, None), "400 conversation_too_large previous_response_id");
+        let referred = json!({ "input": [reference("msg_one"), reference("msg_two")] });
+        assert_eq!(said(referred, &store, None), "400 conversation_too_large input[1].id");
+        let both = json!({ "input": [reference("msg_two")], "previous_response_id": "one" });
+        assert_eq!(said(both, &store, None), "400 conversation_too_large input[0].id");
+        let many = vec![reference("msg_one"); 16_384];
+        assert_eq!(said(json!({ "input": many }), &store, None), "msg_one");
+    }
+
+    #[tokio::test]
+    async fn what_a_connection_knows_and_what_everybody_knows_continue_each_other() {
+        let (global, own) = (store(), store());
+        own.keep(stored("warm", None, "")).await.unwrap();
+        global.keep(stored("kept", Some("warm"), "")).await.unwrap();
+        own.keep(stored("unkept", Some("kept"), "")).await.unwrap();
+        global.keep(stored("last", Some("unkept"), "")).await.unwrap();
+        let body = |previous: &str| json!({ "input": [], "previous_response_id": previous });
+        assert_eq!(
+            said(body("last"), &global, Some(&own)),
+            "in_warm msg_warm in_kept msg_kept in_unkept msg_unkept in_last msg_last"
+        );
+        assert_eq!(
+            said(body("unkept"), &global, Some(&own)),
+            "in_warm msg_warm in_kept msg_kept in_unkept msg_unkept"
+        );
+        let missing = "404 previous_response_not_found previous_response_id";
+        assert_eq!(said(body("last"), &global, None), missing);
+        assert_eq!(said(body("unkept"), &global, None), missing);
+        own.remove("warm").await.unwrap();
+        assert_eq!(said(body("last"), &global, Some(&own)), missing);
+    }
+
+    #[tokio::test]
+    async fn an_echo_on_a_connection_does_not_stand_for_what_was_said() {
+        let (global, own) = (store(), store());
+        global.keep(stored("one", None, "original")).await.unwrap();
+        let mut forged = stored("two", None, "");
+        forged.input = vec![message("msg_one", Role::User, "forged"), message("in_one", Role::User, "own")];
+        own.keep(forged).await.unwrap();
+        let body = json!({ "input": [reference("msg_one"), reference("in_one")] });
+        let said = conversation(body, &global, Some(&own)).unwrap();
+        let expected =
+            [message("msg_one", Role::Assistant, "original"), message("in_one", Role::User, "own")];
+        assert_eq!(said, expected);
+    }
 }

@@ -1,11 +1,19 @@
 //! Answers as files, one each, for the owner's eyes only.
+//!
+//! Everything happens relative to the folder's handle, so that the folder that was looked at is the one that is
+//! used. Links are never followed.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -17,13 +25,21 @@ const ENDING: &str = ".json";
 const UNFINISHED: &str = ".part";
 
 pub(super) struct Disk {
-    folder: PathBuf,
+    /// For messages only.
+    path: PathBuf,
+    folder: OwnedFd,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("responses cannot be kept in {folder}: {error}")]
     Io { folder: String, error: io::Error },
+    #[error("others can change what is in `{folder}` (mode {mode:03o}); run `chmod 700` on it")]
+    OpenFolder { folder: String, mode: u32 },
+    #[error("`{folder}` belongs to somebody else; keep responses in a folder of your own")]
+    ForeignFolder { folder: String },
+    #[error("response `{id}` takes {bytes} bytes, more than the {most} that all of them together may take")]
+    TooHeavy { id: String, bytes: usize, most: usize },
     #[error("a response cannot be written down: {0}")]
     Json(serde_json::Error),
     #[error("the server ended before the response was kept")]
@@ -35,10 +51,10 @@ pub enum StoreError {
 #[serde(rename_all = "camelCase")]
 struct Written<'a> {
     version: u32,
-    id: std::borrow::Cow<'a, str>,
-    previous: Option<std::borrow::Cow<'a, str>>,
-    input: std::borrow::Cow<'a, [Item]>,
-    output: std::borrow::Cow<'a, [Item]>,
+    id: Cow<'a, str>,
+    previous: Option<Cow<'a, str>>,
+    input: Cow<'a, [Item]>,
+    output: Cow<'a, [Item]>,
     #[serde(borrow)]
     object: &'a RawValue,
 }
@@ -46,100 +62,125 @@ struct Written<'a> {
 const VERSION: u32 = 1;
 
 impl Disk {
-    pub(super) fn open(folder: PathBuf) -> Result<Disk, StoreError> {
-        let disk = Disk { folder };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&disk.folder)
-            .map_err(|error| disk.trouble(error))?;
-        Ok(disk)
+    pub(super) fn open(path: PathBuf) -> Result<Disk, StoreError> {
+        let trouble = |error: io::Error| StoreError::Io { folder: path.display().to_string(), error };
+        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(trouble)?;
+        let folder = rustix::fs::open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| trouble(error.into()))?;
+        let stat = rustix::fs::fstat(&folder).map_err(|error| trouble(error.into()))?;
+        let mode = stat.st_mode & 0o777;
+        if mode & 0o022 != 0 {
+            return Err(StoreError::OpenFolder { folder: path.display().to_string(), mode });
+        }
+        if stat.st_uid != own_user() {
+            return Err(StoreError::ForeignFolder { folder: path.display().to_string() });
+        }
+        Ok(Disk { path, folder })
     }
 
     /// Everything that is there, oldest first, with its size.
     pub(super) fn load(&self) -> Result<Vec<(Stored, usize)>, StoreError> {
-        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(|error| self.trouble(error))? {
-            let entry = entry.map_err(|error| self.trouble(error))?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
+        let mut found: Vec<(SystemTime, Stored, usize)> = Vec::new();
+        for entry in Dir::read_from(&self.folder).map_err(|error| self.trouble(error.into()))? {
+            let entry = entry.map_err(|error| self.trouble(error.into()))?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
             if name.ends_with(UNFINISHED) {
                 // Never acknowledged to anybody.
-                fs::remove_file(entry.path()).map_err(|error| self.trouble(error))?;
-            } else if name.ends_with(ENDING) {
-                let changed = entry.metadata().and_then(|about| about.modified());
-                found.push((changed.map_err(|error| self.trouble(error))?, entry.path()));
+                self.unlink(name).map_err(|error| self.trouble(error))?;
+            } else if let Some(id) = name.strip_suffix(ENDING) {
+                match self.read(entry.file_name(), id) {
+                    Ok(answer) => found.push(answer),
+                    Err(error) => {
+                        tracing::warn!(%error, "a stored response cannot be read and is left where it is");
+                    }
+                }
             }
         }
-        found.sort();
-        Ok(found.iter().filter_map(|(_, path)| read(path)).collect())
+        found.sort_by(|(time, answer, _), (other_time, other, _)| {
+            (time, &answer.id).cmp(&(other_time, &other.id))
+        });
+        Ok(found.into_iter().map(|(_, stored, bytes)| (stored, bytes)).collect())
     }
 
-    /// Gives the number of bytes.
-    pub(super) fn write(&self, stored: &Stored) -> Result<usize, StoreError> {
-        use std::borrow::Cow::Borrowed;
+    /// An answer, when it was written, and its size.
+    fn read(&self, name: &CStr, id: &str) -> io::Result<(SystemTime, Stored, usize)> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::openat(&self.folder, name, flags, Mode::empty())?);
+        let about = file.metadata()?;
+        let not_ours = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+        if !about.is_file() || about.uid() != own_user() {
+            return Err(not_ours("it is not a file of ours"));
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let written: Written<'_> = serde_json::from_slice(&text)?;
+        if written.version != VERSION || written.id != id {
+            return Err(not_ours("it is of another version or was given another name"));
+        }
+        let stored = Stored {
+            id: written.id.into_owned(),
+            previous: written.previous.map(Cow::into_owned),
+            input: written.input.into_owned(),
+            output: written.output.into_owned(),
+            object: written.object.get().to_owned(),
+        };
+        Ok((about.modified()?, stored, text.len()))
+    }
+
+    /// Gives the number of bytes. Nothing is written when it would be more than `most`.
+    pub(super) fn write(&self, stored: &Stored, most: usize) -> Result<usize, StoreError> {
         let written = Written {
             version: VERSION,
-            id: Borrowed(&stored.id),
-            previous: stored.previous.as_deref().map(Borrowed),
-            input: Borrowed(&stored.input),
-            output: Borrowed(&stored.output),
+            id: Cow::Borrowed(&stored.id),
+            previous: stored.previous.as_deref().map(Cow::Borrowed),
+            input: Cow::Borrowed(&stored.input),
+            output: Cow::Borrowed(&stored.output),
             object: serde_json::from_str(&stored.object).map_err(StoreError::Json)?,
         };
         let text = serde_json::to_vec(&written).map_err(StoreError::Json)?;
+        if text.len() > most {
+            return Err(StoreError::TooHeavy { id: stored.id.clone(), bytes: text.len(), most });
+        }
         self.replace(&stored.id, &text).map_err(|error| self.trouble(error))?;
         Ok(text.len())
     }
 
     fn replace(&self, id: &str, text: &[u8]) -> io::Result<()> {
-        let unfinished = self.folder.join(format!("{id}{UNFINISHED}"));
+        let unfinished = format!("{id}{UNFINISHED}");
+        // One that a crash left, or a link that somebody put there.
+        self.unlink(&unfinished)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+            File::from(rustix::fs::openat(&self.folder, &unfinished, flags, Mode::RUSR | Mode::WUSR)?);
         file.write_all(text)?;
         file.sync_data()?;
-        fs::rename(&unfinished, self.path(id))?;
-        File::open(&self.folder)?.sync_all()
+        rustix::fs::renameat(&self.folder, &unfinished, &self.folder, name_of(id))?;
+        Ok(rustix::fs::fsync(&self.folder)?)
     }
 
     pub(super) fn remove(&self, id: &str) -> Result<(), StoreError> {
-        match fs::remove_file(self.path(id)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.trouble(error)),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        self.unlink(&name_of(id)).map_err(|error| self.trouble(error))
     }
 
-    /// Ids are made here, of letters, digits and `_`; an id from outside never gets this far unless it was
-    /// found among them.
-    fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}{ENDING}"))
+    /// It is fine when there is none.
+    fn unlink(&self, name: &str) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn trouble(&self, error: io::Error) -> StoreError {
-        StoreError::Io { folder: self.folder.display().to_string(), error }
+        StoreError::Io { folder: self.path.display().to_string(), error }
     }
 }
 
-/// An answer and its size; nothing when the file is not one of ours.
-fn read(path: &Path) -> Option<(Stored, usize)> {
-    let text = fs::read(path).ok()?;
-    match serde_json::from_slice::<Written<'_>>(&text) {
-        Ok(written)
-            if written.version == VERSION
-                && path.file_name().and_then(|name| name.to_str())
-                    == Some(&format!("{}{ENDING}", written.id)) =>
-        {
-            let stored = Stored {
-                id: written.id.into_owned(),
-                previous: written.previous.map(std::borrow::Cow::into_owned),
-                input: written.input.into_owned(),
-                output: written.output.into_owned(),
-                object: written.object.get().to_owned(),
-            };
-            Some((stored, text.len()))
-        }
-        Ok(_) | Err(_) => {
-            tracing::warn!(bytes = text.len(), "a stored response cannot be read and is left where it is");
-            None
-        }
-    }
+/// Ids are made here, of letters, digits and `_`; an id from outside never gets this far unless it was found
+/// among them.
+fn name_of(id: &str) -> String {
+    format!("{id}{ENDING}")
+}
+
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }

@@ -4,22 +4,26 @@
 //! everything that it continues, so a conversation is never cut in its middle. On disk, when a folder is given,
 //! an answer is a file that is written whole before the client is told that the answer is complete.
 
+mod conversation;
 mod disk;
+mod items;
 mod shelf;
 #[cfg(test)]
 mod tests;
+mod weight;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::disk::Disk;
 use self::shelf::Shelf;
-use super::error::ApiError;
 use super::item::Item;
 
+pub use self::conversation::Scale;
 pub use self::disk::StoreError;
+pub use self::items::Found;
 
-/// How much is kept.
+/// How much is kept. An answer that weighs more than `bytes` is not kept at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
     pub responses: usize,
@@ -44,6 +48,13 @@ pub struct Stored {
     pub object: String,
 }
 
+impl Stored {
+    /// What was said, in this order.
+    fn items(&self) -> impl Iterator<Item = &Item> {
+        self.input.iter().chain(&self.output)
+    }
+}
+
 pub struct Store {
     shelf: Mutex<Shelf>,
     disk: Option<Arc<Disk>>,
@@ -55,20 +66,20 @@ impl Store {
     }
 
     /// Opens a folder, making it if need be, and remembers what is in it. A file that cannot be read is left
-    /// where it is and named in the log.
+    /// where it is and counted in the log. A folder that somebody else can change is refused.
     pub fn on_disk(folder: PathBuf, limits: StoreLimits) -> Result<Store, StoreError> {
         let disk = Disk::open(folder)?;
         let mut shelf = Shelf::new(limits);
-        for (stored, bytes) in disk.load()? {
-            for gone in shelf.put(Arc::new(stored), bytes) {
-                disk.remove(&gone)?;
-            }
+        for gone in shelf.fill(disk.load()?) {
+            disk.remove(&gone)?;
         }
         Ok(Store { shelf: Mutex::new(shelf), disk: Some(Arc::new(disk)) })
     }
 
     pub fn get(&self, id: &str) -> Option<Arc<Stored>> {
-        self.shelf().get(id)
+        let mut shelf = self.shelf();
+        shelf.touch(id);
+        shelf.look(id)
     }
 
     /// How many answers and bytes are kept.
@@ -77,35 +88,24 @@ impl Store {
     }
 
     /// An item of any answer that is kept.
-    pub fn item(&self, id: &str) -> Option<Item> {
+    pub fn item(&self, id: &str) -> Option<Found> {
         self.shelf().item(id)
-    }
-
-    /// Everything that was said up to and including an answer, oldest first.
-    pub fn conversation(&self, id: &str) -> Result<Vec<Item>, ApiError> {
-        self.shelf().chain(id).map(in_order).map_err(|missing| not_kept(id, &missing))
-    }
-
-    /// The same for an answer that is kept here and may continue one that another store has.
-    pub fn conversation_with(&self, id: &str, other: &Store) -> Result<Vec<Item>, ApiError> {
-        let (chain, missing) = self.shelf().part_of_chain(id);
-        let mut said = match missing {
-            Some(missing) => other.conversation(&missing)?,
-            None => Vec::new(),
-        };
-        said.extend(in_order(chain));
-        Ok(said)
     }
 
     /// Keeps an answer. It is on disk, where there is one, when this returns.
     pub async fn keep(&self, stored: Stored) -> Result<(), StoreError> {
+        let most = self.shelf().limits().bytes;
+        let weight = weight::of_answer(&stored);
+        if weight > most {
+            return Err(StoreError::TooHeavy { id: stored.id, bytes: weight, most });
+        }
         let stored = Arc::new(stored);
         let bytes = match &self.disk {
             Some(disk) => {
                 let (disk, stored) = (disk.clone(), stored.clone());
-                blocking(move || disk.write(&stored)).await?
+                blocking(move || disk.write(&stored, most)).await?
             }
-            None => shelf::weight(&stored),
+            None => weight,
         };
         let gone = self.shelf().put(stored, bytes);
         self.forget_files(gone).await
@@ -139,22 +139,4 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(StoreError::Interrupted))
-}
-
-fn in_order(newest_first: Vec<Arc<Stored>>) -> Vec<Item> {
-    newest_first.iter().rev().flat_map(|stored| stored.input.iter().chain(&stored.output).cloned()).collect()
-}
-
-fn not_kept(id: &str, missing: &str) -> ApiError {
-    let what = if missing == id {
-        format!("no response `{id}` is kept; it was deleted, is too old, or was made with `store: false`")
-    } else {
-        format!("response `{id}` continues `{missing}`, which is not kept any more")
-    };
-    let mut error = ApiError::not_found(
-        "previous_response_not_found",
-        format!("{what}. Send the whole conversation as `input` instead"),
-    );
-    error.param = Some("previous_response_id".to_owned());
-    error
 }

@@ -1,6 +1,11 @@
 //! What is kept, for how long, and across a restart.
 
-use super::{Store, StoreLimits, Stored};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, SystemTime};
+
+use super::shelf::Shelf;
+use super::{Store, StoreError, StoreLimits, Stored};
 use crate::responses::item::{Content, Item, Role};
 
 fn message(id: &str, role: Role, text: &str) -> Item {
@@ -22,6 +27,10 @@ fn stored(number: u32, previous: Option<u32>) -> Stored {
     }
 }
 
+fn item(store: &Store, id: &str) -> Option<Item> {
+    store.item(id)?.item().cloned()
+}
+
 fn said(store: &Store, id: &str) -> Result<Vec<String>, String> {
     let items = store.conversation(id).map_err(|error| format!("{} {}", error.status, error.code))?;
     Ok(items.iter().filter_map(|item| item.id().map(str::to_owned)).collect())
@@ -33,8 +42,8 @@ async fn a_conversation_is_everything_that_an_answer_continues_oldest_first() {
     store.keep(stored(1, None)).await.unwrap();
     store.keep(stored(2, Some(1))).await.unwrap();
     assert_eq!(said(&store, "resp_2").unwrap(), ["in_1", "msg_1", "in_2", "msg_2"]);
-    assert_eq!(store.item("msg_1").unwrap(), message("msg_1", Role::Assistant, "answer 1"));
-    assert_eq!(store.item("msg_9"), None);
+    assert_eq!(item(&store, "msg_1").unwrap(), message("msg_1", Role::Assistant, "answer 1"));
+    assert_eq!(item(&store, "msg_9"), None);
     assert_eq!(said(&store, "resp_9").unwrap_err(), "404 previous_response_not_found");
 }
 
@@ -48,18 +57,70 @@ async fn what_was_not_used_for_longest_goes_first_and_a_conversation_stays_whole
     store.keep(stored(4, Some(3))).await.unwrap();
     assert_eq!(store.size().0, 3);
     assert!(store.get("resp_2").is_none());
-    assert_eq!(store.item("msg_2"), None);
+    assert_eq!(item(&store, "msg_2"), None);
     assert_eq!(said(&store, "resp_4").unwrap().len(), 6);
 }
 
 #[tokio::test]
-async fn bytes_are_bounded_but_the_newest_answer_always_stays() {
-    let store = Store::in_memory(StoreLimits { responses: 100, bytes: 10 });
-    store.keep(stored(1, None)).await.unwrap();
-    assert_eq!(store.size().0, 1);
+async fn bytes_are_bounded_and_the_newest_answer_stays() {
+    let one = super::weight::of_answer(&stored(1, None));
+    let store = Store::in_memory(StoreLimits { responses: 100, bytes: 2 * one });
+    for number in 1..=3 {
+        // Each continues the one before it, which therefore counts as used after it.
+        store.keep(stored(number, number.checked_sub(1))).await.unwrap();
+    }
+    assert_eq!(store.size(), (2, 2 * one));
+    assert!(store.get("resp_3").is_some());
+}
+
+#[tokio::test]
+async fn an_answer_heavier_than_everything_that_may_be_kept_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = StoreLimits { responses: 100, bytes: 4_000 };
+    for store in [Store::in_memory(limits), Store::on_disk(folder.path().to_owned(), limits).unwrap()] {
+        store.keep(stored(1, None)).await.unwrap();
+        let mut heavy = stored(2, Some(1));
+        heavy.output = vec![message("msg_2", Role::Assistant, &"a".repeat(4_000))];
+        let error = store.keep(heavy).await.unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "response `resp_2` takes 4651 bytes, more than the 4000 that all of them together may take"
+        );
+        assert_eq!(store.size().0, 1);
+        assert!(store.get("resp_1").is_some());
+    }
+    // Light in memory, heavy once it is written down.
+    let store = Store::on_disk(folder.path().to_owned(), limits).unwrap();
+    let mut escaped = stored(3, None);
+    escaped.output = vec![message("msg_3", Role::Assistant, &"\u{1}".repeat(1_000))];
+    assert!(matches!(store.keep(escaped).await, Err(StoreError::TooHeavy { .. })));
+    assert!(!folder.path().join("resp_3.json").exists());
+}
+
+#[tokio::test]
+async fn an_id_names_the_output_that_has_it_then_the_first_input_that_is_still_kept() {
+    let store = Store::in_memory(StoreLimits::default());
+    let echo = |number: u32, id: &str| Stored {
+        input: vec![
+            message(id, Role::User, &format!("echo {number}")),
+            message(id, Role::User, "and once more"),
+        ],
+        ..stored(number, None)
+    };
+    store.keep(echo(1, "msg_2")).await.unwrap();
     store.keep(stored(2, None)).await.unwrap();
-    assert!(store.get("resp_1").is_none());
-    assert!(store.get("resp_2").is_some());
+    store.keep(echo(3, "msg_2")).await.unwrap();
+    let original = message("msg_2", Role::Assistant, "answer 2");
+    assert_eq!(item(&store, "msg_2"), Some(original.clone()));
+    store.remove("resp_3").await.unwrap();
+    assert_eq!(item(&store, "msg_2"), Some(original));
+    store.keep(echo(4, "msg_2")).await.unwrap();
+    store.remove("resp_2").await.unwrap();
+    assert_eq!(item(&store, "msg_2"), Some(message("msg_2", Role::User, "echo 1")));
+    store.remove("resp_1").await.unwrap();
+    assert_eq!(item(&store, "msg_2"), Some(message("msg_2", Role::User, "echo 4")));
+    store.remove("resp_4").await.unwrap();
+    assert_eq!(item(&store, "msg_2"), None);
 }
 
 #[tokio::test]
@@ -69,7 +130,7 @@ async fn a_deleted_answer_is_gone_with_its_items_and_whatever_continues_it_says_
     store.keep(stored(2, Some(1))).await.unwrap();
     assert!(store.remove("resp_1").await.unwrap());
     assert!(!store.remove("resp_1").await.unwrap());
-    assert_eq!(store.item("msg_1"), None);
+    assert_eq!(item(&store, "msg_1"), None);
     assert_eq!(said(&store, "resp_2").unwrap_err(), "404 previous_response_not_found");
 }
 
@@ -84,22 +145,19 @@ async fn what_is_on_disk_survives_a_restart() {
     store.remove("resp_3").await.unwrap();
     drop(store);
     // One that was damaged, and one that a crash left unfinished.
-    std::fs::copy(at.join("resp_1.json"), at.join("resp_8.json")).unwrap();
-    std::fs::copy(at.join("resp_1.json"), at.join("resp_9.part")).unwrap();
+    fs::copy(at.join("resp_1.json"), at.join("resp_8.json")).unwrap();
+    fs::copy(at.join("resp_1.json"), at.join("resp_9.part")).unwrap();
     let store = Store::on_disk(at.clone(), StoreLimits::default()).unwrap();
     assert_eq!(said(&store, "resp_2").unwrap(), ["in_1", "msg_1", "in_2", "msg_2"]);
     assert_eq!(*store.get("resp_1").unwrap(), stored(1, None));
     assert_eq!(store.size().0, 2);
-    let mut files: Vec<String> = std::fs::read_dir(&at)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut files: Vec<String> =
+        fs::read_dir(&at).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
     assert_eq!(files, ["resp_1.json", "resp_2.json", "resp_8.json"]);
-    let mode = std::os::unix::fs::PermissionsExt::mode(
-        &std::fs::metadata(at.join("resp_1.json")).unwrap().permissions(),
-    );
-    assert_eq!(mode & 0o777, 0o600);
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(at.join("resp_1.json")), 0o600);
+    assert_eq!(mode(at), 0o700);
 }
 
 #[tokio::test]
@@ -108,4 +166,69 @@ async fn a_circle_on_disk_is_not_followed_for_ever() {
     store.keep(stored(1, Some(2))).await.unwrap();
     store.keep(stored(2, Some(1))).await.unwrap();
     assert!(said(&store, "resp_1").is_err());
+}
+
+#[tokio::test]
+async fn a_folder_that_others_can_write_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("responses");
+    fs::create_dir(&at).unwrap();
+    for mode in [0o770, 0o707, 0o722] {
+        fs::set_permissions(&at, Permissions::from_mode(mode)).unwrap();
+        let refused = Store::on_disk(at.clone(), StoreLimits::default()).err().unwrap();
+        assert_eq!(
+            refused.to_string(),
+            format!("others can change what is in `{}` (mode {mode:o}); run `chmod 700` on it", at.display())
+        );
+    }
+    fs::set_permissions(&at, Permissions::from_mode(0o755)).unwrap();
+    assert!(Store::on_disk(at, StoreLimits::default()).is_ok());
+}
+
+#[tokio::test]
+async fn links_in_the_folder_are_neither_written_through_nor_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (at, victim) = (folder.path().join("responses"), folder.path().join("victim"));
+    let store = Store::on_disk(at.clone(), StoreLimits::default()).unwrap();
+    store.keep(stored(2, None)).await.unwrap();
+    fs::write(&victim, "untouched").unwrap();
+    symlink(&victim, at.join("resp_1.part")).unwrap();
+    store.keep(stored(1, None)).await.unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    assert!(fs::symlink_metadata(at.join("resp_1.json")).unwrap().is_file());
+    fs::rename(at.join("resp_2.json"), &victim).unwrap();
+    symlink(&victim, at.join("resp_2.json")).unwrap();
+    let store = Store::on_disk(at, StoreLimits::default()).unwrap();
+    assert!(store.get("resp_1").is_some());
+    assert!(store.get("resp_2").is_none());
+}
+
+#[tokio::test]
+async fn after_a_restart_a_conversation_that_was_used_last_stays_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("responses");
+    let store = Store::on_disk(at.clone(), StoreLimits::default()).unwrap();
+    // 1 is the oldest, but 4 continues it. Times are given, since files can be written faster than clocks tick.
+    for (number, previous) in [(1, None), (2, None), (3, None), (4, Some(1)), (5, Some(4))] {
+        store.keep(stored(number, previous)).await.unwrap();
+        let file = fs::File::options().write(true).open(at.join(format!("resp_{number}.json"))).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(number))).unwrap();
+    }
+    drop(store);
+    let store = Store::on_disk(at.clone(), StoreLimits { responses: 4, bytes: usize::MAX }).unwrap();
+    assert!(store.get("resp_2").is_none());
+    assert!(!at.join("resp_2.json").exists());
+    store.keep(stored(6, None)).await.unwrap();
+    assert!(store.get("resp_3").is_none());
+    assert_eq!(said(&store, "resp_5").unwrap(), ["in_1", "msg_1", "in_4", "msg_4", "in_5", "msg_5"]);
+}
+
+#[test]
+fn loading_looks_at_each_answer_of_a_long_conversation_once() {
+    // Walking the conversation anew for each of them would be two thousand million steps.
+    let count = 65_536;
+    let before = (0..count).map(|number: u32| (stored(number, number.checked_sub(1)), 1)).collect();
+    let mut shelf = Shelf::new(StoreLimits { responses: usize::MAX, bytes: usize::MAX });
+    assert!(shelf.fill(before).is_empty());
+    assert_eq!(shelf.size().0, count as usize);
 }
