@@ -4,7 +4,7 @@
 //! Nothing is confirmed as a whole, since there is no whole: each call that needs a yes asks for its own.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
@@ -51,7 +51,6 @@ pub struct SessionRun {
     planner_version: Option<String>,
     asked: AtomicU64,
     done: Mutex<Done>,
-    closed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -94,7 +93,6 @@ impl Engine {
             planner_version: request.planner_version,
             asked: AtomicU64::new(0),
             done: Mutex::default(),
-            closed: AtomicBool::new(false),
         };
         let started =
             session.event(EventType::RunStarted, Level::Info, request.goal, json!({ "session": true }));
@@ -160,7 +158,6 @@ impl Engine {
             planner_version: header.planner_version.clone(),
             asked: AtomicU64::new(0),
             done: Mutex::new(done),
-            closed: AtomicBool::new(false),
         };
         for call in open {
             let result = self.settle_unwanted(&session.scope, call, cancel.clone()).await;
@@ -227,14 +224,9 @@ impl SessionRun {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).note(result);
     }
 
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
     /// Ends the run: what its calls left running is ended, and the record closed. To be called once, when no call
     /// is under way; a call that comes later fails, because its record cannot be kept.
     pub async fn close(&self, reason: Option<String>) -> RunReport {
-        self.closed.store(true, Ordering::Release);
         let done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
         let failed = done.steps.iter().filter(|step| step.status == StepStatus::Failed).count();
         let status = if reason.is_some() { RunStatus::Cancelled } else { RunStatus::Ok };

@@ -1,15 +1,24 @@
 //! Tollgate's own tools for models that are answered here: every call passes the gate and is recorded.
 
-use std::collections::HashMap;
+mod open_runs;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use backend::BoxFuture;
 use engine::{Engine, RunPlace, SessionCall, SessionRequest, SessionRun};
 use envelope::{Status, ToolName, ToolResult};
+use tokio::runtime::Handle;
 use tokio::sync::RwLock;
 use toolkit::{CancelCause, CancelToken, CompiledSchema, Visibility};
 
+use self::open_runs::{OpenRun, OpenRuns};
 use crate::api_error::ApiError;
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::responses::tools::{OfferedTool, ToolKind};
@@ -24,8 +33,13 @@ pub struct GateTools {
     /// Where runs are recorded.
     runs: PathBuf,
     offered: Vec<OfferedTool>,
-    /// By the name that a model calls it.
-    names: HashMap<String, ToolName>,
+    /// The tools that are offered, in the same order, as the gate knows them.
+    own: Vec<ToolName>,
+    /// Where a tool stands in both, by the name that a model calls it and by its own.
+    places: Arc<HashMap<String, usize>>,
+    open: OpenRuns,
+    /// Ends every call, because the server stops.
+    stop: CancelToken,
 }
 
 impl GateTools {
@@ -33,7 +47,8 @@ impl GateTools {
     pub fn new(make: MakeEngine, runs: PathBuf) -> Result<GateTools, String> {
         let engine = make()?;
         let mut offered = Vec::new();
-        let mut names = HashMap::new();
+        let mut own = Vec::new();
+        let mut places = HashMap::new();
         for (entry, visibility) in engine.surface().iter() {
             let decl = &entry.decl;
             // A tool without a usable schema would not have been registered.
@@ -42,7 +57,9 @@ impl GateTools {
                 continue;
             };
             let name = decl.alias();
-            names.insert(name.clone(), decl.name.clone());
+            places.insert(decl.name.to_string(), own.len());
+            places.insert(name.clone(), own.len());
+            own.push(decl.name.clone());
             offered.push(OfferedTool {
                 own_name: name.clone(),
                 name,
@@ -55,22 +72,48 @@ impl GateTools {
                 kind: ToolKind::Function,
             });
         }
-        Ok(GateTools { make, runs, offered, names })
+        let places = Arc::new(places);
+        Ok(GateTools {
+            make,
+            runs,
+            offered,
+            own,
+            places,
+            open: OpenRuns::default(),
+            stop: CancelToken::new(),
+        })
+    }
+
+    /// Ends the calls that are under way, and those that still come. Each is recorded as cancelled.
+    pub fn stop(&self) {
+        self.stop.cancel(CancelCause::Run);
+    }
+
+    /// Stops, and waits until every record is closed. A run that takes longer than the limit is left open, as after
+    /// a crash: resuming finds out what became of it.
+    pub async fn finish(&self, limit: Duration) {
+        self.stop();
+        if tokio::time::timeout(limit, self.open.all_ended()).await.is_err() {
+            tracing::error!(
+                runs = self.open.count(),
+                "runs of tools did not end in time; `tollgate resume` ends them"
+            );
+        }
     }
 }
 
 impl Toolbox for GateTools {
     fn tools(&self, names: Option<&[String]>) -> Result<Vec<OfferedTool>, ApiError> {
         let Some(names) = names else { return Ok(self.offered.clone()) };
-        names
-            .iter()
-            .map(|name| {
-                let same = |tool: &&OfferedTool| {
-                    tool.name == *name || self.names.get(&tool.name).is_some_and(|own| own.as_str() == name)
-                };
-                self.offered.iter().find(same).cloned().ok_or_else(|| unknown(name, &self.offered))
-            })
-            .collect()
+        let mut chosen = HashSet::new();
+        let mut tools = Vec::new();
+        for name in names {
+            let place = *self.places.get(name).ok_or_else(|| unknown(name, &self.offered))?;
+            if chosen.insert(place) {
+                tools.extend(self.offered.get(place).cloned());
+            }
+        }
+        Ok(tools)
     }
 
     fn open(&self, goal: &str, model: &str) -> Result<Arc<dyn ToolboxRun>, ApiError> {
@@ -78,7 +121,7 @@ impl Toolbox for GateTools {
             place: RunPlace::Disk(self.runs.clone()),
             goal: goal.to_owned(),
             planner_version: Some(model.to_owned()),
-            tools: self.names.values().cloned().collect(),
+            tools: self.own.clone(),
         };
         let opened =
             (self.make)().and_then(|engine| engine.open_session(request).map_err(|error| error.to_string()));
@@ -90,10 +133,14 @@ impl Toolbox for GateTools {
                 "the record of the run cannot be started; no tool was run",
             )
         })?;
-        Ok(Arc::new(GateRun {
-            kept: Arc::new(Kept { session, busy: RwLock::new(()) }),
-            names: self.names.clone(),
-        }))
+        let kept = Kept {
+            session,
+            busy: RwLock::new(()),
+            closing: AtomicBool::new(false),
+            stop: self.stop.clone(),
+            _open: self.open.one_more(),
+        };
+        Ok(Arc::new(GateRun { kept: Arc::new(kept), own: self.own.clone(), places: self.places.clone() }))
     }
 }
 
@@ -107,14 +154,20 @@ fn unknown(name: &str, offered: &[OfferedTool]) -> ApiError {
 /// One run of calls.
 struct GateRun {
     kept: Arc<Kept>,
-    names: HashMap<String, ToolName>,
+    own: Vec<ToolName>,
+    places: Arc<HashMap<String, usize>>,
 }
 
-/// What lives as long as a call of the run does.
+/// What lives until the last call has ended and the record is closed.
 struct Kept {
     session: SessionRun,
     /// Read by each call, so that the record is closed only when none is under way.
     busy: RwLock<()>,
+    /// Set by whoever closes the record first; the others leave it alone.
+    closing: AtomicBool,
+    stop: CancelToken,
+    /// The server waits for this. Dropped last, when the session has let go of everything.
+    _open: OpenRun,
 }
 
 impl ToolboxRun for GateRun {
@@ -123,7 +176,7 @@ impl ToolboxRun for GateRun {
     }
 
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
-        let Some(tool) = self.names.get(&call.name).cloned() else {
+        let Some(tool) = self.places.get(&call.name).and_then(|place| self.own.get(*place)).cloned() else {
             let receipt = format!("there is no tool `{}`", call.name);
             return Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } });
         };
@@ -131,10 +184,7 @@ impl ToolboxRun for GateRun {
         let cancel = CancelToken::new();
         let guard = CancelOnDrop(cancel.clone());
         // A task of its own: whoever waits may go away, and what was begun must still end as a recorded result.
-        let running = tokio::spawn(async move {
-            let _busy = kept.busy.read().await;
-            kept.session.call(SessionCall { tool, args: call.arguments, cancel, budget: None }).await
-        });
+        let running = tokio::spawn(async move { kept.call(tool, call, cancel).await });
         Box::pin(async move {
             let result = running.await;
             drop(guard);
@@ -148,13 +198,34 @@ impl ToolboxRun for GateRun {
         })
     }
 
-    fn close(&self) -> BoxFuture<'static, ()> {
+    fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
+        if self.kept.closing.swap(true, Ordering::AcqRel) {
+            return Box::pin(async {});
+        }
         let kept = self.kept.clone();
-        Box::pin(async move { kept.close(None).await })
+        // A task of its own, too: half a close would leave the record open for good.
+        let closing = tokio::spawn(async move { kept.close(reason).await });
+        Box::pin(async move {
+            if closing.await.is_err() {
+                tracing::error!("the record of a run could not be closed");
+            }
+        })
     }
 }
 
 impl Kept {
+    async fn call(&self, tool: ToolName, call: ServerCall, cancel: CancelToken) -> ToolResult {
+        let _busy = self.busy.read().await;
+        let made = SessionCall { tool, args: call.arguments, cancel: cancel.clone(), budget: None };
+        let mut calling = pin!(self.session.call(made));
+        tokio::select! {
+            biased;
+            result = &mut calling => return result,
+            cause = self.stop.cancelled() => cancel.cancel(cause),
+        }
+        calling.await
+    }
+
     async fn close(&self, reason: Option<String>) {
         let _alone = self.busy.write().await;
         let report = self.session.close(reason).await;
@@ -170,13 +241,14 @@ impl Kept {
 impl Drop for GateRun {
     /// Whoever used it went away without a word.
     fn drop(&mut self) {
-        if self.kept.session.is_closed() {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if self.kept.closing.swap(true, Ordering::AcqRel) {
             return;
         }
+        let reason =
+            if self.kept.stop.is_cancelled() { "the server stopped" } else { "the client went away" };
         let kept = self.kept.clone();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { kept.close(Some("the client went away".to_owned())).await });
-        }
+        runtime.spawn(async move { kept.close(Some(reason.to_owned())).await });
     }
 }
 

@@ -574,7 +574,7 @@ impl ToolboxRun for EchoRun {
         Box::pin(async move { ServerResult { ok: true, receipt, status: "ok" } })
     }
 
-    fn close(&self) -> BoxFuture<'static, ()> {
+    fn close(&self, _reason: Option<String>) -> BoxFuture<'static, ()> {
         self.closed.fetch_add(1, Ordering::SeqCst);
         Box::pin(async {})
     }

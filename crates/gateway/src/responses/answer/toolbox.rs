@@ -25,8 +25,8 @@ pub trait ToolboxRun: Send + Sync {
     /// Runs to its end even when the future is dropped; then it is cancelled and recorded as such.
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult>;
 
-    /// Closes the record.
-    fn close(&self) -> BoxFuture<'static, ()>;
+    /// Closes the record, with the reason if the answer ended early. To its end even when the future is dropped.
+    fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()>;
 }
 
 pub struct ServerCall {

@@ -71,6 +71,18 @@ pub(super) enum Cut {
     Gone,
 }
 
+impl Cut {
+    /// For the record of the tools that the answer used.
+    fn words(&self) -> String {
+        match self {
+            Cut::Failed(error) => format!("the answer failed: {}", error.code),
+            Cut::Incomplete(_) => "the answer was cut off".to_owned(),
+            Cut::Cancelled => "the answer was cancelled".to_owned(),
+            Cut::Gone => "the client went away".to_owned(),
+        }
+    }
+}
+
 impl From<Gone> for Cut {
     fn from(_: Gone) -> Cut {
         Cut::Gone
@@ -134,7 +146,7 @@ impl<'r> Writer<'r> {
             Err(Gone) => Some(Cut::Gone),
         };
         if let Some(run) = self.run.take() {
-            run.close().await;
+            run.close(cut.as_ref().map(Cut::words)).await;
         }
         self.end(cut, also).await
     }

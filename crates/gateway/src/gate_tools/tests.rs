@@ -1,0 +1,180 @@
+//! Runs that must be closed whatever becomes of those who use them.
+
+use std::future::pending;
+use std::path::Path;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use engine::{
+    Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, ManualClock, Mode, Policy,
+    Purpose, SeededIds, UncertainCall, UncertainVerdict, Verdict,
+};
+use envelope::{EventType, Fault, Idempotency, Risk, SideEffect};
+use journal::{Record, RunFolder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use toolkit::{BoxFuture, Closed, Closing, Registry, Surface, SurfaceRules, Tool, ToolCx};
+
+use super::GateTools;
+use crate::responses::answer::{ServerCall, Toolbox};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// By name alone: what matters here comes before and after the work.
+struct Named<const WRITES: bool>;
+
+impl<const WRITES: bool> Tool for Named<WRITES> {
+    const NAME: &'static str = if WRITES { "test.write" } else { "test.look" };
+    const SUMMARY: &'static str = "Do nothing";
+    const CATEGORY: &'static str = "test";
+    const RISK: Risk = if WRITES { Risk::Writes } else { Risk::ReadOnly };
+    const SIDE_EFFECTS: &'static [SideEffect] = if WRITES { &[SideEffect::EditBuffer] } else { &[] };
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+
+    type Args = Nothing;
+    type Output = Nothing;
+
+    fn preview(&self, _args: &Nothing) -> String {
+        "Do nothing".to_owned()
+    }
+
+    async fn run(&self, _cx: &ToolCx, _args: Nothing) -> Result<Nothing, Fault> {
+        Ok(Nothing {})
+    }
+
+    fn summary(&self, _output: &Nothing) -> String {
+        "Did nothing".to_owned()
+    }
+}
+
+/// A person who never answers, and a run that does not end before it may.
+#[derive(Default)]
+struct Slow {
+    asked: Notify,
+    closing: Notify,
+    may_close: Notify,
+}
+
+impl Approver for Slow {
+    fn confirm<'a>(&'a self, _request: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
+        Box::pin(pending())
+    }
+
+    fn approve<'a>(&'a self, _request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        self.asked.notify_one();
+        Box::pin(pending())
+    }
+
+    fn settle<'a>(&'a self, _uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
+        Box::pin(pending())
+    }
+}
+
+impl Closing for Slow {
+    fn close(&self) -> BoxFuture<'_, Vec<Closed>> {
+        Box::pin(async {
+            self.closing.notify_one();
+            self.may_close.notified().await;
+            Vec::new()
+        })
+    }
+}
+
+fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
+    let slow = slow.clone();
+    let make = move || {
+        let mut registry = Registry::new();
+        registry.register(Named::<true>).unwrap();
+        registry.register(Named::<false>).unwrap();
+        let surface = Surface::new(&registry, &Default::default(), &SurfaceRules::default());
+        Engine::new(EngineParts {
+            surface: Arc::new(surface),
+            policy: Policy { mode: Mode::Ask, ..Policy::cautious() },
+            hooks: Vec::new(),
+            clock: Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap())),
+            ids: Arc::new(SeededIds::new(7)),
+            approver: slow.clone(),
+            observer: None,
+            executor_version: "test".into(),
+            purpose: Purpose::Act,
+            closing: Some(slow.clone()),
+        })
+        .map_err(|error| error.to_string())
+    };
+    GateTools::new(Arc::new(make), runs.to_owned()).unwrap()
+}
+
+fn write() -> ServerCall {
+    ServerCall { name: "test_write".to_owned(), arguments: serde_json::Map::new() }
+}
+
+/// What the record of the one run says of its end.
+fn last_word(runs: &Path) -> String {
+    let run_dir = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+    let verified = journal::verify(&run_dir, None).unwrap();
+    assert!(verified.finished && verified.problems.is_empty(), "{:?}", verified.problems);
+    let folder = RunFolder::open(&run_dir).unwrap();
+    let names: Vec<&str> = folder.header().tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["test.look", "test.write"]);
+    let ends = folder.records().unwrap().filter_map(|entry| match entry.unwrap().record {
+        Record::Event(event) if event.event_type == EventType::RunFinished => Some(event.message),
+        Record::Event(_) | Record::Call(_) | Record::Result(_) => None,
+    });
+    ends.collect::<Vec<_>>().join("; ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_closed() {
+    let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
+    let tools = tools(&slow, runs.path());
+    let run = tools.open("Write", "m").unwrap();
+    let calling = tokio::spawn(run.call(write()));
+    slow.asked.notified().await;
+    tools.stop();
+    assert_eq!(calling.await.unwrap().status, "cancelled");
+    drop(run);
+    slow.may_close.notify_one();
+    tools.finish(LIMIT).await;
+    assert_eq!(last_word(runs.path()), "cancelled: the server stopped");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
+    let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
+    let tools = tools(&slow, runs.path());
+    let run = tools.open("Write", "m").unwrap();
+    let mut closing = run.close(Some("the answer was cancelled".to_owned()));
+    assert_eq!(closing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+    slow.closing.notified().await;
+    drop((closing, run));
+    slow.may_close.notify_one();
+    tools.finish(LIMIT).await;
+    assert_eq!(last_word(runs.path()), "cancelled: the answer was cancelled");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_server_does_not_wait_for_ever() {
+    let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
+    let tools = tools(&slow, runs.path());
+    drop(tools.open("Write", "m").unwrap());
+    let before = tokio::time::Instant::now();
+    tools.finish(LIMIT).await;
+    assert_eq!(before.elapsed(), LIMIT);
+}
+
+#[tokio::test]
+async fn a_tool_that_is_named_twice_is_offered_once() {
+    let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
+    let tools = tools(&slow, runs.path());
+    let names = ["test_write", "test.look", "test.write", "test_look"].map(str::to_owned);
+    let offered: Vec<String> = tools.tools(Some(&names)).unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(offered, ["test_write", "test_look"]);
+    let error = tools.tools(Some(&["test_wrte".to_owned()])).unwrap_err();
+    assert!(error.message.contains("did you mean `test_write`?"), "{}", error.message);
+}
