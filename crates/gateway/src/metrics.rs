@@ -22,7 +22,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 const SECONDS: [f64; 14] =
     [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 600.0];
 
-/// What was seen in the text of a model.
+/// What was seen while answers were made: in the text of models, and in what clients sent back of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// A call that reached the client.
@@ -31,11 +31,12 @@ pub enum Seen {
     Repair,
     /// A block that could not be read and stayed text.
     ParseFailure,
-    /// An answer that broke a promise of the request and failed.
+    /// An answer that failed because the model broke a promise of the request, and broke one again when it was
+    /// asked once more. A first try that was mended by the second is not counted.
     StrictFailure,
     /// A call of a tool that the request does not have.
     UnknownName,
-    /// A block that only repeats what the model was given.
+    /// A call that a client sent back in the input of its request, as it does to continue after it.
     Echo,
 }
 
@@ -52,7 +53,7 @@ impl Seen {
     }
 }
 
-/// How a turn of a model ended.
+/// How an answer ended, however many turns of the model it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEnd {
     Completed,
@@ -150,10 +151,27 @@ impl Metrics {
             Unit::Seconds,
             metrics.duration.clone(),
         );
-        registry.register("model_output", "What was seen in the text of models", metrics.seen.clone());
-        registry.register("backend_errors", "Turns that a backend failed", metrics.backend_errors.clone());
-        registry.register("turns", "Turns of models, by how they ended", metrics.turns.clone());
-        registry.register("tokens", "Tokens as the backends report them", metrics.tokens.clone());
+        registry.register(
+            "model_output",
+            "Calls in the text of models (call, repair, parse_failure, unknown_name), answers that failed \
+             their second try (strict_failure), and calls that clients sent back (echo)",
+            metrics.seen.clone(),
+        );
+        registry.register(
+            "backend_errors",
+            "Turns that a backend did not start or did not finish",
+            metrics.backend_errors.clone(),
+        );
+        registry.register(
+            "turns",
+            "Answers that were begun, by how they ended; one can take several turns of the model",
+            metrics.turns.clone(),
+        );
+        registry.register(
+            "tokens",
+            "Tokens of all turns, as the backends report them",
+            metrics.tokens.clone(),
+        );
         Metrics { registry, ..metrics }
     }
 
@@ -190,6 +208,7 @@ impl Metrics {
         self.backend_errors.get_or_create(&Word { kind: kind.as_str() }).inc();
     }
 
+    /// An answer came to its end, with what all its turns used together.
     pub fn turn_ended(&self, end: TurnEnd, usage: Usage) {
         self.turns.get_or_create(&Word { kind: end.as_str() }).inc();
         let counts = [
@@ -294,6 +313,20 @@ mod tests {
             tollgate_turns_total{kind="interrupted"} 1
         "#]]
         .assert_eq(&(lines.join("\n") + "\n"));
+        let mut help: Vec<&str> = text.lines().filter(|line| line.starts_with("# HELP")).collect();
+        help.sort_unstable();
+        expect![[r#"
+            # HELP tollgate_backend_errors Turns that a backend did not start or did not finish.
+            # HELP tollgate_http_connections Connections that are open.
+            # HELP tollgate_http_duration_seconds From a request's head to the end of its answer.
+            # HELP tollgate_http_first_byte_seconds From a request's head to the first byte of its answer's body.
+            # HELP tollgate_http_in_flight Requests being answered.
+            # HELP tollgate_http_refused Requests and connections refused.
+            # HELP tollgate_http_requests Requests answered, by route and status.
+            # HELP tollgate_model_output Calls in the text of models (call, repair, parse_failure, unknown_name), answers that failed their second try (strict_failure), and calls that clients sent back (echo).
+            # HELP tollgate_tokens Tokens of all turns, as the backends report them.
+            # HELP tollgate_turns Answers that were begun, by how they ended; one can take several turns of the model.
+        "#]].assert_eq(&(help.join("\n") + "\n"));
         assert!(text.ends_with("# EOF\n"), "{text}");
         drop(open);
     }
