@@ -4,19 +4,22 @@
 //! `previous_response_id` and `store: false`. A continuation that fails makes it forget the answer that it
 //! continued, since nobody can say any more what the client has seen of it.
 
-use std::collections::VecDeque;
+mod ears;
+#[cfg(test)]
+mod tests;
+
 use std::pin::pin;
 use std::sync::Arc;
 
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Extension, State};
 use axum::response::Response;
-use bytes::Bytes;
 use serde_json::Value;
 
+use self::ears::{Ears, Heard, Over, Patience};
 use crate::edge::{BODY_LIMIT, Drain, error_response};
-use crate::responses::answer::{Out, Outlet, Responder, outlet};
+use crate::responses::answer::{Out, Responder, outlet};
 use crate::responses::error::{ApiError, ErrorType};
 use crate::responses::event::{Framing, error_event};
 use crate::responses::request::{self, Purpose, Request};
@@ -24,8 +27,6 @@ use crate::responses::store::{Store, StoreLimits};
 
 /// What a connection remembers for itself.
 const OWN: StoreLimits = StoreLimits { responses: 64, bytes: 16 << 20 };
-/// Requests that may wait while one is answered.
-const MOST_WAITING: usize = 16;
 
 pub(super) async fn upgrade(
     State(responder): State<Arc<Responder>>,
@@ -37,22 +38,18 @@ pub(super) async fn upgrade(
     socket
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
-        .on_upgrade(move |socket| Connection::new(responder, socket).serve(drain))
+        .on_upgrade(move |socket| Connection::new(responder, socket, Patience::USUAL).serve(drain))
 }
 
 struct Connection {
     responder: Arc<Responder>,
-    socket: WebSocket,
+    ears: Ears,
     own: Store,
-    waiting: VecDeque<String>,
 }
 
-/// The client is gone, or has done what ends a connection.
-struct Over;
-
 impl Connection {
-    fn new(responder: Arc<Responder>, socket: WebSocket) -> Connection {
-        Connection { responder, socket, own: Store::in_memory(OWN), waiting: VecDeque::new() }
+    fn new(responder: Arc<Responder>, socket: WebSocket, patience: Patience) -> Connection {
+        Connection { responder, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
     }
 
     async fn serve(mut self, drain: Option<Drain>) {
@@ -62,31 +59,27 @@ impl Connection {
                 None => std::future::pending().await,
             }
         });
-        loop {
-            let text = match self.waiting.pop_front() {
-                Some(text) => text,
-                None => {
-                    let message = tokio::select! {
-                        message = self.socket.recv() => message,
-                        () = &mut stopping => return self.say_goodbye().await,
-                    };
-                    match message {
-                        Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
-                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                        Some(Ok(Message::Binary(_))) => {
-                            if self.refuse(&not_text()).await.is_err() {
-                                return;
-                            }
-                            continue;
-                        }
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+        let over = loop {
+            let heard = match self.ears.take_waiting() {
+                Some(text) => Ok(Heard::Text(text)),
+                None => tokio::select! {
+                    heard = self.ears.hear() => heard,
+                    () = &mut stopping => {
+                        Err(Over::because(close_code::RESTART, "the server is stopping; connect again"))
                     }
-                }
+                },
             };
-            if self.answer(&text).await.is_err() {
-                return;
+            let answered = match heard {
+                Ok(Heard::Text(text)) => self.answer(&text).await,
+                Ok(Heard::Binary) => self.refuse(&not_text()).await,
+                Err(over) => break over,
+            };
+            if let Err(over) = answered {
+                break over;
             }
-        }
+            self.ears.rest();
+        };
+        self.ears.say_goodbye(over).await;
     }
 
     /// Answers one message. A request that makes no sense is answered with an error and ends nothing.
@@ -99,7 +92,7 @@ impl Connection {
         let failed = match request.purpose {
             Purpose::WarmUp => {
                 let bytes = self.responder.warm_up(&request, &self.own).await;
-                self.send(&bytes).await?;
+                self.ears.send(&bytes).await?;
                 None
             }
             Purpose::Answer => self.generate(request).await?,
@@ -116,52 +109,33 @@ impl Connection {
         Ok(())
     }
 
+    /// A client that leaves, before the turn has begun or while it runs, drops it, which interrupts it.
     async fn generate(&mut self, request: Request) -> Result<Option<Failed>, Over> {
-        let responder = self.responder.clone();
-        let prepared = match Box::pin(responder.prepare(request, Some(&self.own))).await {
+        let Connection { responder, ears, own } = self;
+        let preparing = Box::pin(responder.prepare(request, Some(own)));
+        let prepared = match ears.hear_during(preparing).await? {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Some(Failed::Unanswered(error))),
         };
         let (out, mut events) = outlet();
-        let Connection { socket, own, waiting, .. } = self;
-        let mut answer = pin!(write(&responder, prepared, out, own));
+        let mut answer = pin!(write(responder, prepared, out, own));
         let mut answered = None;
         loop {
             tokio::select! {
                 biased;
-                bytes = next(&mut events) => match bytes {
-                    Some(bytes) => send(socket, &bytes).await?,
+                bytes = events.next() => match bytes {
+                    Some(bytes) => ears.send(&bytes).await?,
                     None => break,
                 },
                 done = &mut answer, if answered.is_none() => answered = Some(done),
-                message = socket.recv() => match message {
-                    Some(Ok(Message::Text(text))) if waiting.len() < MOST_WAITING => {
-                        waiting.push_back(text.as_str().to_owned());
-                    }
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                    // Too much at once, or gone: dropping the answer interrupts it.
-                    Some(Ok(Message::Text(_) | Message::Binary(_) | Message::Close(_)) | Err(_)) | None => {
-                        return Err(Over);
-                    }
-                },
+                kept = ears.keep_next() => kept?,
             }
         }
         Ok(answered.unwrap_or(true).then_some(Failed::Answered))
     }
 
     async fn refuse(&mut self, error: &ApiError) -> Result<(), Over> {
-        self.send(&error_event(Framing::Lines, error)).await
-    }
-
-    async fn send(&mut self, lines: &Bytes) -> Result<(), Over> {
-        send(&mut self.socket, lines).await
-    }
-
-    async fn say_goodbye(mut self) {
-        let reason = "the server is stopping; connect again".into();
-        let goodbye = Message::Close(Some(CloseFrame { code: close_code::RESTART, reason }));
-        // Whoever is gone needs no goodbye.
-        let _unheard = self.socket.send(goodbye).await;
+        self.ears.send(&error_event(Framing::Lines, error)).await
     }
 }
 
@@ -182,19 +156,6 @@ async fn write(
 ) -> bool {
     let answered = responder.write(prepared, Framing::Lines, out, Some(own)).await;
     answered.is_none_or(|answered| answered.error.is_some())
-}
-
-async fn next(events: &mut Outlet) -> Option<Bytes> {
-    events.next().await
-}
-
-/// Sends each line as a message.
-async fn send(socket: &mut WebSocket, lines: &Bytes) -> Result<(), Over> {
-    let text = std::str::from_utf8(lines).map_err(|_impossible| Over)?;
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        socket.send(Message::text(line)).await.map_err(|_gone| Over)?;
-    }
-    Ok(())
 }
 
 fn read(text: &str) -> Result<Request, ApiError> {
