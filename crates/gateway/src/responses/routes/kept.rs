@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -17,14 +18,19 @@ use crate::responses::item::Item;
 const MOST_ITEMS: usize = 100;
 const ITEMS: usize = 20;
 
-pub(super) async fn retrieve(State(responder): State<Arc<Responder>>, Path(id): Path<String>) -> Response {
+/// The id in the path, or why it cannot be read.
+type AskedId = Result<Path<String>, PathRejection>;
+
+pub(super) async fn retrieve(State(responder): State<Arc<Responder>>, id: AskedId) -> Response {
+    let Ok(Path(id)) = id else { return error_response(&bad_id()) };
     match responder.store().get(&id) {
         Some(stored) => json_response(stored.object.clone()),
         None => error_response(&unknown_response(&id)),
     }
 }
 
-pub(super) async fn delete(State(responder): State<Arc<Responder>>, Path(id): Path<String>) -> Response {
+pub(super) async fn delete(State(responder): State<Arc<Responder>>, id: AskedId) -> Response {
+    let Ok(Path(id)) = id else { return error_response(&bad_id()) };
     match responder.store().remove(&id).await {
         Ok(true) => {
             json_response(json!({ "id": id, "object": "response.deleted", "deleted": true }).to_string())
@@ -41,7 +47,8 @@ pub(super) async fn delete(State(responder): State<Arc<Responder>>, Path(id): Pa
     }
 }
 
-pub(super) async fn cancel(State(responder): State<Arc<Responder>>, Path(id): Path<String>) -> Response {
+pub(super) async fn cancel(State(responder): State<Arc<Responder>>, id: AskedId) -> Response {
+    let Ok(Path(id)) = id else { return error_response(&bad_id()) };
     match responder.cancel(&id).await {
         Ok(object) => json_response(object),
         Err(error) => error_response(&error),
@@ -58,9 +65,11 @@ pub(super) struct Asked {
 
 pub(super) async fn input_items(
     State(responder): State<Arc<Responder>>,
-    Path(id): Path<String>,
-    Query(asked): Query<Asked>,
+    id: AskedId,
+    asked: Result<Query<Asked>, QueryRejection>,
 ) -> Response {
+    let Ok(Path(id)) = id else { return error_response(&bad_id()) };
+    let Ok(Query(asked)) = asked else { return error_response(&bad_query()) };
     let Some(stored) = responder.store().get(&id) else { return error_response(&unknown_response(&id)) };
     match page(&stored.input, &asked) {
         Ok(page) => json_response(page.to_string()),
@@ -106,10 +115,43 @@ fn page(input: &[Item], asked: &Asked) -> Result<Value, ApiError> {
     }))
 }
 
+fn bad_id() -> ApiError {
+    ApiError::invalid(
+        "response_id",
+        "invalid_value",
+        "the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is",
+    )
+}
+
+fn bad_query() -> ApiError {
+    let mut error = ApiError::invalid(
+        "",
+        "invalid_query",
+        "the query cannot be read; give `limit`, `order` and `after` at most once each",
+    );
+    error.param = None;
+    error
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use axum::body::Body;
+    use backend::scripted::{Script, Scripted};
+    use engine::ManualClock;
+    use expect_test::expect;
+    use http::Request;
+    use http_body_util::BodyExt;
+    use hyper::service::Service;
+    use hyper_util::service::TowerToHyperService;
+
     use super::{Asked, page};
+    use crate::metrics::Metrics;
+    use crate::responses::answer::{AnswerSettings, Responder, ResponderParts};
     use crate::responses::item::{Content, Item, Role};
+    use crate::responses::routes::router;
+    use crate::responses::store::{Store, StoreLimits};
 
     fn items() -> Vec<Item> {
         (1..=3)
@@ -139,5 +181,38 @@ mod tests {
         assert_eq!(listed(Some("0"), None, None).unwrap_err(), "`limit` is a number from 1 to 100");
         assert_eq!(listed(None, Some("up"), None).unwrap_err(), "`order` is `asc` or `desc`");
         assert_eq!(listed(None, None, Some("in_9")).unwrap_err(), "no item `in_9` is in this list");
+    }
+
+    async fn asked(method: &str, path: &str) -> String {
+        let responder = Responder::new(ResponderParts {
+            model: Arc::new(Scripted::new("a test", Script::parse(r#"{"text": "unheard"}"#).unwrap())),
+            store: Arc::new(Store::in_memory(StoreLimits::default())),
+            metrics: Arc::new(Metrics::new()),
+            clock: Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap())),
+            unique: Arc::new(|| "u1".to_owned()),
+            settings: AnswerSettings::default(),
+            toolbox: None,
+        });
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        let answer = TowerToHyperService::new(router(Arc::new(responder))).call(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        format!("{status} {}\n", String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_in_an_address_is_an_error_like_any_other() {
+        let mut said = asked("GET", "/v1/responses/resp_1/input_items?limit=1&limit=2").await;
+        said += &asked("GET", "/v1/responses/%ff/input_items").await;
+        said += &asked("GET", "/v1/responses/%ff").await;
+        said += &asked("DELETE", "/v1/responses/%ff").await;
+        said += &asked("POST", "/v1/responses/%ff/cancel").await;
+        expect![[r#"
+            400 {"error":{"message":"the query cannot be read; give `limit`, `order` and `after` at most once each","type":"invalid_request_error","param":null,"code":"invalid_query"}}
+            400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
+            400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
+            400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
+            400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
+        "#]].assert_eq(&said);
     }
 }
