@@ -138,4 +138,9 @@ impl Shelf {
             self.by_use.insert(self.uses, id.to_owned());
         }
     }
+
+    #[cfg(test)]
+    pub(super) fn in_order_of_use(&self) -> Vec<&str> {
+        self.by_use.values().map(String::as_str).collect()
+    }
 }

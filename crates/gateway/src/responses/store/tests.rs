@@ -2,7 +2,13 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+use proptest::sample::Index;
 
 use super::shelf::Shelf;
 use super::{Store, StoreError, StoreLimits, Stored};
@@ -191,12 +197,13 @@ async fn links_in_the_folder_are_neither_written_through_nor_read() {
     let (at, victim) = (folder.path().join("responses"), folder.path().join("victim"));
     let store = Store::on_disk(at.clone(), StoreLimits::default()).unwrap();
     store.keep(stored(2, None)).await.unwrap();
-    fs::write(&victim, "untouched").unwrap();
+    fs::copy(at.join("resp_2.json"), &victim).unwrap();
+    let before = fs::read(&victim).unwrap();
     symlink(&victim, at.join("resp_1.part")).unwrap();
     store.keep(stored(1, None)).await.unwrap();
-    assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    assert_eq!(fs::read(&victim).unwrap(), before);
     assert!(fs::symlink_metadata(at.join("resp_1.json")).unwrap().is_file());
-    fs::rename(at.join("resp_2.json"), &victim).unwrap();
+    fs::remove_file(at.join("resp_2.json")).unwrap();
     symlink(&victim, at.join("resp_2.json")).unwrap();
     let store = Store::on_disk(at, StoreLimits::default()).unwrap();
     assert!(store.get("resp_1").is_some());
@@ -223,12 +230,26 @@ async fn after_a_restart_a_conversation_that_was_used_last_stays_whole() {
     assert_eq!(said(&store, "resp_5").unwrap(), ["in_1", "msg_1", "in_4", "msg_4", "in_5", "msg_5"]);
 }
 
-#[test]
-fn loading_looks_at_each_answer_of_a_long_conversation_once() {
-    // Walking the conversation anew for each of them would be two thousand million steps.
-    let count = 65_536;
-    let before = (0..count).map(|number: u32| (stored(number, number.checked_sub(1)), 1)).collect();
-    let mut shelf = Shelf::new(StoreLimits { responses: usize::MAX, bytes: usize::MAX });
-    assert!(shelf.fill(before).is_empty());
-    assert_eq!(shelf.size().0, count as usize);
+proptest! {
+    /// The quick way to load walks each conversation once; putting the answers in one by one walks it for each.
+    #[test]
+    fn loading_gives_the_order_of_use_that_putting_in_one_by_one_gives(
+        previous in vec(option::of(any::<Index>()), 0..40),
+    ) {
+        let answers: Vec<Stored> = (0_u32..)
+            .zip(&previous)
+            .map(|(number, previous)| {
+                let earlier = usize::try_from(number).unwrap();
+                let previous = previous.filter(|_| earlier > 0).map(|any| any.index(earlier));
+                stored(number, previous.map(|previous| u32::try_from(previous).unwrap()))
+            })
+            .collect();
+        let limits = StoreLimits { responses: 100, bytes: usize::MAX };
+        let (mut loaded, mut put) = (Shelf::new(limits), Shelf::new(limits));
+        prop_assert!(loaded.fill(answers.iter().map(|answer| (answer.clone(), 1)).collect()).is_empty());
+        for answer in answers {
+            put.put(Arc::new(answer), 1);
+        }
+        prop_assert_eq!(loaded.in_order_of_use(), put.in_order_of_use());
+    }
 }
