@@ -3,6 +3,8 @@
 //! Questions go to standard error, so that an answer on standard output stays clean. Nobody is there
 //! unless standard error is a terminal: a question that cannot be seen must not be waited for.
 
+mod lines;
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal};
@@ -13,9 +15,10 @@ use engine::{
     Answer, ApprovalRequest, Approver, ConfirmRequest, Remembering, UncertainCall, UncertainVerdict, Verdict,
 };
 use envelope::Channel;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::Mutex;
 use toolkit::BoxFuture;
 
+use self::lines::Lines;
 use crate::drive::Interrupts;
 use crate::preview::Seer;
 use crate::progress::Progress;
@@ -32,13 +35,23 @@ pub(crate) struct Asker {
     interrupts: Interrupts,
     /// Who foresees the plan, if anyone does.
     seer: Option<Arc<Seer>>,
+    lines: Lines,
+    /// How long an answer for always lasts, where that is longer than one run.
+    lasts: &'static str,
     /// One question at a time; holds what the person wants to be asked no more.
     always: Mutex<HashSet<(String, String, Remembering)>>,
 }
 
 impl Asker {
     pub(crate) fn new(yes: bool, progress: Arc<Progress>, interrupts: Interrupts) -> Asker {
-        Asker { yes, progress, interrupts, seer: None, always: Mutex::default() }
+        let (lines, always) = (Lines::default(), Mutex::default());
+        Asker { yes, progress, interrupts, seer: None, lines, lasts: "", always }
+    }
+
+    /// The same for all the runs of a server.
+    pub(crate) fn of_server(mut self) -> Asker {
+        self.lasts = " until the server stops";
+        self
     }
 
     /// The same with what is foreseen in colours.
@@ -56,12 +69,10 @@ impl Asker {
         let terminal = terminal()?;
         let _still = self.progress.pause();
         screen::note(text);
-        let (tell, told) = oneshot::channel();
-        // A thread of its own: a read from a terminal cannot be cancelled, and must not hold up the end.
-        std::thread::spawn(move || {
-            let _nobody_waits = tell.send(typed(terminal));
-        });
-        told.await.ok().flatten()
+        let question = Open { answered: false };
+        let line = self.lines.next(move || typed(terminal)).await;
+        question.close();
+        line
     }
 
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
@@ -92,11 +103,7 @@ impl Asker {
         if always.contains(&reason) {
             return Verdict::Once { channel: Channel::Terminal };
         }
-        let choices = match request.remembering {
-            Remembering::Reasons => "[y]es once, [a]lways for this reason, [N]o",
-            Remembering::Exactly(_) => "[y]es once, [a]lways for exactly this command, [N]o",
-            Remembering::Nothing => "[y]es once, [N]o",
-        };
+        let choices = choices(request.remembering, self.lasts);
         let question = format!(
             "{} ({})\n  {}\n  input: {}\n{}",
             Paint::stderr().bold(one_line(&request.preview)),
@@ -134,6 +141,36 @@ impl Asker {
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => UncertainVerdict::Run,
             Some(_) | None => UncertainVerdict::Leave,
+        }
+    }
+}
+
+/// What may be typed about one call.
+fn choices(remembering: Remembering, lasts: &str) -> String {
+    let always = match remembering {
+        Remembering::Reasons => "for this reason",
+        Remembering::Exactly(_) => "for exactly this command",
+        Remembering::Nothing => return "[y]es once, [N]o".to_owned(),
+    };
+    format!("[y]es once, [a]lways {always}{lasts}, [N]o")
+}
+
+/// A question that stands on the screen.
+struct Open {
+    answered: bool,
+}
+
+impl Open {
+    fn close(mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Open {
+    /// Nobody may take the next question for this one.
+    fn drop(&mut self) {
+        if !self.answered {
+            screen::note("This question is withdrawn: what it was about has been cancelled.");
         }
     }
 }
@@ -178,5 +215,23 @@ impl Approver for Asker {
 
     fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
         Box::pin(self.settle_uncertain(uncertain))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Remembering;
+
+    use super::choices;
+
+    #[test]
+    fn a_question_says_how_long_always_is() {
+        let server = " until the server stops";
+        assert_eq!(
+            choices(Remembering::Reasons, server),
+            "[y]es once, [a]lways for this reason until the server stops, [N]o"
+        );
+        assert_eq!(choices(Remembering::Reasons, ""), "[y]es once, [a]lways for this reason, [N]o");
+        assert_eq!(choices(Remembering::Nothing, server), "[y]es once, [N]o");
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use gateway::edge::{Edge, EdgeSettings, Token};
@@ -15,6 +16,9 @@ use crate::logging::{self, LogFormat};
 use crate::serving::backend::{BackendChoice, CallsBy};
 use crate::serving::{faces, home, welcome};
 use crate::stop::{Outcome, Stop};
+
+/// How long the runs of tools may take to be closed when the server stops.
+const CLOSING_LIMIT: Duration = Duration::from_secs(10);
 
 /// Serves models on this machine through the OpenAI Responses API
 ///
@@ -86,9 +90,6 @@ impl Serve {
         logging::start(self.log, self.log_format);
         take_all_descriptors();
         let home = home::folder(vault)?;
-        let token_file = self.token_file.clone().unwrap_or_else(|| home.join("token"));
-        let token = Token::load_or_create(&token_file)
-            .map_err(|error| Stop::bad_input("token", error.to_string()))?;
         let model = self.backend.open(&crate::serving::backend::Wishes {
             home: &home,
             model: self.model.as_deref(),
@@ -96,6 +97,9 @@ impl Serve {
             key_env: self.key_env.as_deref(),
             chat: self.chat,
         })?;
+        let token_file = self.token_file.clone().unwrap_or_else(|| home.join("token"));
+        let token = Token::load_or_create(&token_file)
+            .map_err(|error| Stop::bad_input("token", error.to_string()))?;
         let interrupts = Interrupts::new(self.json);
         let metrics = Arc::new(Metrics::new());
         let faces = faces::Faces {
@@ -104,7 +108,7 @@ impl Serve {
             keep: self.keep.as_deref(),
             tools: self.tools.then_some(faces::Tools { vault, yes: self.yes, offer: self.offer }),
         };
-        let router = faces.router(&interrupts)?;
+        let faces::Served { router, tools } = faces.open(&interrupts)?;
         let settings = EdgeSettings {
             origins: self.origin.clone(),
             hosts: self.name.clone(),
@@ -127,7 +131,16 @@ impl Serve {
                 tools: self.tools,
             }
             .show(self.json);
-            edge.serve(router, async move { stop.cancelled().await }).await;
+            let stopping = async {
+                stop.cancelled().await;
+                if let Some(tools) = &tools {
+                    tools.stop();
+                }
+            };
+            edge.serve(router, stopping).await;
+            if let Some(tools) = &tools {
+                tools.finish(CLOSING_LIMIT).await;
+            }
             model.shut_down().await;
             Ok(Exit::Done)
         });

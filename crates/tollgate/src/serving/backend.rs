@@ -61,6 +61,7 @@ impl FromStr for BackendChoice {
 
 impl BackendChoice {
     pub(crate) fn open(&self, wishes: &Wishes<'_>) -> Result<Arc<dyn TextModel>, Stop> {
+        self.refuse_unused(wishes)?;
         match self {
             BackendChoice::Codex { program } => codex(program, wishes),
             BackendChoice::Server { url } => server(url, wishes),
@@ -70,6 +71,37 @@ impl BackendChoice {
                         .hint("a script has one answer a line, such as {\"text\": \"Hello.\"}")
                 })?;
                 Ok(Arc::new(scripted))
+            }
+        }
+    }
+}
+
+impl BackendChoice {
+    /// A wish that would change nothing is a mistake, and whoever made it relies on it.
+    fn refuse_unused(&self, wishes: &Wishes<'_>) -> Result<(), Stop> {
+        let native = wishes.calls == CallsBy::Native;
+        let (what, unused) = match self {
+            BackendChoice::Codex { .. } => {
+                ("codex has its own way to its model", vec![(wishes.chat, "--chat")])
+            }
+            BackendChoice::Server { .. } => {
+                ("a model behind an address is used as a text model", vec![(native, "--calls native")])
+            }
+            BackendChoice::Scripted { .. } => (
+                "a script is no model and asks none",
+                vec![
+                    (wishes.model.is_some(), "--model"),
+                    (native, "--calls native"),
+                    (wishes.key_env.is_some(), "--key-env"),
+                    (wishes.chat, "--chat"),
+                ],
+            ),
+        };
+        match unused.into_iter().find(|(wished, _)| *wished) {
+            None => Ok(()),
+            Some((_, flag)) => {
+                Err(Stop::bad_input("unused_option", format!("{flag} would do nothing: {what}"))
+                    .hint(format!("leave out {flag}, or choose another model with --backend")))
             }
         }
     }
@@ -99,10 +131,6 @@ fn codex(program: &Path, wishes: &Wishes<'_>) -> Result<Arc<dyn TextModel>, Stop
 }
 
 fn server(url: &str, wishes: &Wishes<'_>) -> Result<Arc<dyn TextModel>, Stop> {
-    if wishes.calls == CallsBy::Native {
-        return Err(Stop::bad_input("calls", "a model behind an address is used as a text model")
-            .hint("leave out --calls, or use --backend codex"));
-    }
     let key = match wishes.key_env {
         Some(name) => Some(std::env::var(name).map_err(|_unset| {
             Stop::bad_input("no_key", format!("the variable {name} is not set"))
@@ -131,7 +159,9 @@ fn is_there(program: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::BackendChoice;
+    use std::path::Path;
+
+    use super::{BackendChoice, CallsBy, Wishes};
 
     #[test]
     fn a_model_is_named_in_one_word() {
@@ -143,5 +173,43 @@ mod tests {
         assert_eq!(read(&url).unwrap(), BackendChoice::Server { url });
         assert!(read("ollama").unwrap_err().contains("http://127.0.0.1:11434/v1"));
         assert!(read("scripted:").is_err());
+    }
+
+    #[test]
+    fn an_option_that_would_do_nothing_is_refused() {
+        let plain =
+            || Wishes { home: Path::new("/"), model: None, calls: CallsBy::Auto, key_env: None, chat: false };
+        let refused = |backend: &str, wishes: Wishes<'_>| {
+            let refused = backend.parse::<BackendChoice>().unwrap().refuse_unused(&wishes);
+            refused.err().map(|stop| stop.message)
+        };
+        let model = || Wishes { model: Some("m"), ..plain() };
+        let native = || Wishes { calls: CallsBy::Native, ..plain() };
+        let key = || Wishes { key_env: Some("KEY"), ..plain() };
+        let chat = || Wishes { chat: true, ..plain() };
+        let (script, server) = ("scripted:a.jsonl", "http://127.0.0.1:1/v1");
+        for (backend, wishes, flag) in [
+            (script, model(), "--model"),
+            (script, native(), "--calls native"),
+            (script, key(), "--key-env"),
+            (script, chat(), "--chat"),
+            ("codex", chat(), "--chat"),
+            (server, native(), "--calls native"),
+        ] {
+            let message = refused(backend, wishes).unwrap();
+            assert!(message.starts_with(&format!("{flag} would do nothing: ")), "{message}");
+        }
+        for (backend, wishes) in [
+            (script, plain()),
+            (script, Wishes { calls: CallsBy::Text, ..plain() }),
+            ("codex", model()),
+            ("codex", native()),
+            ("codex", key()),
+            (server, model()),
+            (server, key()),
+            (server, chat()),
+        ] {
+            assert_eq!(refused(backend, wishes), None, "{backend}");
+        }
     }
 }

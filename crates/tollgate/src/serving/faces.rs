@@ -41,15 +41,21 @@ pub(crate) struct Tools<'a> {
     pub(crate) offer: bool,
 }
 
+/// What is served, and what has to end before the server does.
+pub(crate) struct Served {
+    pub(crate) router: Router,
+    pub(crate) tools: Option<Arc<GateTools>>,
+}
+
 impl Faces<'_> {
-    pub(crate) fn router(self, interrupts: &Interrupts) -> Result<Router, Stop> {
+    pub(crate) fn open(self, interrupts: &Interrupts) -> Result<Served, Stop> {
         let store = match self.keep {
             Some(folder) => Store::on_disk(folder.to_owned(), StoreLimits::default())
                 .map_err(|error| Stop::bad_input("store", error.to_string()))?,
             None => Store::in_memory(StoreLimits::default()),
         };
         let offer_tools = self.tools.as_ref().is_some_and(|tools| tools.offer);
-        let toolbox = self.tools.map(|tools| tools.open(interrupts)).transpose()?;
+        let tools = self.tools.map(|tools| tools.open(interrupts)).transpose()?;
         let responder = Arc::new(Responder::new(ResponderParts {
             model: self.model,
             store: Arc::new(store),
@@ -57,22 +63,24 @@ impl Faces<'_> {
             clock: Arc::new(SystemClock::new()),
             unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
             settings: AnswerSettings { offer_tools, ..AnswerSettings::default() },
-            toolbox,
+            toolbox: tools.clone().map(|tools| -> Arc<dyn Toolbox> { tools }),
         }));
         let metrics = self.metrics;
-        Ok(routes::router(responder).route("/healthz", get(|| async { "ok\n" })).route(
+        let router = routes::router(responder).route("/healthz", get(|| async { "ok\n" })).route(
             "/metrics",
             get(move || async move { ([(CONTENT_TYPE, gateway::metrics::CONTENT_TYPE)], metrics.render()) }),
-        ))
+        );
+        Ok(Served { router, tools })
     }
 }
 
 impl Tools<'_> {
-    fn open(&self, interrupts: &Interrupts) -> Result<Arc<dyn Toolbox>, Stop> {
+    fn open(&self, interrupts: &Interrupts) -> Result<Arc<GateTools>, Stop> {
         let place = Place::find(self.vault)?;
         let runs = place.prepare_runs()?;
         // One person, whichever run asks.
-        let asker = Arc::new(Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone()));
+        let asker = Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone());
+        let asker = Arc::new(asker.of_server());
         let make = move || -> Result<Engine, Stop> {
             let tools = Toolset::open(&place, Lifetime::Session)?;
             wiring::engine(&place, &tools, asker.clone(), Arc::new(Nobody))

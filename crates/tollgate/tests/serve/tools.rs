@@ -1,5 +1,7 @@
 //! The tools of the server: what a model does with them, and what is on record afterwards.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::server::Server;
@@ -105,16 +107,21 @@ fn without_a_yes_and_a_terminal_nothing_is_written_and_the_model_is_told() {
     sandbox.tollgate(&["verify", "last"]).expect_code(0);
 }
 
-#[test]
-fn a_client_that_goes_away_in_mid_call_leaves_a_run_that_is_closed_and_whole() {
-    let sandbox = Sandbox::new();
+/// Lets calls that write come as far as a hook that says so and keeps them there.
+fn held_by_a_hook(sandbox: &Sandbox) -> PathBuf {
     let begun = sandbox.path("begun");
     assert!(std::process::Command::new("mkfifo").arg(&begun).status().unwrap().success());
-    // Says that the call has come so far, and keeps it there.
     let hook = sandbox.script("hook.sh", &format!("echo begun > '{}'\nexec sleep 60", begun.display()));
     sandbox.trusted_config(&format!(
         "[[hooks]]\nname = \"slow\"\ncommand = [\"{hook}\"]\ntimeout_ms = 60000\ntools = [\"vault.createFile\"]\n"
     ));
+    begun
+}
+
+#[test]
+fn a_client_that_goes_away_in_mid_call_leaves_a_run_that_is_closed_and_whole() {
+    let sandbox = Sandbox::new();
+    let begun = held_by_a_hook(&sandbox);
     let server = Server::scripted(&sandbox, &copying_model(), &["--tools", "--yes"]);
     let client = server.stream("Copy my inbox", with_events());
     assert_eq!(std::fs::read_to_string(&begun).unwrap(), "begun\n");
@@ -131,4 +138,27 @@ fn a_client_that_goes_away_in_mid_call_leaves_a_run_that_is_closed_and_whole() {
     assert_eq!(sandbox.notes(), ["Inbox.md"]);
     // The server is none the worse for it.
     assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_call_under_way_is_ended_and_its_run_closed_when_the_server_is_told_to_stop() {
+    let sandbox = Sandbox::new();
+    let begun = held_by_a_hook(&sandbox);
+    let mut script = copying_model();
+    script.insert(0, json!({ "match": { "last_contains": "cancel" }, "text": "It was stopped." }));
+    let server = Server::scripted(&sandbox, &script, &["--tools", "--yes"]);
+    let client = server.stream("Copy my inbox", with_events());
+    assert_eq!(std::fs::read_to_string(&begun).unwrap(), "begun\n");
+    server.terminate();
+    let events = Answer::of(client).rest();
+    assert_eq!(told(&events)[3], ("tollgate:tool.finished", "vault_createFile", "cancelled"));
+    assert_eq!(last_text(&events), "It was stopped.");
+    assert!(server.ended().success());
+
+    let run = sandbox.tollgate(&["runs", "--json"]).expect_code(0).json()[0].clone();
+    assert_eq!((&run["kind"], &run["calls"], &run["effects"]), (&json!("session"), &json!(2), &json!(0)));
+    assert_eq!(run["status"], "ok");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    sandbox.tollgate(&["replay", "last"]).expect_code(0);
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
 }
