@@ -574,8 +574,9 @@ impl ToolboxRun for EchoRun {
         Box::pin(async move { ServerResult { ok: true, receipt, status: "ok" } })
     }
 
-    fn close(&self, _reason: Option<String>) -> BoxFuture<'static, ()> {
+    fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
         self.closed.fetch_add(1, Ordering::SeqCst);
+        self.called.lock().unwrap().extend(reason.map(|reason| format!("closed: {reason}")));
         Box::pin(async {})
     }
 }
@@ -607,12 +608,15 @@ async fn tools_of_the_server_are_run_here_and_the_model_goes_on_with_what_they_s
 async fn a_model_that_only_uses_tools_is_stopped() {
     let script = r#"{"text": "<tool_call>{\"name\":\"note\",\"arguments\":\"{}\"}</tool_call>"}"#;
     let mut parts = parts(Arc::new(Scripted::new("a test", Script::parse(script).unwrap())));
-    parts.toolbox = Some(Arc::new(Echo::default()));
+    let toolbox = Arc::new(Echo::default());
+    parts.toolbox = Some(toolbox.clone());
     parts.settings.max_turns = 3;
     let responder = Responder::new(parts);
     let failed =
         whole(&responder, json!({ "model": "m", "input": "Go", "tools": [{ "type": "tollgate" }] })).await;
     assert_eq!(failed.unwrap_err().code, "too_many_turns");
+    let said = toolbox.called.lock().unwrap().pop();
+    assert_eq!(said.as_deref(), Some("closed: the answer failed: too_many_turns"));
 }
 
 #[tokio::test]
