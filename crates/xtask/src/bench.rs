@@ -8,7 +8,7 @@ pub(crate) struct Bench {
     about: &'static str,
 }
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     Bench {
         name: "gate",
         package: "engine",
@@ -34,7 +34,15 @@ const BENCHES: [Bench; 5] = [
         package: "gateway",
         about: "finding calls in a model's text, piece by piece and at once, against a search for the tags alone",
     },
+    Bench {
+        name: "responses",
+        package: "tollgate",
+        about: "requests through the server, against the model's server itself, a relay and another gateway",
+    },
 ];
+
+/// What belongs to a benchmark and is measured before it.
+const BEFORE: [(&str, &str); 1] = [("responses", "scanner")];
 
 impl Bench {
     pub(crate) fn run(&self) -> anyhow::Result<bool> {
@@ -48,8 +56,11 @@ impl Bench {
     }
 }
 
-pub(crate) fn find(name: &str) -> Option<&'static Bench> {
-    BENCHES.iter().find(|bench| bench.name == name)
+/// The benchmark of this name, and before it what belongs to it.
+pub(crate) fn find(name: &str) -> Option<Vec<&'static Bench>> {
+    let named = |name: &str| BENCHES.iter().find(|bench| bench.name == name);
+    let before = BEFORE.iter().filter(|(of, _)| *of == name).filter_map(|(_, first)| named(first));
+    Some(before.chain([named(name)?]).collect())
 }
 
 pub(crate) fn unknown(name: &str) -> String {
@@ -58,7 +69,12 @@ pub(crate) fn unknown(name: &str) -> String {
 }
 
 pub(crate) fn bench_all() -> anyhow::Result<bool> {
-    for bench in &BENCHES {
+    run_all(&BENCHES.iter().collect::<Vec<_>>())
+}
+
+/// One after the other, up to the first that fails.
+pub(crate) fn run_all(benches: &[&Bench]) -> anyhow::Result<bool> {
+    for bench in benches {
         if !bench.run()? {
             return Ok(false);
         }

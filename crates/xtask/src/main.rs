@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         ["bench", name] => match bench::find(name) {
-            Some(bench) => bench.run(),
+            Some(benches) => bench::run_all(&benches),
             None => return not_understood(&bench::unknown(name)),
         },
         [_, ..] => return not_understood(&format!("`{}` is not a command", words.join(" "))),

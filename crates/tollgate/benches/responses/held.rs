@@ -1,0 +1,43 @@
+//! Many streams that are open at the same time and mostly silent: what each of them takes.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::target::Target;
+use crate::upstream;
+
+pub(crate) fn hold(targets: &[Target], streams: usize) {
+    println!("\n{streams} streams held at the same time");
+    for target in targets.iter().filter(|target| target.tree().is_some()) {
+        let tree = target.tree().unwrap();
+        let before = tree.pss_mib();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (took, during) = runtime.block_on(async {
+            let request = target.request(true, upstream::HELD);
+            let began = Instant::now();
+            let mut open = Vec::new();
+            for _ in 0..streams {
+                let mut socket = TcpStream::connect(target.address()).await.unwrap();
+                socket.write_all(&request).await.unwrap();
+                open.push(socket);
+            }
+            // Each has begun to answer.
+            for socket in &mut open {
+                let mut some = [0; 4096];
+                let got =
+                    tokio::time::timeout(Duration::from_secs(60), socket.read(&mut some)).await.unwrap();
+                assert!(got.unwrap() > 0, "{} hung up", target.name());
+            }
+            (began.elapsed(), tree.pss_mib())
+        });
+        println!(
+            "  {:<10} {:>6.1} MiB in all, {:>6.1} KiB a stream; all had begun after {:.1} s",
+            target.name(),
+            during,
+            (during - before) * 1024.0 / streams as f64,
+            took.as_secs_f64(),
+        );
+    }
+}

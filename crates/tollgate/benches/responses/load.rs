@@ -1,0 +1,154 @@
+//! Clients that ask again and again, each on its own connection.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::target::Target;
+use crate::upstream;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One object.
+    Whole,
+    /// As fast as it comes.
+    Stream,
+    /// One event every 5 ms.
+    Paced,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Whole => "whole answers",
+            Kind::Stream => "streams",
+            Kind::Paced => "paced streams",
+        }
+    }
+}
+
+pub(crate) struct Load {
+    pub(crate) kind: Kind,
+    pub(crate) connections: usize,
+    pub(crate) span: Duration,
+}
+
+#[derive(Clone)]
+pub(crate) struct Figures {
+    pub(crate) rate: f64,
+    first_p50: Duration,
+    first_p99: Duration,
+    /// Seconds a thousand requests.
+    cpu: Option<f64>,
+    pss: Option<f64>,
+}
+
+impl Load {
+    pub(crate) fn on(&self, target: &Target) -> Figures {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let before = target.tree().map(|tree| tree.cpu());
+        let began = Instant::now();
+        let mut firsts = runtime.block_on(async {
+            let until = began + self.span;
+            let said = if self.kind == Kind::Paced { upstream::PACED } else { "What is the weather?" };
+            let request = target.request(self.kind != Kind::Whole, said);
+            let clients: Vec<_> = (0..self.connections)
+                .map(|_| tokio::spawn(client(target.address(), request.clone(), until)))
+                .collect();
+            let mut firsts = Vec::new();
+            for client in clients {
+                firsts.extend(client.await.unwrap());
+            }
+            firsts
+        });
+        let took = began.elapsed().as_secs_f64();
+        assert!(!firsts.is_empty(), "{} answered nothing", target.name());
+        firsts.sort_unstable();
+        let cpu = target
+            .tree()
+            .zip(before)
+            .map(|(tree, before)| (tree.cpu() - before) * 1_000.0 / firsts.len() as f64);
+        Figures {
+            rate: firsts.len() as f64 / took,
+            first_p50: firsts[firsts.len() / 2],
+            first_p99: firsts[firsts.len() * 99 / 100],
+            cpu,
+            pss: target.tree().map(|tree| tree.pss_mib()),
+        }
+    }
+}
+
+impl Figures {
+    pub(crate) fn print(&self, name: &str, direct: &Figures) {
+        let millis = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1_000.0);
+        let optional = |value: Option<f64>, digits: usize| {
+            value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        let added = self.first_p50.as_secs_f64() - direct.first_p50.as_secs_f64();
+        println!(
+            "  {name:<10} {:>9.0} {:>10} {:>10} {:>14} {:>9}   {:.2}x of direct, first byte {:+.2} ms",
+            self.rate,
+            millis(self.first_p50),
+            millis(self.first_p99),
+            optional(self.cpu, 3),
+            optional(self.pss, 1),
+            self.rate / direct.rate,
+            added * 1_000.0,
+        );
+    }
+}
+
+/// Asks until the time is over; gives how long each answer took to begin.
+async fn client(address: std::net::SocketAddr, request: Vec<u8>, until: Instant) -> Vec<Duration> {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    socket.set_nodelay(true).unwrap();
+    let mut firsts = Vec::new();
+    let mut answer = Answer::default();
+    while Instant::now() < until {
+        let began = Instant::now();
+        socket.write_all(&request).await.unwrap();
+        firsts.push(answer.read(&mut socket, began).await);
+    }
+    firsts
+}
+
+/// Reads answers of a connection, one after the other.
+#[derive(Default)]
+struct Answer {
+    buffer: Vec<u8>,
+}
+
+impl Answer {
+    /// How long the first byte of the body took.
+    async fn read(&mut self, socket: &mut TcpStream, began: Instant) -> Duration {
+        self.buffer.clear();
+        let mut some = [0; 64 * 1024];
+        let mut body: Option<(usize, Option<usize>)> = None;
+        let mut first = None;
+        loop {
+            let got = socket.read(&mut some).await.unwrap();
+            assert!(got > 0, "hung up: {}", String::from_utf8_lossy(&self.buffer));
+            self.buffer.extend_from_slice(&some[..got]);
+            if body.is_none()
+                && let Some(at) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n")
+            {
+                let head = String::from_utf8_lossy(&self.buffer[..at]).to_ascii_lowercase();
+                assert!(head.starts_with("http/1.1 200"), "{}", String::from_utf8_lossy(&self.buffer));
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+                body = Some((at + 4, length.map(|length| length.trim().parse().unwrap())));
+            }
+            let Some((start, length)) = body else { continue };
+            if self.buffer.len() > start {
+                first.get_or_insert_with(|| began.elapsed());
+            }
+            let complete = match length {
+                Some(length) => self.buffer.len() >= start + length,
+                None => self.buffer.ends_with(b"\r\n0\r\n\r\n"),
+            };
+            if complete {
+                return first.unwrap_or_else(|| began.elapsed());
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What requests are sent to.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use crate::gauge::Tree;
+use crate::{peer, relay};
+
+pub(crate) struct Target {
+    name: &'static str,
+    address: SocketAddr,
+    token: String,
+    /// Nothing for the model's server itself.
+    process: Option<Child>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Target {
+    pub(crate) fn direct(upstream: SocketAddr) -> Target {
+        Target { name: "direct", address: upstream, token: String::new(), process: None, _folder: None }
+    }
+
+    pub(crate) fn relay(upstream: SocketAddr) -> Target {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .env(relay::WORD, upstream.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let address = first_line(&mut process).parse().unwrap();
+        Target { name: "relay", address, token: String::new(), process: Some(process), _folder: None }
+    }
+
+    pub(crate) fn tollgate(upstream: SocketAddr) -> Target {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+            .args(["serve", "--json", "--port", "0", "--log", "error", "--backend"])
+            .arg(format!("http://{upstream}/v1"))
+            .env("XDG_STATE_HOME", folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ready: serde_json::Value = serde_json::from_str(&first_line(&mut process)).unwrap();
+        let address = ready["url"].as_str().unwrap().trim_start_matches("http://").parse().unwrap();
+        let token = std::fs::read_to_string(ready["tokenFile"].as_str().unwrap()).unwrap().trim().to_owned();
+        Target { name: "tollgate", address, token, process: Some(process), _folder: Some(folder) }
+    }
+
+    pub(crate) fn peer(upstream: SocketAddr) -> Target {
+        let (process, address) = peer::start(upstream);
+        Target { name: peer::NAME, address, token: String::new(), process: Some(process), _folder: None }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn tree(&self) -> Option<Tree> {
+        self.process.as_ref().map(|process| Tree(process.id()))
+    }
+
+    /// A request as bytes.
+    pub(crate) fn request(&self, stream: bool, said: &str) -> Vec<u8> {
+        let body = serde_json::json!({
+            "model": "m", "stream": stream, "store": false, "input": said,
+            "tools": [{ "type": "function", "name": "get_weather", "parameters": {
+                "type": "object", "properties": { "city": { "type": "string" }, "unit": { "type": "string" } },
+                "required": ["city"],
+            }}],
+        })
+        .to_string();
+        let (address, token) = (self.address, &self.token);
+        format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes()
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+}
+
+fn first_line(process: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    line.trim().to_owned()
+}
