@@ -232,7 +232,7 @@ impl Kept {
         match &report.journal_error {
             Some(error) => tracing::error!(run = %report.run_id, error, "the record of a run is incomplete"),
             None => {
-                tracing::info!(run = %report.run_id, calls = report.steps.len(), "a run of tools has ended")
+                tracing::info!(run = %report.run_id, calls = report.steps.len(), "a run of tools has ended");
             }
         }
     }

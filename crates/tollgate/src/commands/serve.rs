@@ -25,6 +25,7 @@ const CLOSING_LIMIT: Duration = Duration::from_secs(10);
 /// Clients that speak `/v1/responses` get function calling from a model that only takes and gives text. Everything
 /// needs the token, which is made at the first start and kept in a file that only you can read.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
     after_help = "Example:\n  tollgate serve --backend codex\n  tollgate serve --backend http://127.0.0.1:11434/v1 --chat --model llama3.3\n  tollgate serve --backend scripted:answers.jsonl --port 8800\n  tollgate serve --tools --vault ~/Notes"
 )]
