@@ -131,7 +131,11 @@ async fn a_call_that_no_tool_understands_any_more_is_not_said_to_be_undone() {
             Risk::Writes,
             "nobody can tell whether it happened: the tool no longer understands",
         ),
-        (gone.clone(), Risk::Commands, "nobody can tell whether it happened: the tool is not there to be asked any more"),
+        (
+            gone.clone(),
+            Risk::Commands,
+            "nobody can tell whether it happened: the tool is not there to be asked any more",
+        ),
         // What only looks cannot have changed anything.
         (gone, Risk::ReadOnly, "it did not happen"),
     ] {
