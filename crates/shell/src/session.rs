@@ -13,7 +13,7 @@ use crate::process::{
     Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks, unavailable,
 };
 use crate::sandbox::{self, Doorbell, Launch, Prepared, Reach, Threshold, Wall, Walls};
-use crate::settings::{CommandSettings, Demand};
+use crate::settings::CommandSettings;
 
 /// The session, or none where tools are only listed.
 pub type Shell = Option<Arc<Session>>;
@@ -55,8 +55,7 @@ pub struct SessionParts {
 /// A command that can be started, and how to learn whether it was reached.
 pub(crate) struct Ready {
     pub(crate) prepared: Prepared,
-    pub(crate) threshold: Threshold,
-    pub(crate) bell: Doorbell,
+    pub(crate) threshold: Option<(Threshold, Doorbell)>,
 }
 
 pub struct Session {
@@ -79,16 +78,14 @@ impl Session {
     /// The wall that a command gets, or why it gets none and does not run. Trying the walls starts programs, so
     /// it is done where waiting holds nobody up.
     pub(crate) async fn wall(self: &Arc<Session>) -> Result<Wall, Fault> {
-        match (self.parts.settings.sandbox, self.walls.get()) {
-            (Demand::Off, _) => Ok(Wall::Open),
-            (Demand::Required, Some(walls)) => walls.demand(),
-            (Demand::Required, None) => {
-                let session = Arc::clone(self);
-                tokio::task::spawn_blocking(move || session.walls().demand()).await.unwrap_or_else(|_panic| {
-                    Err(Fault::new(Failure::ExecutionFailed, "trying the walls around commands crashed"))
-                })
-            }
+        let session = Arc::clone(self);
+        let decide = move || session.parts.settings.wall(|| session.walls().clone());
+        if self.walls.get().is_some() {
+            return decide();
         }
+        tokio::task::spawn_blocking(decide).await.unwrap_or_else(|_panic| {
+            Err(Fault::new(Failure::ExecutionFailed, "trying the walls around commands crashed"))
+        })
     }
 
     pub(crate) fn spawner(&self) -> Result<&Spawner, Fault> {
@@ -157,10 +154,11 @@ impl Session {
         };
         let mut env = self.environment(given, tty);
         env.push((MARK.into(), mark.into()));
-        let (threshold, bell) = Threshold::new().map_err(|error| unavailable(&error))?;
-        let launch = Launch { argv, workdir, env, tty, bell: Some(bell.number()) };
+        let threshold = sandbox::threshold().map_err(|error| unavailable(&error))?;
+        let bell = threshold.as_ref().map(|(_, bell)| bell.number());
+        let launch = Launch { argv, workdir, env, tty, bell };
         let prepared = sandbox::command(wall, &reach, &launch, &self.parts.launcher)?;
-        Ok(Ready { prepared, threshold, bell })
+        Ok(Ready { prepared, threshold })
     }
 
     /// Built from nothing: what this process has in its own environment, secrets included, is not handed on.

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use envelope::Fault;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::Limits;
+use crate::sandbox::{Limits, Wall, Walls};
 
 const MEGABYTE: u64 = 1 << 20;
 
@@ -86,6 +87,15 @@ impl CommandSettings {
         let raised = limits.into_iter().filter(|(_, set, usual)| set > usual);
         said.extend(raised.map(|(name, set, _)| format!("commands may use more: {name} is {set}")));
         said
+    }
+
+    /// The wall that a command gets, or why it gets none and does not run. The walls are asked for only if one is
+    /// demanded.
+    pub(crate) fn wall(&self, walls: impl FnOnce() -> Walls) -> Result<Wall, Fault> {
+        match self.sandbox {
+            Demand::Off => Ok(Wall::Open),
+            Demand::Required => walls().demand(),
+        }
     }
 
     pub(crate) fn limits(&self) -> Limits {

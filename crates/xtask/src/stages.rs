@@ -14,6 +14,9 @@ const SLOW_TESTS: (&str, &str) = ("RUN_SLOW_TESTS", "1");
 /// further gives another number.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 
+/// A system that has none of the walls of Linux: commands are refused there, and what refuses them has to compile.
+const ELSEWHERE: &str = "x86_64-apple-darwin";
+
 /// Test files of `tollgate` that are run on the release build: what they prove about commands, and about how soon they
 /// end, is promised of the binary that people build.
 const ON_RELEASE: [&str; 4] = ["commands", "exec_cases", "fork_bombs", "hundred_commands"];
@@ -76,9 +79,9 @@ pub(crate) fn test() -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn stages() -> [Stage; 6] {
+fn stages() -> Vec<Stage> {
     let nextest = has_nextest();
-    [
+    let mut stages = vec![
         Stage {
             name: "format",
             repeat: Shown::new(&["cargo", "fmt", "--all", "--check"]),
@@ -90,10 +93,26 @@ fn stages() -> [Stage; 6] {
             work: Work::Command,
         },
         Stage { name: "tidy", repeat: Shown::new(&["cargo", "xtask", "tidy"]), work: Work::Tidy },
+    ];
+    stages.extend(elsewhere());
+    stages.extend([
         tests(nextest),
         Stage { name: "release", repeat: Shown::new(&["cargo", "build", "--release"]), work: Work::Command },
         release_tests(nextest),
-    ]
+    ]);
+    stages
+}
+
+/// Compiles the commands for a system without walls, where its standard library can be had.
+fn elsewhere() -> Option<Stage> {
+    if !Shown::new(&["rustup", "target", "add", ELSEWHERE]).works() {
+        println!(
+            "Skipped: whether commands compile for {ELSEWHERE}, whose standard library cannot be had here\n"
+        );
+        return None;
+    }
+    let words = ["cargo", "clippy", "-p", "shell", "--target", ELSEWHERE, "--", "-D", "warnings"];
+    Some(Stage { name: "others", repeat: Shown::new(&words), work: Work::Command })
 }
 
 /// All tests, also after one has failed: one run names everything that is broken.

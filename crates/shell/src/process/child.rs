@@ -65,6 +65,7 @@ impl Running {
         let request = Arc::new(Request::new().map_err(|error| unavailable(&error))?);
         command.env(MARK, &marker);
         let child = spawner::start(command, theirs, bell.map(OwnedFd::from))?;
+        let pid = child.pid;
         let tree = Tree::new(child.pid, enclosure, &marker);
         let end = Arc::new(child.end);
         let running = Running {
@@ -82,13 +83,13 @@ impl Running {
         let around = Around { tree, end: Arc::clone(&end), threshold, keep: (spawner, keep), limits, input };
         running.watch(ours, around).map_err(|error| {
             let _survivors = last_resort.kill(LAST_RESORT);
-            let _exit = Exit::collect(end.as_fd());
+            let _exit = Exit::collect(pid, end.as_fd());
             unavailable(&error)
         })
     }
 
     pub fn pid(&self) -> i32 {
-        self.tree.root()
+        self.tree.root().as_raw_pid()
     }
 
     /// The command as people know it.

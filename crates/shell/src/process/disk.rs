@@ -4,15 +4,12 @@
 //! is a flood: it goes to the disk without a detour where the file system lets it, which costs half the work
 //! and leaves nothing to wait for at the end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::num::NonZeroU64;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-
-use rustix::fs::{Advice, OFlags, fadvise};
+use std::os::unix::fs::FileExt;
 
 use super::piece::{BLOCK, Piece};
+use super::system;
 
 /// How long a stream is before it is a flood.
 const FLOOD: u64 = 32 << 20;
@@ -93,7 +90,7 @@ impl Disk {
     /// Says how much was written: all, unless there is no direct way.
     fn write_directly(&mut self, blocks: &[u8]) -> io::Result<usize> {
         if matches!(self.direct, Direct::NotTried) {
-            self.direct = open_directly(&self.file).map_or(Direct::None, Direct::Open);
+            self.direct = system::open_directly(&self.file).map_or(Direct::None, Direct::Open);
         }
         let mut written = 0;
         while let Direct::Open(file) = &self.direct
@@ -117,28 +114,16 @@ impl Disk {
     /// Lets the system move what is in its memory, so that the last sync is short and a long file does not fill it.
     fn keep_moving(&mut self) -> io::Result<()> {
         while self.length - self.moving >= BATCH {
-            // What is dirty begins to be written, without waiting for it; what is clean is let go of.
-            advise(&self.file, self.moving, BATCH);
+            system::let_go(&self.file, self.moving, BATCH);
             self.moving += BATCH;
         }
         if self.moving - self.arrived >= SYNC && !matches!(self.direct, Direct::Open(_)) {
             self.file.sync_data()?;
-            advise(&self.file, self.arrived, self.moving - self.arrived);
+            system::let_go(&self.file, self.arrived, self.moving - self.arrived);
             self.arrived = self.moving;
         }
         Ok(())
     }
-}
-
-/// The same file again, past the memory of the system. Whoever may write it may open it anew.
-fn open_directly(file: &File) -> io::Result<File> {
-    let direct = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();
-    OpenOptions::new().write(true).custom_flags(direct).open(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-fn advise(file: &File, from: u64, length: u64) {
-    // Advice: a file system that knows none of it works as before.
-    let _unknown = fadvise(file, from, NonZeroU64::new(length), Advice::DontNeed);
 }
 
 #[cfg(test)]

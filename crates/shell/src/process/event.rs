@@ -4,28 +4,26 @@
 //! wakes up just to look.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::io::{Errno, read, write};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::system::{Alarm, Beacon};
 
 /// Raised once, and then up for good.
 #[derive(Debug)]
-pub(super) struct Flag(OwnedFd);
+pub(super) struct Flag(Beacon);
 
 impl Flag {
     pub(super) fn new() -> io::Result<Flag> {
-        Ok(Flag(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+        Beacon::new().map(Flag)
     }
 
     pub(super) fn raise(&self) {
-        // The only way to fail is a counter that is full, and then the flag is up.
-        let _full = write(&self.0, &1_u64.to_ne_bytes());
+        self.0.light();
     }
 
     pub(super) fn is_raised(&self) -> bool {
@@ -63,8 +61,7 @@ impl Bell {
     }
 
     pub(super) fn silence(&self) {
-        // Nothing to read means that it is quiet already.
-        let _quiet = read(&self.0, &mut [0_u8; 8]);
+        self.0.0.put_out();
     }
 }
 
@@ -76,21 +73,16 @@ impl AsFd for Bell {
 
 /// Ready when its time has passed.
 #[derive(Debug)]
-pub(super) struct Timer(OwnedFd);
+pub(super) struct Timer(Alarm);
 
 impl Timer {
     pub(super) fn after(span: Duration) -> io::Result<Timer> {
-        // A timer that is set to nothing never fires.
-        let value = timespec(span.max(Duration::from_nanos(1)));
-        let timer = Timer::never()?;
-        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
-        timerfd_settime(&timer.0, TimerfdTimerFlags::empty(), &once)?;
-        Ok(timer)
+        Alarm::after(span).map(Timer)
     }
 
     /// A timer whose time does not come.
     pub(super) fn never() -> io::Result<Timer> {
-        Ok(Timer(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?))
+        Alarm::never().map(Timer)
     }
 
     pub(super) fn has_passed(&self) -> bool {
@@ -138,7 +130,7 @@ pub(super) fn wait_at_most(flag: &Flag, span: Duration) -> io::Result<bool> {
     }
 }
 
-fn timespec(span: Duration) -> Timespec {
+pub(super) fn timespec(span: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(span.subsec_nanos()),

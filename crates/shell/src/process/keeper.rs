@@ -172,14 +172,15 @@ impl Keeper {
     fn collect(&self, survivors: &mut Vec<i32>) -> io::Result<Option<Exit>> {
         let [ended, _] = wait([self.end.as_fd(), Timer::after(DRAIN)?.as_fd()])?;
         if ended {
-            return Exit::collect(self.end.as_fd());
+            return Exit::collect(self.tree.root(), self.end.as_fd());
         }
         let end = Arc::clone(&self.end);
-        if !survivors.contains(&self.tree.root()) {
-            survivors.push(self.tree.root());
+        let root = self.tree.root();
+        if !survivors.contains(&root.as_raw_pid()) {
+            survivors.push(root.as_raw_pid());
         }
         let _waits_by_itself = thread::Builder::new().name("collector".to_owned()).spawn(move || {
-            let _late = Exit::collect(end.as_fd());
+            let _late = Exit::collect(root, end.as_fd());
         })?;
         Ok(None)
     }

@@ -27,6 +27,15 @@ mod table;
 mod tasks;
 mod tree;
 mod wires;
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
+#[cfg(target_os = "linux")]
+use linux as system;
 
 pub use child::Running;
 pub use exit::Exit;

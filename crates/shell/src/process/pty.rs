@@ -6,8 +6,10 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::pty::{grantpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::system;
 
 /// The size of a terminal in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,14 +26,11 @@ impl Default for Window {
 
 /// Our side and the child's side.
 pub(super) fn open(window: Window) -> io::Result<(OwnedFd, OwnedFd)> {
-    // Without `NOCTTY` it could become *our* terminal.
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let ours = openpt(flags)?;
+    let ours = system::open_terminal()?;
     grantpt(&ours)?;
     unlockpt(&ours)?;
     let size = Winsize { ws_row: window.rows, ws_col: window.columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&ours, size)?;
-    // Asked of the pair itself: a name under `/dev/pts` could mean another one where that is mounted anew.
-    let theirs = ioctl_tiocgptpeer(&ours, flags)?;
+    let theirs = system::other_side(&ours)?;
     Ok((ours, theirs))
 }

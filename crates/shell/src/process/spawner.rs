@@ -12,8 +12,10 @@ use std::thread;
 
 use envelope::{Failure, Fault};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 use tokio::sync::oneshot;
+
+use super::system;
 
 /// The child's ends of what connects it to us.
 #[derive(Debug)]
@@ -75,12 +77,12 @@ fn try_start(mut command: Command, ends: ChildEnds, inherits: Option<OwnedFd>) -
     let mut child = command.spawn()?;
     drop(inherits);
     let pid = Pid::from_child(&child);
-    match pidfd_open(pid, PidfdFlags::empty()) {
+    match system::watch(pid) {
         Ok(end) => Ok(Started { pid, end }),
         Err(error) => {
             let _ended = child.kill();
             let _exit = child.wait();
-            Err(error.into())
+            Err(error)
         }
     }
     // The command goes here, and with it our copies of the child's ends: while we hold them, no output ends.

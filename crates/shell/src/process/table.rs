@@ -2,9 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, Signal};
+
+use super::system;
 
 /// The variable that every process of a command inherits, however far it strays.
 pub const MARK: &str = "TOLLGATE_TASK";
@@ -62,19 +64,15 @@ impl Process {
     /// when the process has ended; nothing comes back if it is gone, or if it cannot be watched.
     pub(super) fn send(&self, signals: &[Signal]) -> Option<OwnedFd> {
         let pid = Pid::from_raw(self.pid)?;
-        let watched = pidfd_open(pid, PidfdFlags::empty());
+        let watched = system::watch(pid).ok();
         let same = Process::look_up(self.pid).is_some_and(|now| now.start == self.start);
         if !same {
             return None;
         }
         for signal in signals {
-            // It may end, or be somebody else's, between the look and the signal; the next look tells.
-            let _gone = match &watched {
-                Ok(process) => pidfd_send_signal(process, *signal),
-                Err(_) => kill_process(pid, *signal),
-            };
+            system::send(pid, watched.as_ref(), *signal);
         }
-        watched.ok()
+        watched
     }
 }
 

@@ -13,7 +13,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::event::{Timer, wait};
 use super::family::Family;
 use super::table::{MARK, Process};
-use crate::sandbox::Wall;
 
 /// How long a supervisor may take to end everything, before it is helped.
 const SUPERVISOR: Duration = Duration::from_millis(400);
@@ -30,21 +29,13 @@ pub enum Enclosure {
     Loose,
 }
 
-impl From<Wall> for Enclosure {
-    fn from(wall: Wall) -> Enclosure {
-        match wall {
-            Wall::Bubblewrap => Enclosure::Namespace,
-            Wall::Landlock | Wall::Open => Enclosure::Supervised,
-        }
-    }
-}
-
 /// How often everyone is stopped before everyone is killed.
 const HOLDS: usize = 8;
 
 /// The processes of one command.
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
+    id: Pid,
     root: Process,
     enclosure: Enclosure,
     mark: String,
@@ -54,22 +45,32 @@ pub(super) struct Tree {
 
 impl Tree {
     /// `marker` is the value of the mark in the command's environment.
-    pub(super) fn new(root: Pid, enclosure: Enclosure, marker: &str) -> Tree {
-        let pid = root.as_raw_pid();
+    pub(super) fn new(id: Pid, enclosure: Enclosure, marker: &str) -> Tree {
+        let pid = id.as_raw_pid();
         // It cannot be gone: nobody has collected it. Without `/proc` there is its group and nothing more.
         let unseen = Process { pid, parent: 0, group: pid, session: 0, start: 0, dead: false };
         let root = Process::look_up(pid).unwrap_or(unseen);
-        Tree { root, enclosure, mark: format!("{MARK}={marker}"), known: HashMap::from([(pid, root.start)]) }
+        Tree {
+            id,
+            root,
+            enclosure,
+            mark: format!("{MARK}={marker}"),
+            known: HashMap::from([(pid, root.start)]),
+        }
     }
 
-    pub(super) fn root(&self) -> i32 {
-        self.root.pid
+    pub(super) fn root(&self) -> Pid {
+        self.id
     }
 
     /// Asks everyone to end, the oldest first, until `grace` has passed: they may multiply faster than they can be
     /// asked. What holds them is not asked: it would end the others before they have tidied up.
     pub(super) fn terminate(&mut self, grace: &Timer) {
         let mut members = self.members();
+        if members.is_empty() {
+            // Where nobody can be seen there is the group.
+            self.send_to_group(Signal::TERM);
+        }
         members.sort_unstable_by_key(|it| (it.start, it.pid));
         let held = self.enclosure != Enclosure::Loose && members.iter().any(|it| !self.is_root(it));
         let asked = members.iter().filter(|it| !(held && self.is_root(it)));
@@ -94,7 +95,7 @@ impl Tree {
             wait([end.as_fd(), timer.as_fd()])?;
         }
         self.hold();
-        self.kill_group();
+        self.send_to_group(Signal::KILL);
         // From here: however slow the system is, everyone is killed at least once.
         let timer = Timer::after(limit)?;
         loop {
@@ -126,12 +127,12 @@ impl Tree {
         held.len()
     }
 
-    /// The whole group at once, before anyone in it can start others.
-    fn kill_group(&self) {
+    /// To the whole group at once, before anyone in it can start others.
+    fn send_to_group(&self, signal: Signal) {
         let alive = Process::look_up(self.root.pid).is_some_and(|now| now.start == self.root.start);
-        if let Some(root) = Pid::from_raw(self.root.pid).filter(|_| alive || self.root.start == 0) {
+        if alive || self.root.start == 0 {
             // There is no such group if the command has made its own.
-            let _none = kill_process_group(root, Signal::KILL);
+            let _none = kill_process_group(self.id, signal);
         }
     }
 

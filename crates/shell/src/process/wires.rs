@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 use super::input::Input;
 use super::pty::{self, Window};
 use super::spawner::ChildEnds;
+use super::system;
 
 /// The size of a pipe, if the system grants it: the larger, the less often two sides wait for each other.
 pub(super) const PIPE_BYTES: usize = 1 << 20;
@@ -46,7 +46,7 @@ fn pipe_ends(input: &Input) -> io::Result<(OurEnds, ChildEnds)> {
     let (stdin, their_in) = match input {
         Input::Nothing => (None, Stdio::null()),
         Input::Text(_) | Input::Open(_) => {
-            let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+            let (theirs, ours) = system::pipe()?;
             (Some(ours), theirs.into())
         }
     };
@@ -55,8 +55,8 @@ fn pipe_ends(input: &Input) -> io::Result<(OurEnds, ChildEnds)> {
 }
 
 fn output_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (ours, theirs) = system::pipe()?;
     // Beyond what one user may have, the pipe stays as large as it is.
-    let _refused = fcntl_setpipe_size(&ours, PIPE_BYTES);
+    system::widen(&ours, PIPE_BYTES);
     Ok((ours, theirs))
 }

@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use envelope::{Failure, Fault};
 use serde::{Deserialize, Serialize};
+
+use super::workdir::outside;
 
 /// What one command may touch. The policy decides it; no part of it comes from the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,4 +50,17 @@ pub struct Launch {
     /// The number of a [`super::Doorbell`] that the process inherits, where somebody wants to know whether the
     /// command was reached.
     pub bell: Option<i32>,
+}
+
+impl Launch {
+    /// The program and its arguments, if there are any and the folder is one of the vault's.
+    pub(super) fn checked(&self, reach: &Reach) -> Result<(&OsString, &[OsString]), Fault> {
+        let Some(words) = self.argv.split_first() else {
+            return Err(Fault::new(Failure::InvalidArguments, "the command is empty"));
+        };
+        if !self.workdir.starts_with(&reach.root) || !self.workdir.is_dir() {
+            return Err(outside(&self.workdir.to_string_lossy()));
+        }
+        Ok(words)
+    }
 }

@@ -3,8 +3,6 @@
 use envelope::{Failure, Fault};
 use serde::{Deserialize, Serialize};
 
-use super::mending;
-
 /// The walls that a command runs behind, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +35,8 @@ pub struct Walls {
     pub landlock: Result<String, String>,
     /// How system calls are filtered.
     pub seccomp: Result<String, String>,
+    /// What to do so that a wall can be built, where none can.
+    pub mend: String,
 }
 
 impl Walls {
@@ -60,15 +60,15 @@ impl Walls {
                 [("bubblewrap", &self.bubblewrap), ("landlock", &self.landlock), ("seccomp", &self.seccomp)]
                     .into_iter()
                     .filter_map(|(name, found)| found.as_ref().err().map(|why| format!("{name}: {why}")));
-            no_wall(&missing.collect::<Vec<_>>().join("; "))
+            no_wall(&missing.collect::<Vec<_>>().join("; "), &self.mend)
         })
     }
 }
 
 /// A wall is demanded and cannot be built.
-pub(super) fn no_wall(why: &str) -> Fault {
+pub(super) fn no_wall(why: &str, mend: &str) -> Fault {
     Fault::new(Failure::SetupRequired, format!("no sandbox can be built around the command ({why})"))
-        .hint(mending::command())
+        .hint(mend)
 }
 
 #[cfg(test)]
@@ -79,7 +79,8 @@ mod tests {
 
     fn walls(bubblewrap: bool, landlock: bool, seccomp: bool) -> Walls {
         let found = |stands: bool| if stands { Ok("1".to_owned()) } else { Err("it is broken".to_owned()) };
-        Walls { bubblewrap: found(bubblewrap), landlock: found(landlock), seccomp: found(seccomp) }
+        let mend = "mend it".to_owned();
+        Walls { bubblewrap: found(bubblewrap), landlock: found(landlock), seccomp: found(seccomp), mend }
     }
 
     #[test]
@@ -100,6 +101,7 @@ mod tests {
                 "no sandbox can be built around the command (bubblewrap: it is broken; landlock: it is broken)",
             )
         "#]]
-        .assert_debug_eq(&(fault.failure, fault.message));
+        .assert_debug_eq(&(fault.failure, &fault.message));
+        assert_eq!(fault.recovery_hint(), "mend it");
     }
 }

@@ -1,16 +1,12 @@
 //! Where in the vault a command starts.
 
-use std::fs::File;
-use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
 use envelope::{Failure, Fault};
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+use super::here::beneath;
 
 /// The folder that the call names, or the root when it names none: absolute, free of links, inside the root.
-///
-/// The kernel walks the path and is told to stay beneath the root, so a link that is swapped in while we look
-/// leads nowhere else. The name that comes back is the kernel's own for the folder it found.
 pub fn resolve_workdir(root: &Path, given: Option<&str>, protected: &[String]) -> Result<PathBuf, Fault> {
     let Some(given) = given.filter(|given| !matches!(*given, "" | ".")) else {
         return Ok(root.to_owned());
@@ -25,17 +21,7 @@ fn inside(root: &Path, given: &str) -> Option<PathBuf> {
     if !Path::new(given).components().all(plain) {
         return None;
     }
-    let root = File::open(root).ok()?;
-    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let found = openat2(&root, given, folder, Mode::empty(), beneath).ok()?;
-    name_of(&found)
-}
-
-/// What the kernel calls an open folder.
-fn name_of(folder: impl AsFd) -> Option<PathBuf> {
-    let handle = std::os::fd::AsRawFd::as_raw_fd(&folder.as_fd());
-    std::fs::read_link(format!("/proc/self/fd/{handle}")).ok()
+    beneath(root, given)
 }
 
 /// Whether the first name below the root is a protected one, however its letters are cased.

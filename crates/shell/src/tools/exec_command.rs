@@ -283,7 +283,7 @@ impl Args {
 async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
     let workdir = session.workdir(args.workdir.as_deref())?;
     let mark = cx.call_id().to_string();
-    let Ready { prepared, threshold, bell } = ready(session, wall, &mark, args, workdir).await?;
+    let Ready { prepared, threshold } = ready(session, wall, &mark, args, workdir).await?;
     let typed = args.stdin.clone().map(String::into_bytes);
     let input = match (args.tty, typed) {
         (true, typed) => Input::Open(typed.unwrap_or_default()),
@@ -301,7 +301,7 @@ async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> 
         input,
         terminal: args.tty.then(Window::default),
         enclosure: Enclosure::from(wall),
-        threshold: Some((threshold, bell)),
+        threshold,
         limits: Limits {
             timeout: args.timeout_ms.map(Duration::from_millis),
             grace: GRACE,

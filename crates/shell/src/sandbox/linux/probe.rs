@@ -8,14 +8,15 @@ use std::process::{Command, Stdio};
 use super::scratch::Scratch;
 use super::spec::Role;
 use super::trial::{ABSENT, Ground, KEPT};
-use super::{LAUNCH, Launch, Limits, Reach, Wall, Walls, bubblewrap, command};
+use super::{LAUNCH, Launch, Limits, Reach, Wall, Walls, bubblewrap, command, mending};
 
 /// Builds each wall once and looks from both sides whether it holds.
 pub fn probe(launcher: &Path) -> Walls {
     let bubblewrap = version_of_bubblewrap().and_then(|version| {
         try_out(Wall::Bubblewrap, Path::new(bubblewrap::LAUNCHER), launcher).map(|_| version)
     });
-    Walls { bubblewrap, landlock: try_out(Wall::Landlock, launcher, launcher), seccomp: filters() }
+    let landlock = try_out(Wall::Landlock, launcher, launcher);
+    Walls { bubblewrap, landlock, seccomp: filters(), mend: mending::command().to_owned() }
 }
 
 /// Runs the trial behind a wall. Gives what it says when the wall holds.

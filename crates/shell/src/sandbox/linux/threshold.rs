@@ -23,8 +23,13 @@ pub struct Threshold(OwnedFd);
 #[derive(Debug)]
 pub struct Doorbell(OwnedFd);
 
+/// Both sides for one command.
+pub(crate) fn threshold() -> io::Result<Option<(Threshold, Doorbell)>> {
+    Threshold::new().map(Some)
+}
+
 impl Threshold {
-    pub fn new() -> io::Result<(Threshold, Doorbell)> {
+    fn new() -> io::Result<(Threshold, Doorbell)> {
         let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         Ok((Threshold(ours), Doorbell(theirs)))
     }

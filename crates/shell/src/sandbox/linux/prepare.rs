@@ -13,9 +13,8 @@ use super::placeholder::Placeholder;
 use super::scratch::Scratch;
 use super::spec::{Private, Role, Spec};
 use super::top::Top;
-use super::wall::no_wall;
-use super::workdir::outside;
-use super::{Launch, Reach, Wall, bubblewrap, environment, limits, system};
+use super::{Launch, Reach, Wall, bubblewrap, environment, limits, mending, system};
+use crate::sandbox::wall::no_wall;
 
 /// A process that is ready to be started, and what was made for it.
 #[derive(Debug)]
@@ -49,12 +48,7 @@ pub struct Leftovers {
 ///   would be held to the size limit of files.
 /// - Without bubblewrap a command can change what is in the vault, but make nothing new at its top.
 pub fn command(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
-    if launch.argv.is_empty() {
-        return Err(Fault::new(Failure::InvalidArguments, "the command is empty"));
-    }
-    if !launch.workdir.starts_with(&reach.root) || !launch.workdir.is_dir() {
-        return Err(outside(&launch.workdir.to_string_lossy()));
-    }
+    launch.checked(reach)?;
     if wall != Wall::Open && system::FOLDERS.iter().any(|folder| Path::new(folder).starts_with(&reach.root)) {
         let root = reach.root.display();
         return Err(Fault::new(
@@ -76,7 +70,8 @@ pub fn command(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> R
 }
 
 fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
-    let program = bubblewrap::program().ok_or_else(|| no_wall("bubblewrap is not installed"))?;
+    let program =
+        bubblewrap::program().ok_or_else(|| no_wall("bubblewrap is not installed", mending::command()))?;
     let placeholders = hold_absent(reach)?;
     let top = Top::of(reach).map_err(|error| unusable(&reach.root, &error))?;
     refuse_unholdable(&top)?;
