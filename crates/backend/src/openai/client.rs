@@ -1,31 +1,29 @@
 //! One pool of connections to one server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client as Pool;
+use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 
+use super::line::{LineBody, Lines};
 use super::secret::Secret;
 use super::{BadAddress, failure};
 use crate::{BackendError, ErrorKind};
 
 /// A list of models or an error is never larger.
 const ANSWER_LIMIT: usize = 4 << 20;
-/// A connection that nobody uses is closed.
-const IDLE: Duration = Duration::from_secs(60);
 
 pub(super) struct Client {
-    pool: Pool<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// Ends with a slash.
+    lines: Arc<Lines>,
+    /// The path that every request begins with; ends with a slash.
     base: String,
     host: String,
+    host_header: HeaderValue,
     authorization: Option<HeaderValue>,
     secret: Secret,
 }
@@ -58,12 +56,11 @@ impl Client {
             .https_or_http()
             .enable_http1()
             .wrap_connector(tcp);
-        let pool = Pool::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .build(connector);
-        let base = format!("{}/", url.trim_end_matches('/'));
-        Ok(Client { pool, base, host, authorization, secret: Secret::new(key) })
+        let base = format!("{}/", uri.path().trim_end_matches('/'));
+        let host_header =
+            HeaderValue::from_str(&host).map_err(|_unprintable| BadAddress::NotAnAddress(url.to_owned()))?;
+        let lines = Arc::new(Lines::new(connector, uri));
+        Ok(Client { lines, base, host, host_header, authorization, secret: Secret::new(key) })
     }
 
     pub(super) fn host(&self) -> &str {
@@ -80,7 +77,7 @@ impl Client {
     }
 
     /// The body of the answer, as it arrives.
-    pub(super) async fn post(&self, path: &str, body: Bytes) -> Result<Incoming, BackendError> {
+    pub(super) async fn post(&self, path: &str, body: Bytes) -> Result<LineBody, BackendError> {
         Ok(self.send(Method::POST, path, body).await?.into_body())
     }
 
@@ -89,19 +86,20 @@ impl Client {
         method: Method,
         path: &str,
         body: Bytes,
-    ) -> Result<Response<Incoming>, BackendError> {
+    ) -> Result<Response<LineBody>, BackendError> {
         let accept = if method == Method::POST { "text/event-stream" } else { "application/json" };
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() =
             format!("{}{path}", self.base).parse().map_err(|_impossible| unreachable_server())?;
         let headers = request.headers_mut();
+        headers.insert(HOST, self.host_header.clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if let Some(authorization) = &self.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
-        let response = self.pool.request(request).await.map_err(|error| {
+        let response = self.lines.send(request).await.map_err(|error| {
             // It names the address, so it goes to the log and not to the client.
             tracing::warn!(%error, "the model's server cannot be reached");
             unreachable_server()
@@ -116,7 +114,7 @@ impl Client {
     }
 }
 
-async fn collect(body: Incoming) -> Result<Bytes, BackendError> {
+async fn collect(body: LineBody) -> Result<Bytes, BackendError> {
     let whole = Limited::new(body, ANSWER_LIMIT).collect().await;
     whole.map(http_body_util::Collected::to_bytes).map_err(|_broken| {
         BackendError::new(ErrorKind::Protocol, "the model's server broke off its answer, or it is too long")

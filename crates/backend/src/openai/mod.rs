@@ -7,6 +7,7 @@ mod body;
 mod chat;
 mod client;
 mod failure;
+mod line;
 mod reply;
 mod responses;
 mod secret;

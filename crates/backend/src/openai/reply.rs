@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use http_body::Body;
-use hyper::body::Incoming;
 
+use super::line::LineBody;
 use super::secret::Secret;
 use super::sse::Frames;
 use super::{Wire, chat, responses};
@@ -15,7 +15,7 @@ use crate::{BackendError, ErrorKind, TurnEvent};
 
 /// Dropping it closes the connection, which is how a server learns that nobody listens.
 pub(super) struct Reply {
-    body: Incoming,
+    body: LineBody,
     frames: Frames,
     reader: Reader,
     /// Read and not yet taken.
@@ -29,7 +29,7 @@ enum Reader {
 }
 
 impl Reply {
-    pub(super) fn new(body: Incoming, wire: Wire, secret: Secret) -> Reply {
+    pub(super) fn new(body: LineBody, wire: Wire, secret: Secret) -> Reply {
         let reader = match wire {
             Wire::Responses => Reader::Responses(responses::Reader::new(secret)),
             Wire::Chat => Reader::Chat(chat::Reader::new(secret)),
@@ -48,6 +48,12 @@ impl Reply {
         {
             *over = end;
         }
+    }
+
+    /// Nothing that matters follows, but a connection whose answer was read to its end can be used again. What is not
+    /// there yet is not waited for.
+    fn read_to_end(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut self.body).poll_frame(cx) {}
     }
 
     fn broke_off(&mut self) -> Option<Result<TurnEvent, BackendError>> {
@@ -83,6 +89,9 @@ impl Stream for Reply {
                         return Poll::Ready(Some(Err(error)));
                     }
                     self.read();
+                    if self.over {
+                        self.read_to_end(cx);
+                    }
                 }
                 Some(Err(_)) | None => return Poll::Ready(self.broke_off()),
             }
