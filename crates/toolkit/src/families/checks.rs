@@ -48,11 +48,14 @@ pub(super) fn projected(
     project(&mut Projection::new(budget, None)).unwrap()
 }
 
+/// What proptest takes when `PROPTEST_CASES` asks for nothing else.
+const UNASKED: u32 = 256;
+
 /// So few cases, unless `PROPTEST_CASES` asks for more.
 pub(super) fn cases(few: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    ProptestConfig { cases: if asked { config.cases } else { few }, ..config }
+    let cases = if config.cases == UNASKED { few } else { config.cases };
+    ProptestConfig { cases, ..config }
 }
 
 /// The receipt, once everything is found that must be true of it: it depends on the canonical result as it was
