@@ -350,7 +350,8 @@ impl Engine {
         let store: Arc<dyn ObjectStore> = Arc::new(JournalStore(scope.journal.clone()));
         let artifacts: Arc<dyn ArtifactSink> = Arc::new(JournalArtifacts::of(&scope.journal, &call));
         let id = call.call_id.clone();
-        let cx = ToolCx::with_places(id, cancel.clone(), Some(progress), Some(store), Some(artifacts));
+        let cx = ToolCx::with_places(id, cancel.clone(), Some(progress), Some(store), Some(artifacts))
+            .of_run(call.run_id.clone());
         Flight {
             call,
             model,

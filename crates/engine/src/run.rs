@@ -282,7 +282,7 @@ impl Driver {
     /// outcome of the run does not depend on it.
     async fn close_what_is_left(&mut self) {
         let Some(closing) = self.engine.parts.closing.clone() else { return };
-        for closed in closing.close().await {
+        for closed in closing.close(&self.run_id).await {
             self.record_event(&ExecutionEvent {
                 event_type: envelope::EventType::StepProgress,
                 run_id: self.run_id.clone(),

@@ -266,7 +266,7 @@ impl SessionRun {
 
     async fn close_what_is_left(&self) {
         let Some(closing) = &self.engine.parts.closing else { return };
-        for closed in closing.close().await {
+        for closed in closing.close(&self.run_id).await {
             let payload = json!({ "artifacts": closed.artifacts, "unread": closed.unread });
             let event = self.event(EventType::StepProgress, Level::Warn, closed.message, payload);
             let _unrecorded = self.engine.record_event(&self.scope, &event);

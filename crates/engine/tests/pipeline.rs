@@ -410,6 +410,19 @@ async fn an_effect_waits_until_its_intent_is_on_disk_and_the_answer_until_its_re
 }
 
 #[tokio::test]
+async fn a_tool_hears_of_its_result_when_it_is_on_record_and_only_then() {
+    let gate = gate();
+    gate.call("test.write", json!({"text": "kept"})).await;
+    gate.call("test.write", json!({"text": "lost", "act": "breakSchema"})).await;
+    assert_eq!(*gate.work.recorded.lock().unwrap(), ["kept"]);
+    let censor = Hooked::after("censor", |_| Ok(AfterReply { stop: true, ..Default::default() }));
+    let gate = Build { hooks: vec![Arc::new(censor)], ..Build::default() }.gate();
+    let result = gate.call("test.write", json!({"text": "withheld"})).await;
+    assert_eq!((result.ok, gate.work.ended().len()), (false, 1));
+    assert_eq!(*gate.work.recorded.lock().unwrap(), [] as [&str; 0]);
+}
+
+#[tokio::test]
 async fn authority_is_never_taken_from_the_caller() {
     let gate = Build { policy: Policy::cautious(), people: People::no(), ..Build::default() }.gate();
     let mut call = support::tool_call("test.write", json!({"text": "x"}));

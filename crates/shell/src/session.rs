@@ -1,13 +1,13 @@
-//! What the tools of this crate share: one vault, its walls, and the tasks of this process.
+//! What the tools of this crate share: one vault, its walls, and the tasks of each run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use envelope::{Artifact, Failure, Fault, Timestamp, VaultPath};
-use toolkit::{BoxFuture, Closed, Closing};
+use envelope::{Artifact, Failure, Fault, RunId, Timestamp, VaultPath};
+use toolkit::{BoxFuture, Closed, Closing, ToolCx};
 
 use crate::process::{
     Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks, unavailable,
@@ -62,12 +62,13 @@ pub struct Session {
     parts: SessionParts,
     walls: OnceLock<Walls>,
     spawner: OnceLock<Spawner>,
-    tasks: Tasks,
+    /// By run: no run sees, types into or ends what another one started.
+    tasks: Mutex<BTreeMap<Option<RunId>, Tasks>>,
 }
 
 impl Session {
     pub fn new(parts: SessionParts) -> Arc<Session> {
-        Arc::new(Session { parts, walls: OnceLock::new(), spawner: OnceLock::new(), tasks: Tasks::default() })
+        Arc::new(Session { parts, walls: OnceLock::new(), spawner: OnceLock::new(), tasks: Mutex::default() })
     }
 
     /// Which walls stand here. Built and tried the first time somebody asks.
@@ -100,7 +101,8 @@ impl Session {
 
     /// Each task holds files and threads of ours; so many can go on at a time.
     pub(crate) fn room_for_task(&self) -> Result<(), Fault> {
-        let running = self.tasks.list().iter().filter(|task| task.state == TaskState::Running).count();
+        let all: Vec<TaskInfo> = self.every_task().values().flat_map(Tasks::list).collect();
+        let running = all.iter().filter(|task| task.state == TaskState::Running).count();
         if running < MAX_TASKS {
             return Ok(());
         }
@@ -111,8 +113,18 @@ impl Session {
         .hint("end one with TaskStop; TaskList names them"))
     }
 
-    pub(crate) fn tasks(&self) -> &Tasks {
-        &self.tasks
+    /// The tasks of the run that a call belongs to.
+    pub(crate) fn tasks(&self, cx: &ToolCx) -> Tasks {
+        self.every_task().get(&cx.run_id().cloned()).cloned().unwrap_or_default()
+    }
+
+    /// The same for a call that may add one.
+    pub(crate) fn place_for_tasks(&self, cx: &ToolCx) -> Tasks {
+        self.every_task().entry(cx.run_id().cloned()).or_default().clone()
+    }
+
+    fn every_task(&self) -> MutexGuard<'_, BTreeMap<Option<RunId>, Tasks>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn lifetime(&self) -> Lifetime {
@@ -180,14 +192,15 @@ impl Session {
 }
 
 impl Closing for Session {
-    fn close(&self) -> BoxFuture<'_, Vec<Closed>> {
-        Box::pin(async {
+    fn close<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Vec<Closed>> {
+        Box::pin(async move {
+            let Some(tasks) = self.every_task().remove(&Some(run.clone())) else { return Vec::new() };
             let stopped: BTreeSet<TaskId> =
-                self.tasks.stop_all(GRACE).await.into_iter().map(|(id, _)| id).collect();
+                tasks.stop_all(GRACE).await.into_iter().map(|(id, _)| id).collect();
             let mut closed = Vec::new();
-            for task in self.tasks.list() {
+            for task in tasks.list() {
                 let was_running = stopped.contains(&task.id);
-                let seen = self.tasks.wait_new(task.id, Duration::ZERO, HEAD_BYTES).await.ok();
+                let seen = tasks.wait_new(task.id, Duration::ZERO, HEAD_BYTES).await.ok();
                 // What is long is in an artifact; the rest would be nowhere.
                 let unread = seen.as_ref().map(unread).unwrap_or_default();
                 let (artifacts, lost) = match seen.and_then(|seen| seen.end).as_deref() {
@@ -228,4 +241,94 @@ fn farewell(task: &TaskInfo, was_running: bool, lost: Option<&str>) -> String {
         (false, Some(why)) => format!("had failed ({why})"),
     };
     format!("{} {how}: {}", task.id, task.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::process::Command;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use envelope::{Artifact, CallId, Fault, Hash, RunId, Timestamp};
+    use toolkit::{ArtifactSink, CancelToken, Closing, OpenArtifact, ToolCx};
+
+    use super::{Lifetime, Session, SessionParts};
+    use crate::process::{Enclosure, Input, Job, Limits, Running, Spawner};
+    use crate::settings::CommandSettings;
+
+    /// A run that keeps no artifacts.
+    struct Nowhere;
+
+    impl ArtifactSink for Nowhere {
+        fn create(&self, _role: &str, _extension: &str) -> Result<Option<OpenArtifact>, Fault> {
+            Ok(None)
+        }
+
+        fn seal(&self, _artifact: OpenArtifact, _bytes: u64, _hash: Hash) -> Result<Artifact, Fault> {
+            unreachable!("none was made")
+        }
+
+        fn discard(&self, _artifact: &Artifact) {}
+
+        fn open(&self, _path: &str) -> Result<File, Fault> {
+            unreachable!("none was made")
+        }
+    }
+
+    fn call_of(run: &RunId) -> ToolCx {
+        ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None).of_run(run.clone())
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a test starts its own processes")]
+    async fn starts_task(session: &Session, run: &RunId, name: &str) {
+        let mut command = Command::new("/bin/sleep");
+        command.arg("1000").env_clear();
+        let job = Job {
+            command,
+            shown: name.to_owned(),
+            marker: format!("session-{}-{name}", std::process::id()),
+            started: Timestamp::UNIX_EPOCH,
+            input: Input::Nothing,
+            terminal: None,
+            enclosure: Enclosure::Loose,
+            threshold: None,
+            keep: Box::new(()),
+            limits: Limits { timeout: None, grace: Duration::ZERO, output_bytes: u64::MAX },
+            artifacts: Arc::new(Nowhere),
+        };
+        let running = Running::start(&Spawner::new().unwrap(), job).await.unwrap();
+        session.place_for_tasks(&call_of(run)).promote(running);
+    }
+
+    fn tasks_of(session: &Session, run: &RunId) -> Vec<String> {
+        let tasks = session.tasks(&call_of(run)).list();
+        tasks.iter().map(|task| format!("{} {} {:?}", task.id, task.command, task.state)).collect()
+    }
+
+    #[tokio::test]
+    async fn a_run_sees_and_ends_its_own_tasks_and_no_others() {
+        let session = Session::new(SessionParts {
+            root: "/".into(),
+            launcher: "/nowhere".into(),
+            settings: CommandSettings::default(),
+            passed_on: Vec::new(),
+            lifetime: Lifetime::Session,
+            now: Arc::new(|| Timestamp::UNIX_EPOCH),
+        });
+        let [one, other, third] = ["one", "other", "third"].map(|run| RunId::parse(run).unwrap());
+        starts_task(&session, &one, "a").await;
+        starts_task(&session, &other, "b").await;
+        starts_task(&session, &other, "c").await;
+        assert_eq!(tasks_of(&session, &one), ["task_1 a Running"]);
+        assert_eq!(tasks_of(&session, &other), ["task_1 b Running", "task_2 c Running"]);
+        assert_eq!(tasks_of(&session, &third), [] as [&str; 0]);
+        assert_eq!(session.close(&third).await, []);
+        let closed: Vec<String> =
+            session.close(&one).await.into_iter().map(|closed| closed.message).collect();
+        assert_eq!(closed, ["task_1 was still running when the run ended and was stopped: a"]);
+        assert_eq!(tasks_of(&session, &one), [] as [&str; 0]);
+        assert_eq!(tasks_of(&session, &other), ["task_1 b Running", "task_2 c Running"]);
+        assert_eq!(session.close(&other).await.len(), 2);
+    }
 }

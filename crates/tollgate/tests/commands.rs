@@ -167,6 +167,23 @@ fn a_folder_outside_of_the_vault_is_refused_as_the_contract_words_it() {
 }
 
 #[test]
+fn a_receipt_that_could_not_name_its_outcome_is_refused_and_not_made_longer() {
+    let sandbox = Sandbox::new();
+    for tokens in [0, 1, 49] {
+        for (tool, args) in [
+            ("ExecCommand", json!({ "cmd": "touch Ran.md", "max_output_tokens": tokens })),
+            ("TaskOutput", json!({ "task_id": "task_1", "max_output_tokens": tokens })),
+            ("artifact.read", json!({ "path": "artifacts/x.log", "max_output_tokens": tokens })),
+        ] {
+            let ended = sandbox.tollgate(&["call", tool, &args.to_string(), "--yes"]).expect_code(2);
+            let why = format!("/max_output_tokens: expected 50 or more, found the number {tokens}");
+            assert!(ended.err.contains(&why), "{tool}: {}", ended.err);
+        }
+    }
+    assert!(!sandbox.path("vault/Ran.md").exists());
+}
+
+#[test]
 fn a_call_that_says_nothing_to_run_is_refused() {
     let sandbox = Sandbox::new();
     for (args, why) in [

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use envelope::Artifact;
+use envelope::{Artifact, RunId};
 
 use crate::BoxFuture;
 
 /// Ends what calls left running.
 pub trait Closing: Send + Sync {
-    /// Ends everything and says what it was. Comes back in bounded time.
-    fn close(&self) -> BoxFuture<'_, Vec<Closed>>;
+    /// Ends everything that calls of this run left, and says what it was. Comes back in bounded time.
+    fn close<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Vec<Closed>>;
 }
 
 /// Something that was still running, or whose end nobody has asked for.

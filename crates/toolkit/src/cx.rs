@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use envelope::{
     Artifact, CallId, Change, Created, DataRef, Deleted, Effects, EntryKind, Failure, Fault, Modified,
-    Renamed, SideEffect,
+    Renamed, RunId, SideEffect,
 };
 use serde_json::{Map, Value};
 
@@ -35,6 +35,9 @@ struct Inner {
     /// Given when it is the call's turn.
     context: OnceLock<Arc<Map<String, Value>>>,
     seen: Mutex<Seen>,
+    run: OnceLock<RunId>,
+    /// What waits until the result is on record.
+    waiting: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 /// What the call reported while it ran; kept outside the tool's future, so that a timeout loses nothing.
@@ -80,7 +83,36 @@ impl ToolCx {
             artifacts,
             context: OnceLock::new(),
             seen: Mutex::default(),
+            run: OnceLock::new(),
+            waiting: Mutex::default(),
         }))
+    }
+
+    /// For a call of this run.
+    #[must_use]
+    pub fn of_run(self, run: RunId) -> ToolCx {
+        let _named_before = self.0.run.set(run);
+        self
+    }
+
+    /// The run that the call belongs to: what it leaves running is this run's and no other's.
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.0.run.get()
+    }
+
+    /// Has something done once the call has succeeded and its result is on record; not at all if it never is.
+    pub fn once_recorded(&self, then: impl FnOnce() + Send + 'static) {
+        self.waiting().push(Box::new(then));
+    }
+
+    /// The result is on record. Called by the gate.
+    pub fn recorded(&self) {
+        let waiting = std::mem::take(&mut *self.waiting());
+        waiting.into_iter().for_each(|then| then());
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Box<dyn FnOnce() + Send>>> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where to put what is too large for a result; none where the run keeps no artifacts.

@@ -29,9 +29,11 @@ pub(crate) async fn emit_terminal(
     trace.enter(Phase::EmitTerminal);
     let mut result = build(engine, scope, &mut flight, outcome);
     (result.phases, result.mutations) = trace.finish();
-    if let Err(fault) = record(engine, scope, &mut flight, &mut result).await {
+    match record(engine, scope, &mut flight, &mut result).await {
+        Ok(()) if result.ok => flight.cx.recorded(),
+        Ok(()) => {}
         // The effects happened, but they are not on record: nobody may be told that all is well.
-        unrecorded(&mut result, &fault);
+        Err(fault) => unrecorded(&mut result, &fault),
     }
     if let Some(slot) = &flight.slot
         && result.error.as_ref().is_some_and(|error| error.retryable != Some(true))

@@ -32,6 +32,8 @@ pub struct Worklog {
     pub happened: Mutex<Option<bool>>,
     /// How often results were put into words.
     pub mapped: AtomicU32,
+    /// Whose result is on record.
+    pub recorded: Mutex<Vec<String>>,
 }
 
 impl Worklog {
@@ -255,6 +257,8 @@ impl<F: Flavour> Tool for Script<F> {
             Act::Work | Act::RefuseValues | Act::NeedSetup | Act::LeaveSandbox | Act::CannotBeShown => {}
         }
         self.effect(cx, &args);
+        let (work, text) = (self.work.clone(), args.text.clone());
+        cx.once_recorded(move || work.recorded.lock().unwrap().push(text));
         self.work.ended.lock().unwrap().push(args.text);
         Ok(output)
     }

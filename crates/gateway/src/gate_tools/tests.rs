@@ -10,7 +10,7 @@ use engine::{
     Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, ManualClock, Mode, Policy,
     Purpose, SeededIds, UncertainCall, UncertainVerdict, Verdict,
 };
-use envelope::{EventType, Fault, Idempotency, Risk, SideEffect};
+use envelope::{EventType, Fault, Idempotency, Risk, RunId, SideEffect};
 use journal::{Record, RunFolder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl Approver for Slow {
 }
 
 impl Closing for Slow {
-    fn close(&self) -> BoxFuture<'_, Vec<Closed>> {
+    fn close<'a>(&'a self, _run: &'a RunId) -> BoxFuture<'a, Vec<Closed>> {
         Box::pin(async {
             self.closing.notify_one();
             self.may_close.notified().await;

@@ -33,8 +33,9 @@ pub(super) struct Args {
     /// The last lines.
     #[serde(default)]
     tail: Option<Count>,
-    /// How long the receipt may be; what does not fit can be asked for again.
+    /// How long the receipt may be, 50 at the least; what does not fit can be asked for again.
     #[serde(default)]
+    #[schemars(range(min = 50))]
     pub(super) max_output_tokens: Option<u32>,
 }
 

@@ -117,12 +117,6 @@ impl Running {
         printed.stdout.bytes + printed.stderr.bytes
     }
 
-    /// The artifacts that its output goes to so far, as paths in the run.
-    pub fn paths(&self) -> Vec<String> {
-        let feeds = [&self.stdout].into_iter().chain(&self.stderr);
-        feeds.filter_map(|feed| feed.path()).map(str::to_owned).collect()
-    }
-
     /// Waits until everything is over.
     pub async fn ended(&self) -> End {
         let mut status = self.status.subscribe();
@@ -137,8 +131,8 @@ impl Running {
         }
     }
 
-    /// Waits until it has printed something behind the cursor, or is over.
-    pub async fn news(&self, cursor: &Cursor) {
+    /// Waits until it has printed something behind the cursor, or is over. Says how far it has come.
+    pub async fn news(&self, cursor: &Cursor) -> Cursor {
         let mut printed = self.printed.subscribe();
         let more = printed
             .wait_for(|now| now.stdout.bytes > cursor.stdout.bytes || now.stderr.bytes > cursor.stderr.bytes);
@@ -146,6 +140,7 @@ impl Running {
             _more = more => {}
             _end = self.ended() => {}
         }
+        *self.printed.borrow()
     }
 
     /// Asks everyone to end, kills who has not ended after `grace`, and waits until everything is over.
@@ -174,8 +169,8 @@ impl Running {
         }
     }
 
-    /// What was printed behind the cursor, which moves to its end. At most `window` bytes of the beginning and
-    /// as many of the end of each stream.
+    /// What was printed behind the cursor, which moves to its end. At most `window` bytes of the beginning of each
+    /// stream.
     pub fn read_new(&self, cursor: &mut Cursor, window: usize) -> Result<NewOutput, Fault> {
         // In this order: what is said to be the end must not be less than all.
         let ended = self.end().is_some();

@@ -1,7 +1,7 @@
 //! One stream of a running command, for those who look at it while it is written.
 //!
-//! What was produced is never held in memory as a whole: a look gives a bounded piece of the beginning and of
-//! the end, and says how much lies between.
+//! What was produced is never held in memory as a whole: a look gives a bounded piece of the beginning, and says where
+//! the rest is.
 
 use std::fs::File;
 use std::io;
@@ -27,10 +27,6 @@ pub struct Fresh {
     pub to: u64,
     /// All of it, or its beginning.
     pub head: Vec<u8>,
-    /// What lies between the two.
-    pub left_out: Progress,
-    /// Its end; empty if the head is all of it.
-    pub tail: Vec<u8>,
     /// Where the whole stream is, once it is too long for memory.
     pub path: Option<String>,
 }
@@ -66,8 +62,8 @@ impl Feed {
         self.path.get().map(String::as_str)
     }
 
-    /// What lies between two places, `window` bytes of its beginning and as many of its end at most. Moves
-    /// `since` behind what was given. `ended` says that `now` is the end of the stream.
+    /// What lies between two places, `window` bytes of its beginning at most. Moves `since` behind all of it. `ended`
+    /// says that `now` is the end of the stream.
     pub(super) fn fresh(
         &self,
         since: &mut Progress,
@@ -83,24 +79,12 @@ impl Feed {
             to -= (last.len() - whole_end(&last)) as u64;
         }
         let from = since.bytes;
-        let path = self.path().map(str::to_owned);
-        let mut fresh = Fresh { from, to, path, ..Fresh::default() };
-        if to - from <= 2 * window as u64 {
-            fresh.head = source.read(from, to)?;
-        } else {
-            fresh.head = source.read(from, from + window as u64)?;
-            fresh.head.truncate(whole_end(&fresh.head));
-            fresh.tail = source.read(to - window as u64, to)?;
-            fresh.tail.drain(..whole_start(&fresh.tail));
+        let mut head = source.read(from, to.min(from.saturating_add(window as u64)))?;
+        if from + (head.len() as u64) < to {
+            head.truncate(whole_end(&head));
         }
-        let shown = (fresh.head.len() + fresh.tail.len()) as u64;
-        let shown_lines = newlines(&fresh.head) + newlines(&fresh.tail);
-        fresh.left_out = Progress {
-            bytes: (to - from).saturating_sub(shown),
-            newlines: (now.newlines - since.newlines).saturating_sub(shown_lines),
-        };
         *since = Progress { bytes: to, newlines: now.newlines };
-        Ok(fresh)
+        Ok(Fresh { from, to, head, path: self.path().map(str::to_owned) })
     }
 
     fn open(&self) -> Result<Option<File>, Fault> {
@@ -150,34 +134,25 @@ fn whole_end(bytes: &[u8]) -> usize {
     if there < wanted { last } else { bytes.len() }
 }
 
-/// Where the first whole character begins.
-fn whole_start(bytes: &[u8]) -> usize {
-    let cut = bytes.iter().take(4).take_while(|byte| **byte & 0xc0 == 0x80).count();
-    if cut > 3 { 0 } else { cut }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::{whole_end, whole_start};
+    use super::whole_end;
 
     proptest! {
         #[test]
         fn a_text_cut_anywhere_is_cut_between_two_characters(text in any::<String>(), at in 0_usize..1000) {
             let at = at.min(text.len());
-            let (before, after) = text.as_bytes().split_at(at);
-            let before = &before[..whole_end(before)];
-            let after = &after[whole_start(after)..];
-            assert!(text.starts_with(std::str::from_utf8(before).unwrap()));
-            assert!(text.ends_with(std::str::from_utf8(after).unwrap()));
-            assert!(text.len() - before.len() - after.len() <= 4);
+            let before = &text.as_bytes()[..at];
+            let whole = &before[..whole_end(before)];
+            assert!(text.starts_with(std::str::from_utf8(whole).unwrap()));
+            assert!(before.len() - whole.len() <= 3);
         }
 
         #[test]
         fn what_is_no_text_loses_little(bytes in proptest::collection::vec(any::<u8>(), 0..20)) {
             assert!(bytes.len() - whole_end(&bytes) <= 3);
-            assert!(whole_start(&bytes) <= 3);
         }
     }
 }

@@ -49,5 +49,5 @@ pub use spawner::Spawner;
 pub(crate) use spawner::unavailable;
 pub use spool::{HEAD_BYTES, Stream};
 pub use table::MARK;
-pub use tasks::{RetrievalStatus, Retrieved, TaskId, TaskInfo, TaskState, Tasks};
+pub use tasks::{RetrievalStatus, Retrieved, Taken, TaskId, TaskInfo, TaskState, Tasks};
 pub use tree::Enclosure;

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use envelope::{Failure, Fault, Timestamp};
-use tokio::time::timeout;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::sleep;
 
 use super::child::Running;
 use super::exit::Exit;
@@ -58,8 +60,6 @@ pub struct TaskInfo {
     pub exit: Option<Exit>,
     /// Of both streams.
     pub bytes: u64,
-    /// Where long output goes, as paths in the run.
-    pub paths: Vec<String>,
 }
 
 /// Whether a look at a task found anything.
@@ -99,7 +99,20 @@ struct Table {
 struct Task {
     running: Running,
     /// Locked while somebody reads: two readers never get the same output.
-    cursor: tokio::sync::Mutex<Cursor>,
+    cursor: Arc<tokio::sync::Mutex<Cursor>>,
+}
+
+/// What a look gave out, until it is known to have arrived. Dropped without that, it is new to the next look.
+pub struct Taken {
+    cursor: OwnedMutexGuard<Cursor>,
+    to: Cursor,
+}
+
+impl Taken {
+    /// It has arrived: nobody gets it again.
+    pub fn arrived(mut self) {
+        *self.cursor = self.to;
+    }
 }
 
 impl Tasks {
@@ -112,7 +125,7 @@ impl Tasks {
         let mut table = self.0.lock();
         table.last += 1;
         let id = TaskId(table.last);
-        table.tasks.insert(id, Arc::new(Task { running, cursor: tokio::sync::Mutex::default() }));
+        table.tasks.insert(id, Arc::new(Task { running, cursor: Arc::default() }));
         table.forget_old();
         id
     }
@@ -126,22 +139,45 @@ impl Tasks {
         Ok(self.find(id)?.info(id))
     }
 
+    /// Looks at a task, and is done with what it gives out.
+    pub async fn wait_new(&self, id: TaskId, limit: Duration, window: usize) -> Result<Retrieved, Fault> {
+        let (seen, taken) = self.look(id, limit, window).await?;
+        taken.arrived();
+        Ok(seen)
+    }
+
     /// Waits until the task has printed something that was not given out yet or is over, `limit` at most, and
     /// gives out what is new.
-    pub async fn wait_new(&self, id: TaskId, limit: Duration, window: usize) -> Result<Retrieved, Fault> {
+    pub async fn look(
+        &self,
+        id: TaskId,
+        limit: Duration,
+        window: usize,
+    ) -> Result<(Retrieved, Taken), Fault> {
         let task = self.find(id)?;
-        let mut cursor = task.cursor.lock().await;
-        let in_time = timeout(limit, task.running.news(&cursor)).await.is_ok();
-        let end = task.running.end();
-        let output = task.running.read_new(&mut cursor, window)?;
-        let status = if end.is_some() || !output.is_empty() {
-            RetrievalStatus::Success
-        } else if limit.is_zero() && !in_time {
-            RetrievalStatus::NotReady
-        } else {
-            RetrievalStatus::Timeout
-        };
-        Ok(Retrieved { status, task: task.info(id), output, end })
+        let cursor = Arc::clone(&task.cursor).lock_owned().await;
+        let mut late = pin!(sleep(limit));
+        let mut seen = *cursor;
+        loop {
+            let news = tokio::select! {
+                biased;
+                now = task.running.news(&seen) => Some(now),
+                () = &mut late => None,
+            };
+            let (end, mut to) = (task.running.end(), *cursor);
+            let output = task.running.read_new(&mut to, window)?;
+            let status = match news {
+                _ if end.is_some() || !output.is_empty() => RetrievalStatus::Success,
+                // Half a character: nothing that can be given out yet, and no reason to stop waiting.
+                Some(now) => {
+                    seen = now;
+                    continue;
+                }
+                None if limit.is_zero() => RetrievalStatus::NotReady,
+                None => RetrievalStatus::Timeout,
+            };
+            return Ok((Retrieved { status, task: task.info(id), output, end }, Taken { cursor, to }));
+        }
     }
 
     /// Types into a task, and ends its input if asked to.
@@ -221,7 +257,6 @@ impl Task {
             state,
             exit: self.running.exit(),
             bytes: self.running.bytes(),
-            paths: self.running.paths(),
         }
     }
 }

@@ -59,8 +59,9 @@ pub(super) struct Args {
     /// How long it is waited for; then it goes on as a task, and `TaskOutput` tells more.
     #[serde(default)]
     yield_time_ms: Option<u64>,
-    /// How long the receipt may be.
+    /// How long the receipt may be, 50 at the least.
     #[serde(default)]
+    #[schemars(range(min = 50))]
     max_output_tokens: Option<u32>,
 }
 
@@ -152,7 +153,8 @@ impl Tool for ExecCommand {
         match outcome {
             Outcome::Completed(finished) => ended(finished),
             Outcome::Promoted(task) => {
-                let seen = session.tasks().wait_new(task, Duration::ZERO, WINDOW).await?;
+                let (seen, taken) = session.tasks(cx).look(task, Duration::ZERO, WINDOW).await?;
+                cx.once_recorded(move || taken.arrived());
                 let (stdout, stderr) = streams::fresh(&seen);
                 Ok(Output {
                     disposition: Disposition::PromotedToTask,
@@ -317,7 +319,7 @@ async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> 
     let yield_after = args.yield_time_ms.or(usual).map(Duration::from_millis);
     // From here on something may have happened.
     cx.observed(SideEffect::RunCommand);
-    Ok(process::run(session.spawner()?, session.tasks(), job, yield_after, cx.cancel()).await)
+    Ok(process::run(session.spawner()?, &session.place_for_tasks(cx), job, yield_after, cx.cancel()).await)
 }
 
 /// Looks around in the vault and the system for what the wall has to cover, where waiting holds nobody up.

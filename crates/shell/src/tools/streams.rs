@@ -11,7 +11,7 @@ use toolkit::families::streams::Stream as Shown;
 
 use crate::process::{Exit, Fresh, HEAD_BYTES, Retrieved, Stream};
 
-/// How much of the beginning and of the end of what is new is looked at.
+/// How much of what is new is looked at; the rest is in the artifact.
 pub(super) const WINDOW: usize = HEAD_BYTES;
 /// How much of a long stream stands in the record besides the artifact.
 const BEGINNING: u64 = 4 * 1024;

@@ -53,7 +53,7 @@ impl Tool for TaskInput {
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+    async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
         if args.input.is_empty() && !args.close {
             return Err(Fault::new(Failure::InvalidArguments, "nothing is typed and nothing is closed"));
         }
@@ -61,7 +61,7 @@ impl Tool for TaskInput {
             let message = format!("`input` has more than {MAX_INPUT} bytes");
             return Err(Fault::new(Failure::InvalidArguments, message).hint("type it in several pieces"));
         }
-        session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+        session(&self.0)?.tasks(cx).get(task_id(&args.task_id)?).map(|_found| ())
     }
 
     /// Whoever reads what is typed decides what it means, so no rule can allow it.
@@ -77,7 +77,7 @@ impl Tool for TaskInput {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
-        session.tasks().input(task_id(&args.task_id)?, args.input.as_bytes(), args.close)?;
+        session.tasks(cx).input(task_id(&args.task_id)?, args.input.as_bytes(), args.close)?;
         cx.observed(SideEffect::RunCommand);
         let bytes_written = args.input.len() as u64;
         Ok(Output { task_id: args.task_id, bytes_written, stdin_closed: args.close })

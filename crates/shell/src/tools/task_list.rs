@@ -1,4 +1,4 @@
-//! `TaskList`: the tasks of this process.
+//! `TaskList`: the tasks of this run.
 
 use envelope::{Family, Fault, Idempotency, Requirement, Risk, SideEffect};
 use schemars::JsonSchema;
@@ -40,9 +40,9 @@ impl Tool for TaskList {
         "List the background tasks".to_owned()
     }
 
-    async fn run(&self, _cx: &ToolCx, _args: Args) -> Result<Output, Fault> {
+    async fn run(&self, cx: &ToolCx, _args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
-        let tasks = session.tasks().list();
+        let tasks = session.tasks(cx).list();
         Ok(Output { tasks: tasks.iter().map(|info| TaskOut::of(info, session)).collect() })
     }
 

@@ -31,8 +31,9 @@ pub(super) struct Args {
     #[serde(default)]
     #[schemars(range(max = 600_000))]
     timeout_ms: Option<u64>,
-    /// How long the receipt may be.
+    /// How long the receipt may be, 50 at the least.
     #[serde(default)]
+    #[schemars(range(min = 50))]
     max_output_tokens: Option<u32>,
 }
 
@@ -69,8 +70,8 @@ impl Tool for TaskOutput {
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+    async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        session(&self.0)?.tasks(cx).get(task_id(&args.task_id)?).map(|_found| ())
     }
 
     fn preview(&self, args: &Args) -> String {
@@ -88,12 +89,15 @@ impl Tool for TaskOutput {
             true => Duration::from_millis(args.timeout_ms.unwrap_or(WAIT_MS).min(MAX_WAIT_MS)),
             false => Duration::ZERO,
         };
+        let tasks = session.tasks(cx);
         let looked = tokio::select! {
             biased;
-            _cause = cx.cancel().cancelled() => session.tasks().wait_new(id, Duration::ZERO, WINDOW).await,
-            looked = session.tasks().wait_new(id, limit, WINDOW) => looked,
+            _cause = cx.cancel().cancelled() => tasks.look(id, Duration::ZERO, WINDOW).await,
+            looked = tasks.look(id, limit, WINDOW) => looked,
         };
-        let seen = looked?;
+        let (seen, taken) = looked?;
+        // What nobody gets to see is new the next time as well.
+        cx.once_recorded(move || taken.arrived());
         let (mut stdout, mut stderr) = streams::fresh(&seen);
         describe_end(cx, &seen, &mut stdout, stderr.as_mut())?;
         Ok(Output {

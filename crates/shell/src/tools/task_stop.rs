@@ -43,8 +43,8 @@ impl Tool for TaskStop {
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        session(&self.0)?.tasks().get(task_id(&args.task_id)?).map(|_found| ())
+    async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        session(&self.0)?.tasks(cx).get(task_id(&args.task_id)?).map(|_found| ())
     }
 
     fn preview(&self, args: &Args) -> String {
@@ -54,8 +54,8 @@ impl Tool for TaskStop {
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
         let id = task_id(&args.task_id)?;
-        let was_running = session.tasks().get(id)?.state == TaskState::Running;
-        let end = session.tasks().stop(id, GRACE).await?;
+        let was_running = session.tasks(cx).get(id)?.state == TaskState::Running;
+        let end = session.tasks(cx).stop(id, GRACE).await?;
         if let Err(fault) = end.as_ref() {
             return Err(fault.clone());
         }
@@ -72,7 +72,7 @@ impl Tool for TaskStop {
                     .hint("end these processes by hand"));
             }
         }
-        Ok(Output { task: TaskOut::of(&session.tasks().get(id)?, session), was_running })
+        Ok(Output { task: TaskOut::of(&session.tasks(cx).get(id)?, session), was_running })
     }
 
     fn summary(&self, output: &Output) -> String {

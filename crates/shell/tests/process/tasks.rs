@@ -64,6 +64,44 @@ async fn a_look_gives_what_is_new_and_only_once() {
 }
 
 #[tokio::test]
+async fn what_a_look_gave_out_is_new_again_if_it_did_not_arrive() {
+    let tasks = Tasks::new();
+    let mut talk = job("echo first; read word; echo second", Folder::new());
+    talk.input = Input::Open(Vec::new());
+    let id = promoted(&tasks, talk).await;
+    let (seen, lost) = tasks.look(id, LONG, 100).await.unwrap();
+    assert_eq!(shown(&seen), "first\n");
+    drop(lost);
+    let (seen, taken) = tasks.look(id, LONG, 100).await.unwrap();
+    assert_eq!(shown(&seen), "first\n");
+    taken.arrived();
+    tasks.input(id, b"go\n", true).unwrap();
+    assert_eq!(read_until(&tasks, id, "\n").await, "second\n");
+}
+
+#[tokio::test]
+async fn half_a_character_is_waited_for_like_silence() {
+    let tasks = Tasks::new();
+    // The first of two bytes, and the second one when it is told to.
+    let mut talk = job("printf '\\303'; read word; printf '\\274\\n'; read word", Folder::new());
+    talk.input = Input::Open(Vec::new());
+    let id = promoted(&tasks, talk).await;
+    while tasks.get(id).unwrap().bytes == 0 {
+        tokio::task::yield_now().await;
+    }
+    // Time is ours from here on: whoever comes back at once has not waited.
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    let waited = tasks.wait_new(id, Duration::from_secs(5), 100).await.unwrap();
+    assert_eq!((waited.status, shown(&waited)), (RetrievalStatus::Timeout, String::new()));
+    assert!(begun.elapsed() >= Duration::from_secs(5));
+    tokio::time::resume();
+    tasks.input(id, b"go\n", false).unwrap();
+    assert_eq!(read_until(&tasks, id, "\n").await, "ü\n");
+    tasks.stop(id, Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_command_that_takes_longer_than_its_call_waits_becomes_a_task() {
     let (spawner, tasks, cancel) = (Spawner::new().unwrap(), Tasks::new(), CancelToken::new());
     let patience = Some(Duration::from_millis(10));
