@@ -123,7 +123,7 @@ impl Answer {
     /// How long the first byte of the body took.
     async fn read(&mut self, socket: &mut TcpStream, began: Instant) -> Duration {
         self.buffer.clear();
-        let mut some = [0; 64 * 1024];
+        let mut some = vec![0; 64 * 1024];
         let mut body: Option<(usize, Option<usize>)> = None;
         let mut first = None;
         loop {

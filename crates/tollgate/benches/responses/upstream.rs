@@ -85,7 +85,7 @@ async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>
                 return Some(body);
             }
         }
-        let mut some = [0; 16 * 1024];
+        let mut some = vec![0; 16 * 1024];
         match socket.read(&mut some).await {
             Ok(0) | Err(_) => return None,
             Ok(got) => buffer.extend_from_slice(&some[..got]),
