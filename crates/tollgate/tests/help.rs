@@ -15,8 +15,10 @@ fn commands(sandbox: &Sandbox) -> Vec<String> {
 
 #[test]
 fn the_commands_are_these() {
-    expect!["demo init tools check preview run call runs show verify replay resume undo redo serve trust doctor"]
-        .assert_eq(&commands(&Sandbox::new()).join(" "));
+    expect![
+        "demo init tools check preview run call runs show verify replay resume undo redo serve trust doctor"
+    ]
+    .assert_eq(&commands(&Sandbox::new()).join(" "));
 }
 
 #[test]
