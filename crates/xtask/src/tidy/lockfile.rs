@@ -92,10 +92,10 @@ mod tests {
 
         packages.retain(|package| *package != ("syn", "2.0.0"));
         packages.extend([("hyper", "0.14.1"), ("hyper", "1.2.0"), ("serde", "1.0.0")]);
-        expect![[r"
-            Cargo.lock:58: `hyper` is there as 0.14.1 and 1.2.0: agree on one (`cargo tree -i hyper`), or give the reason in xtask's `lockfile.rs`
+        expect![[r#"
+            Cargo.lock:106: `hyper` is there as 0.14.1 and 1.2.0: agree on one (`cargo tree -i hyper`), or give the reason in xtask's `lockfile.rs`
             Cargo.lock: `syn` is no longer there twice: take it out of the list in xtask's `lockfile.rs`
-        "]]
+        "#]]
         .assert_eq(&listed(&check(&lock(&packages))));
     }
 }
