@@ -1,6 +1,6 @@
 //! How a person is asked. The command line implements it now, a server and a page later.
 
-use envelope::{CallId, Channel, Hash, RunId, StepId, ToolName};
+use envelope::{CallId, Channel, Hash, Risk, RunId, StepId, ToolName};
 use serde_json::Value;
 use toolkit::BoxFuture;
 
@@ -13,6 +13,8 @@ pub struct ConfirmRequest {
     pub binding: Hash,
     /// True for the one question before anything runs; false when a foreach asks about its size later.
     pub whole_plan: bool,
+    /// The worst that the plan says it does.
+    pub risk: Risk,
 }
 
 pub enum Answer {
@@ -34,6 +36,7 @@ pub struct ApprovalRequest {
     pub step_id: StepId,
     pub call_id: CallId,
     pub tool: ToolName,
+    pub risk: Risk,
     /// What the tool says it will do, and what the plan says about it where that differs. For a command the
     /// whole line, however long.
     pub preview: String,

@@ -124,11 +124,15 @@ pub struct CallRequest {
     pub cancel: CancelToken,
     /// Tokens that the receipt may have; the family's own budget unless the caller says so.
     pub budget: Option<u32>,
+    /// Who is asked about this call, where that is not whoever answers for the engine.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Told of the call's progress besides the record.
+    pub progress: Option<ProgressSink>,
 }
 
 impl CallRequest {
     pub fn new(call: ToolCall, cancel: CancelToken) -> CallRequest {
-        CallRequest { call, cancel, budget: None }
+        CallRequest { call, cancel, budget: None, approver: None, progress: None }
     }
 }
 
@@ -143,6 +147,8 @@ pub(crate) struct Flight {
     pub(crate) made: Mutex<Vec<Artifact>>,
     /// Tokens that the caller wants of the receipt.
     pub(crate) budget: Option<u32>,
+    /// Who is asked about this call, where that is not whoever answers for the engine.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) created: Timestamp,
     /// The longest time that the policy gives any call.
     pub(crate) longest_ms: u64,
@@ -338,7 +344,7 @@ impl Engine {
     }
 
     pub(crate) fn board(&self, scope: &Arc<RunScope>, request: CallRequest) -> Flight {
-        let CallRequest { mut call, cancel, budget } = request;
+        let CallRequest { mut call, cancel, budget, approver, progress } = request;
         let created = self.parts.clock.now();
         // Whatever speaks of authority is ours to say, not the caller's.
         call.confirmation_id = call.confirmation_id.filter(|claimed| scope.was_given(claimed));
@@ -346,7 +352,7 @@ impl Engine {
         call.executor_version = self.parts.executor_version.clone();
         call.tool_registry_version = self.parts.registry_version.clone();
         let model = Value::Object(std::mem::take(&mut call.args));
-        let progress = self.progress_sink(scope, &call);
+        let progress = self.progress_sink(scope, &call, progress);
         let store: Arc<dyn ObjectStore> = Arc::new(JournalStore(scope.journal.clone()));
         let artifacts: Arc<dyn ArtifactSink> = Arc::new(JournalArtifacts::of(&scope.journal, &call));
         let id = call.call_id.clone();
@@ -359,6 +365,7 @@ impl Engine {
             cx,
             made: Mutex::default(),
             budget,
+            approver,
             created,
             longest_ms: self.policy().limits.call_timeout_ms.get(),
             dispatched: None,
@@ -371,11 +378,20 @@ impl Engine {
     }
 
     /// Progress becomes an event of the run. A lost progress event is no reason to fail a call.
-    fn progress_sink(&self, scope: &Arc<RunScope>, call: &ToolCall) -> ProgressSink {
+    fn progress_sink(
+        &self,
+        scope: &Arc<RunScope>,
+        call: &ToolCall,
+        told: Option<ProgressSink>,
+    ) -> ProgressSink {
         let (engine, scope) = (self.clone(), scope.clone());
         let (run, step, id, tool) =
             (call.run_id.clone(), call.step_id.clone(), call.call_id.clone(), call.tool.clone());
         Arc::new(move |progress: Progress| {
+            if let Some(told) = &told {
+                // Whoever follows a call cannot end it.
+                let _crashed = catch_call(|| told(progress.clone()));
+            }
             let event = ExecutionEvent {
                 event_type: envelope::EventType::StepProgress,
                 run_id: run.clone(),

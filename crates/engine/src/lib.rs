@@ -31,6 +31,7 @@ mod session;
 mod store;
 mod trace;
 mod undo;
+mod voice;
 
 pub use approval::{
     Answer, ApprovalRequest, Approver, ConfirmRequest, Remembering, UncertainCall, UncertainVerdict, Verdict,
@@ -51,3 +52,4 @@ pub use rules::{BadRule, Rule, RuleEffect};
 pub use run::{RunCancel, RunError, RunPlace, RunRequest};
 pub use session::{SessionCall, SessionRequest, SessionRun};
 pub use undo::{CHANGES_A_CALL, Irreversible, RunChanges, UndoHistory, restore_plan, taking_back};
+pub use voice::{Approvals, Voice};

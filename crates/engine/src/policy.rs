@@ -11,6 +11,7 @@ use toolkit::command_line::CommandLine;
 
 use crate::receipts::Receipts;
 use crate::rules::{BadRule, BuiltIns, CompiledRule, Rule, RuleEffect, Subject};
+use crate::voice::Approvals;
 
 /// What happens to a call that no rule speaks about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +55,9 @@ pub struct Policy {
     /// is given the tools themselves; here so that a yes and a resumed run are bound to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
+    /// Whose yes counts.
+    #[serde(default, skip_serializing_if = "Approvals::is_usual")]
+    pub approval: Approvals,
     pub limits: Limits,
     #[serde(default)]
     pub receipts: Receipts,
@@ -68,6 +72,7 @@ impl Policy {
             rules: Vec::new(),
             hooks: Vec::new(),
             commands: Vec::new(),
+            approval: Approvals::default(),
             limits: Limits {
                 max_concurrency: NonZeroU32::MIN.saturating_add(7),
                 max_attempts: NonZeroU32::MIN.saturating_add(4),

@@ -440,6 +440,7 @@ impl Driver {
             text,
             binding: self.engine.binding(&self.plan),
             whole_plan,
+            risk: self.plan.plan.risk_level,
         };
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
         let foresight = self.foresight.clone().filter(|_| whole_plan);

@@ -14,13 +14,13 @@ use envelope::{
 use journal::{Journal, Record, RunFolder, RunHeader, RunKind};
 use plan::{RunStatus, StepStatus, StepSummary};
 use serde_json::{Map, Value, json};
-use toolkit::CancelToken;
+use toolkit::{CancelToken, ProgressSink};
 
-use crate::Engine;
 use crate::call::{CallRequest, RunScope};
 use crate::report::RunReport;
 use crate::resume::ResumeError;
 use crate::run::{RunError, RunPlace};
+use crate::{Approver, Engine};
 
 /// A run that is about to be opened.
 pub struct SessionRequest {
@@ -40,6 +40,10 @@ pub struct SessionCall {
     pub cancel: CancelToken,
     /// Tokens that the receipt may have.
     pub budget: Option<u32>,
+    /// Who is asked about this call, where that is not whoever answers for the engine.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Told of the call's progress besides the record.
+    pub progress: Option<ProgressSink>,
 }
 
 /// A run that takes calls. Calls may be made side by side.
@@ -179,7 +183,8 @@ impl SessionRun {
     /// Makes a call. Always yields a result, never an error.
     pub async fn call(&self, wanted: SessionCall) -> ToolResult {
         let call = self.tool_call(wanted.tool, wanted.args);
-        let request = CallRequest { call, cancel: wanted.cancel, budget: wanted.budget };
+        let SessionCall { cancel, budget, approver, progress, .. } = wanted;
+        let request = CallRequest { call, cancel, budget, approver, progress };
         let result = self.engine.run_call(&self.scope, request).await;
         self.note(&result);
         result

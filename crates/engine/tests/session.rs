@@ -33,7 +33,8 @@ fn session(gate: &Gate, runs: &Path) -> SessionRun {
 async fn call(session: &SessionRun, tool: &str, args: Value) -> ToolResult {
     let Value::Object(args) = args else { panic!("not an object") };
     let tool = ToolName::parse(tool).unwrap();
-    session.call(SessionCall { tool, args, cancel: CancelToken::new(), budget: None }).await
+    let cancel = CancelToken::new();
+    session.call(SessionCall { tool, args, cancel, budget: None, approver: None, progress: None }).await
 }
 
 fn intact(run_dir: &Path) {

@@ -14,6 +14,10 @@ pub enum Channel {
     YesFlag,
     /// A program that embeds the engine answered.
     Embedder,
+    /// The client asked its person, or says that it did: nobody else saw it.
+    Client,
+    /// A person answered through `tollgate approve`, out of reach of the client.
+    Approve,
 }
 
 /// A yes, bound to what was shown. A changed plan, policy or registry makes another binding, so the

@@ -216,7 +216,14 @@ impl ToolboxRun for GateRun {
 impl Kept {
     async fn call(&self, tool: ToolName, call: ServerCall, cancel: CancelToken) -> ToolResult {
         let _busy = self.busy.read().await;
-        let made = SessionCall { tool, args: call.arguments, cancel: cancel.clone(), budget: None };
+        let made = SessionCall {
+            tool,
+            args: call.arguments,
+            cancel: cancel.clone(),
+            budget: None,
+            approver: None,
+            progress: None,
+        };
         let mut calling = pin!(self.session.call(made));
         tokio::select! {
             biased;

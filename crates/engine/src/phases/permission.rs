@@ -137,6 +137,7 @@ async fn ask_person(
         step_id: flight.call.step_id.clone(),
         call_id: flight.call.call_id.clone(),
         tool: entry.decl.name.clone(),
+        risk: entry.decl.risk_level,
         preview: both_previews(entry, flight, inputs),
         input: observable(inputs.current(&flight.model)).into_owned(),
         why: why.clone(),
@@ -144,7 +145,7 @@ async fn ask_person(
     };
     let verdict = tokio::select! {
         biased;
-        verdict = engine.parts.approver.approve(&request) => verdict,
+        verdict = flight.approver.as_ref().unwrap_or(&engine.parts.approver).approve(&request) => verdict,
         cause = flight.cancel.cancelled() => return Err(cancelled_while_asking(cause)),
     };
     match verdict {
@@ -216,5 +217,7 @@ fn channel_name(channel: Channel) -> &'static str {
         Channel::Terminal => "terminal",
         Channel::YesFlag => "--yes",
         Channel::Embedder => "embedder",
+        Channel::Client => "client",
+        Channel::Approve => "approve",
     }
 }

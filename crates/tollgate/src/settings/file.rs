@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use engine::{Limits, Mode, Rule};
+use engine::{Approvals, Limits, Mode, Rule};
 use plan::SiblingPolicy;
 use serde::Deserialize;
 use shell::CommandSettings;
@@ -23,6 +23,7 @@ pub(super) struct File {
     pub(super) limits: LimitsTable,
     pub(super) receipts: ReceiptsTable,
     pub(super) commands: CommandSettings,
+    pub(super) approval: Approvals,
     pub(super) rules: Vec<Spanned<Rule>>,
     pub(super) hooks: Vec<DeclaredHook>,
 }

@@ -22,7 +22,7 @@ const fn key(section: &'static str, name: &'static str, value: &'static str, doc
     Key { section, name, value, doc }
 }
 
-pub(super) const KEYS: [Key; 47] = [
+pub(super) const KEYS: [Key; 49] = [
     key(
         "",
         "mode",
@@ -102,6 +102,13 @@ pub(super) const KEYS: [Key; 47] = [
     key("commands", "open_files", "1024", "Files that one process may have open."),
     key("commands", "output_mb", "16384", "What one command may print before it is stopped."),
     key("commands", "file_mb", "16384", "How large a file that a command writes may become."),
+    key(
+        "approval",
+        "writes",
+        "\"client\"",
+        "Whose yes to a write counts where an MCP client makes the call: \"client\" (the client asks its person, and its word is taken) or \"person\" (someone at the terminal or with `tollgate approve`, for whom no client can answer).",
+    ),
+    key("approval", "commands", "\"client\"", "The same for commands and for tools of other servers."),
     key(
         "rules",
         "effect",
@@ -297,6 +304,7 @@ fn is_left_to_you(key: &Key) -> bool {
 fn about(section: &str) -> &'static str {
     match section {
         RECEIPTS => "# How long receipts may be, in tokens.\n",
+        "approval" => "# Whose yes counts.\n",
         "rules" => "# Rules: as many as you like, each under its own [[rules]].\n",
         "commands" => {
             "# How far commands reach. What loosens their sandbox takes effect only after `tollgate trust`.\n"

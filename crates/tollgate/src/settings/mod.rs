@@ -88,6 +88,7 @@ impl Settings {
         file.limits.apply(&mut policy.limits);
         policy.receipts = file.receipts.resolve().map_err(|(offset, why)| at(offset, why))?;
         policy.mode = file.mode.unwrap_or(policy.mode);
+        policy.approval = file.approval;
         policy.sibling_failure = file.sibling_failure.unwrap_or(policy.sibling_failure);
         policy.hooks = file.hooks.iter().map(DeclaredHook::declaration).collect();
         policy.rules = file

@@ -288,5 +288,7 @@ fn channel(channel: Channel) -> &'static str {
         Channel::Terminal => "a person at the terminal",
         Channel::YesFlag => "--yes on the command line",
         Channel::Embedder => "the program that embeds the gate",
+        Channel::Client => "the client, which says that it asked",
+        Channel::Approve => "a person with `tollgate approve`",
     }
 }
