@@ -146,7 +146,7 @@ impl Asker {
 }
 
 /// What may be typed about one call.
-fn choices(remembering: Remembering, lasts: &str) -> String {
+pub(crate) fn choices(remembering: Remembering, lasts: &str) -> String {
     let always = match remembering {
         Remembering::Reasons => "for this reason",
         Remembering::Exactly(_) => "for exactly this command",
@@ -185,14 +185,14 @@ pub(crate) fn at_terminal(question: &str) -> Option<String> {
 }
 
 /// The line that is typed. Its end without a line (Ctrl-D) is an empty answer, which is never a yes.
-fn typed(terminal: File) -> Option<String> {
+pub(crate) fn typed(terminal: File) -> Option<String> {
     let mut line = String::new();
     BufReader::new(terminal).read_line(&mut line).ok()?;
     Some(line.trim().to_lowercase())
 }
 
 /// Where answers are typed: the terminal itself, since standard input may carry the plan.
-fn terminal() -> Option<File> {
+pub(crate) fn terminal() -> Option<File> {
     if !io::stderr().is_terminal() {
         return None;
     }

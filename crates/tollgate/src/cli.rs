@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview, redo::Redo,
-    replay::Replay, resume::Resume, run::Run, runs::Runs, serve::Serve, show::Show, tools::Tools,
+    approve::Approve, call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview,
+    redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs, serve::Serve, show::Show, tools::Tools,
     trust::Trust, undo::Undo, verify::Verify,
 };
 use crate::exit::Exit;
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Undo(Undo),
     Redo(Redo),
     Serve(Serve),
+    Approve(Approve),
     Trust(Trust),
     Doctor(Doctor),
 }
@@ -73,6 +74,7 @@ impl Cli {
             Command::Undo(undo) => undo.run(vault),
             Command::Redo(redo) => redo.run(vault),
             Command::Serve(serve) => serve.run(vault),
+            Command::Approve(approve) => approve.run(vault),
             Command::Trust(trust) => trust.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
         }
@@ -98,6 +100,7 @@ impl Command {
             Command::Undo(undo) => undo.json(),
             Command::Redo(redo) => redo.json(),
             Command::Serve(serve) => serve.json,
+            Command::Approve(approve) => approve.json,
             Command::Trust(trust) => trust.json,
             Command::Doctor(doctor) => doctor.json,
         }

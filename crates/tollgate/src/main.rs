@@ -3,6 +3,7 @@
 mod ask;
 mod cli;
 mod commands;
+mod desk;
 mod diff;
 mod drive;
 mod effects;

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod approve;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod demo;
