@@ -4,6 +4,7 @@
 //! envelope is data, and the same data must mean the same thing in a live run, in a journal read years
 //! later, and in a replay.
 
+mod alias;
 mod artifact;
 mod call;
 mod canonical;
@@ -26,6 +27,7 @@ mod risk;
 mod tool;
 mod vault_path;
 
+pub use alias::{MAX_ALIAS_BYTES, distinct_alias};
 pub use artifact::Artifact;
 pub use call::{Iteration, ToolCall};
 pub use canonical::{canonical_bytes, canonical_hash};

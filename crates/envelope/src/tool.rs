@@ -65,9 +65,10 @@ pub struct ToolDecl {
 }
 
 impl ToolDecl {
-    /// The spelling for providers that forbid dots in a name.
+    /// The spelling for providers and clients that refuse dots, dashes or long names. Where two tools have the same
+    /// one, a registry gives the second another.
     pub fn alias(&self) -> String {
-        self.name.as_str().replace('.', "_")
+        crate::alias::alias(self.name.as_str())
     }
 }
 

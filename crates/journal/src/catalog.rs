@@ -1,6 +1,6 @@
 //! The tools of a run as its folder remembers them.
 
-use envelope::{Catalog, SchemaProblem, ToolDecl};
+use envelope::{Catalog, SchemaProblem, ToolDecl, distinct_alias};
 use serde_json::Value;
 
 /// Answers from recorded declarations alone, so that a run can be derived again on a machine that has
@@ -9,7 +9,9 @@ pub(crate) struct RecordedTools<'a>(pub &'a [ToolDecl]);
 
 impl Catalog for RecordedTools<'_> {
     fn tool(&self, name: &str) -> Option<&ToolDecl> {
-        self.0.iter().find(|tool| tool.name.as_str() == name || tool.alias() == name)
+        let named = self.0.iter().find(|tool| tool.name.as_str() == name || tool.alias() == name);
+        // The second of two tools that are spelled alike without dots.
+        named.or_else(|| self.0.iter().find(|tool| distinct_alias(tool.name.as_str()) == name))
     }
 
     fn names(&self) -> Vec<&str> {

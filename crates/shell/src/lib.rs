@@ -3,6 +3,7 @@
 //! Knows no engine: the gate decides whether a command may run, this crate decides what it can reach.
 
 mod artifact;
+mod companion;
 pub mod process;
 pub mod sandbox;
 mod session;
@@ -10,6 +11,7 @@ mod settings;
 mod tools;
 
 pub use artifact::{PastRuns, register_artifact_read};
+pub use companion::{Companion, Companionship, Streams};
 pub use session::{Lifetime, Session, SessionParts, Shell};
 pub use settings::{CommandSettings, Demand};
 pub use tools::register;

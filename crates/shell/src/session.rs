@@ -58,6 +58,14 @@ pub(crate) struct Ready {
     pub(crate) threshold: Option<(Threshold, Doorbell)>,
 }
 
+/// What is started behind a wall.
+struct Launched {
+    argv: Vec<OsString>,
+    workdir: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    tty: bool,
+}
+
 pub struct Session {
     parts: SessionParts,
     walls: OnceLock<Walls>,
@@ -155,26 +163,56 @@ impl Session {
         given: &BTreeMap<String, String>,
         tty: bool,
     ) -> Result<Ready, Fault> {
-        let reach = Reach {
+        let settings = &self.parts.settings;
+        let reach = self.reach(settings.readable.clone(), settings.network);
+        let env = self.environment(given, tty, &self.parts.passed_on);
+        self.behind(wall, &reach, Launched { argv, workdir, env, tty }, mark)
+    }
+
+    /// The same for a program that reaches what is said for it alone, and gets no variable that commands get.
+    pub(crate) fn prepare_reaching(
+        &self,
+        wall: Wall,
+        mark: &str,
+        argv: Vec<OsString>,
+        workdir: PathBuf,
+        given: &BTreeMap<String, String>,
+        (readable, network): (Vec<PathBuf>, bool),
+    ) -> Result<Ready, Fault> {
+        let reach = self.reach(readable, network);
+        let env = self.environment(given, false, &[]);
+        self.behind(wall, &reach, Launched { argv, workdir, env, tty: false }, mark)
+    }
+
+    fn reach(&self, readable: Vec<PathBuf>, network: bool) -> Reach {
+        Reach {
             root: self.parts.root.clone(),
             protected: VaultPath::protected_names().map(str::to_owned).collect(),
             // The records of runs hold what no command needs to see.
             hidden: vec![OURS.to_owned()],
-            readable: self.parts.settings.readable.clone(),
-            network: self.parts.settings.network,
+            readable,
+            network,
             limits: self.parts.settings.limits(),
-        };
-        let mut env = self.environment(given, tty);
+        }
+    }
+
+    fn behind(&self, wall: Wall, reach: &Reach, launched: Launched, mark: &str) -> Result<Ready, Fault> {
+        let Launched { argv, workdir, mut env, tty } = launched;
         env.push((MARK.into(), mark.into()));
         let threshold = sandbox::threshold().map_err(|error| unavailable(&error))?;
         let bell = threshold.as_ref().map(|(_, bell)| bell.number());
         let launch = Launch { argv, workdir, env, tty, bell };
-        let prepared = sandbox::command(wall, &reach, &launch, &self.parts.launcher)?;
+        let prepared = sandbox::command(wall, reach, &launch, &self.parts.launcher)?;
         Ok(Ready { prepared, threshold })
     }
 
     /// Built from nothing: what this process has in its own environment, secrets included, is not handed on.
-    fn environment(&self, given: &BTreeMap<String, String>, tty: bool) -> Vec<(OsString, OsString)> {
+    fn environment(
+        &self,
+        given: &BTreeMap<String, String>,
+        tty: bool,
+        passed_on: &[(OsString, OsString)],
+    ) -> Vec<(OsString, OsString)> {
         let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
         let terminal = if tty { "xterm-256color" } else { "dumb" };
         let usual = [
@@ -185,7 +223,7 @@ impl Session {
             ("TERM", terminal),
         ];
         env.extend(usual.map(|(name, value)| (name.into(), value.into())));
-        env.extend(self.parts.passed_on.iter().cloned());
+        env.extend(passed_on.iter().cloned());
         env.extend(given.iter().map(|(name, value)| (name.into(), value.into())));
         env.into_iter().collect()
     }

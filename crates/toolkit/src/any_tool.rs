@@ -19,12 +19,12 @@ use crate::{PathKeys, Reconciled, Tool, ToolCx};
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Arguments read into the tool's own type. Only the tool that made them can use them.
-pub struct DecodedArgs(Box<dyn Any + Send + Sync>);
+pub struct DecodedArgs(pub(crate) Box<dyn Any + Send + Sync>);
 
 /// What a tool returned, before it was mapped. Mapping consumes it, so it happens once.
-pub struct RawOutput(Mapping);
+pub struct RawOutput(pub(crate) Mapping);
 
-type Mapping = Box<dyn FnOnce(Projection<'_>) -> Result<Mapped, Fault> + Send>;
+pub(crate) type Mapping = Box<dyn FnOnce(Projection<'_>) -> Result<Mapped, Fault> + Send>;
 
 impl RawOutput {
     pub fn map(self, with: Projection<'_>) -> Result<Mapped, Fault> {

@@ -8,7 +8,7 @@
 mod fields;
 mod shape;
 
-use envelope::{Idempotency, Risk, SideEffect, ToolDecl};
+use envelope::{Idempotency, MAX_ALIAS_BYTES, Risk, SideEffect, ToolDecl};
 use serde_json::Value;
 
 pub(crate) use self::shape::explicit_required;
@@ -16,8 +16,6 @@ pub(crate) use self::shape::explicit_required;
 /// Longer than this is a task to be polled, not a call to be waited for.
 const MAX_TIMEOUT_MS: u64 = 60 * 60 * 1_000;
 const MAX_COMMAND_TIMEOUT_MS: u64 = 24 * 60 * 60 * 1_000;
-/// What the providers allow for a function's name.
-const MAX_ALIAS_BYTES: usize = 64;
 const MAX_SUMMARY_CHARS: usize = 200;
 
 /// Everything that has to change before the tool can be registered; empty when it may be.
@@ -35,7 +33,7 @@ pub fn check_conventions(decl: &ToolDecl) -> Vec<String> {
 }
 
 fn check_name(decl: &ToolDecl, problems: &mut Vec<String>) {
-    if decl.alias().len() > MAX_ALIAS_BYTES {
+    if decl.name.as_str().len() > MAX_ALIAS_BYTES {
         problems.push(format!(
             "name: shorten `{}` to {MAX_ALIAS_BYTES} characters; providers refuse longer ones",
             decl.name
@@ -80,7 +78,7 @@ fn check_risk(decl: &ToolDecl, problems: &mut Vec<String>) {
     }
 }
 
-fn check_timeout(decl: &ToolDecl, problems: &mut Vec<String>) {
+pub(crate) fn check_timeout(decl: &ToolDecl, problems: &mut Vec<String>) {
     let most = match decl.risk_level {
         Risk::ReadOnly | Risk::Writes => MAX_TIMEOUT_MS,
         Risk::Commands => MAX_COMMAND_TIMEOUT_MS,

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use envelope::{Hash, ToolDecl, ToolName};
+use envelope::{Hash, ToolDecl, ToolName, distinct_alias};
 
 use crate::any_tool::Erased;
-use crate::conventions::{check_conventions, explicit_required};
-use crate::{AnyTool, CompiledSchema, Tool};
+use crate::conventions::{check_conventions, check_timeout, explicit_required};
+use crate::foreign::Foreign;
+use crate::{AnyTool, CompiledSchema, ForeignTool, Tool};
 
 /// Changes when the digest is computed differently, so that an old confirmation is not taken for a new one.
 const VERSION_FORMAT: &str = "1.0";
@@ -24,7 +25,7 @@ pub struct Entry {
     pub input: CompiledSchema,
     pub output: CompiledSchema,
     pub tool: Arc<dyn AnyTool>,
-    /// The spelling for providers that forbid dots.
+    /// The spelling for providers and clients that refuse dots, dashes or long names.
     alias: String,
     digest: Hash,
 }
@@ -54,11 +55,38 @@ impl Registry {
     pub fn register<T: Tool>(&mut self, tool: T) -> Result<(), Refused> {
         let tool: Arc<dyn AnyTool> = Arc::new(Erased::new(tool));
         let entry = self.checked(tool).map_err(|problems| Refused { tool: T::NAME.to_owned(), problems })?;
+        self.insert(entry);
+        Ok(())
+    }
+
+    /// Takes a tool in that was not written here, or says everything that keeps it out. Its schemas are screened and
+    /// compiled like any other; how it words itself is its own affair. A spelling that is taken already becomes a
+    /// longer one.
+    pub fn register_foreign(&mut self, tool: Arc<dyn ForeignTool>) -> Result<(), Refused> {
+        let decl = tool.decl().clone();
+        let mut problems = Vec::new();
+        if self.spellings.contains_key(decl.name.as_str()) {
+            problems.push(format!("name: `{}` is registered already", decl.name));
+        }
+        check_timeout(&decl, &mut problems);
+        let usual = [decl.alias(), distinct_alias(decl.name.as_str())];
+        let alias = usual.into_iter().find(|alias| !self.spellings.contains_key(alias));
+        let alias = alias.unwrap_or_else(|| {
+            problems.push("name: every spelling of it without dots is another tool's".to_owned());
+            String::new()
+        });
+        let name = decl.name.to_string();
+        let entry = compiled(decl, Arc::new(Foreign(tool)), alias, problems)
+            .map_err(|problems| Refused { tool: name, problems })?;
+        self.insert(entry);
+        Ok(())
+    }
+
+    fn insert(&mut self, entry: Entry) {
         let entry = Arc::new(entry);
         self.spellings.insert(entry.alias.clone(), entry.clone());
         self.spellings.insert(entry.decl.name.as_str().to_owned(), entry.clone());
         self.entries.insert(entry.decl.name.clone(), entry);
-        Ok(())
     }
 
     fn checked(&self, tool: Arc<dyn AnyTool>) -> Result<Entry, Vec<String>> {
@@ -67,19 +95,8 @@ impl Registry {
         explicit_required(&mut decl.output_schema);
         let mut problems = self.collisions(&decl);
         problems.extend(check_conventions(&decl));
-        let input = CompiledSchema::compile(&decl.input_schema);
-        let output = CompiledSchema::compile(&decl.output_schema);
-        match (input, output) {
-            (Ok(input), Ok(output)) if problems.is_empty() => {
-                let (alias, digest) = (decl.alias(), digest(&decl));
-                Ok(Entry { decl: Arc::new(decl), input, output, tool, alias, digest })
-            }
-            (input, output) => {
-                problems.extend(input.err().map(|refused| format!("input: {refused}")));
-                problems.extend(output.err().map(|refused| format!("output: {refused}")));
-                Err(problems)
-            }
-        }
+        let alias = decl.alias();
+        compiled(decl, tool, alias, problems)
     }
 
     fn collisions(&self, decl: &ToolDecl) -> Vec<String> {
@@ -135,6 +152,28 @@ impl fmt::Debug for Entry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.entries.keys()).finish()
+    }
+}
+
+/// The entry of a tool whose problems are known so far, or all of them.
+fn compiled(
+    decl: ToolDecl,
+    tool: Arc<dyn AnyTool>,
+    alias: String,
+    mut problems: Vec<String>,
+) -> Result<Entry, Vec<String>> {
+    let input = CompiledSchema::compile(&decl.input_schema);
+    let output = CompiledSchema::compile(&decl.output_schema);
+    match (input, output) {
+        (Ok(input), Ok(output)) if problems.is_empty() => {
+            let digest = digest(&decl);
+            Ok(Entry { decl: Arc::new(decl), input, output, tool, alias, digest })
+        }
+        (input, output) => {
+            problems.extend(input.err().map(|refused| format!("input: {refused}")));
+            problems.extend(output.err().map(|refused| format!("output: {refused}")));
+            Err(problems)
+        }
     }
 }
 

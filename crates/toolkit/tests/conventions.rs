@@ -261,7 +261,7 @@ fn the_words_for_people_are_checked() {
     check(
         json!({"version": "1.0", "category": "My Tools", "name": "a".repeat(70)}),
         expect![[r#"
-        name: shorten `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` to 64 characters; providers refuse longer ones
+        name: shorten `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` to 48 characters; providers refuse longer ones
         version: write `1.0` as three numbers, such as `1.0.0`
         category: write `My Tools` as one lower-case word, such as `vault`"#]],
     );

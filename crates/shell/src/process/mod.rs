@@ -4,6 +4,7 @@
 //! started. Nothing here decides whether it may run or what it can reach: it gets a command that is ready, and
 //! the times and names it works with come from outside as well.
 
+mod alive;
 mod capture;
 mod child;
 mod disk;
@@ -37,6 +38,7 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+pub(crate) use alive::{Alive, Mouths};
 pub use child::Running;
 pub use exit::Exit;
 pub use feed::{Fresh, Progress};
