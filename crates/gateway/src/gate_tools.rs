@@ -1,25 +1,19 @@
 //! Tollgate's own tools for models that are answered here: every call passes the gate and is recorded.
 
-mod open_runs;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use backend::BoxFuture;
-use engine::{Engine, RunPlace, SessionCall, SessionRequest, SessionRun};
+use engine::{Engine, RunPlace, SessionRequest};
 use envelope::{Status, ToolName, ToolResult};
-use tokio::runtime::Handle;
-use tokio::sync::RwLock;
-use toolkit::{CancelCause, CancelToken, CompiledSchema, Visibility};
+use toolkit::{CancelToken, CompiledSchema, Visibility};
 
-use self::open_runs::{OpenRun, OpenRuns};
 use crate::api_error::ApiError;
+use crate::gate_run::{Ends, GateCall, GateRun, Runs};
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::responses::tools::{OfferedTool, ToolKind};
 
@@ -37,9 +31,7 @@ pub struct GateTools {
     own: Vec<ToolName>,
     /// Where a tool stands in both, by the name that a model calls it and by its own.
     places: Arc<HashMap<String, usize>>,
-    open: OpenRuns,
-    /// Ends every call, because the server stops.
-    stop: CancelToken,
+    open: Runs,
 }
 
 impl GateTools {
@@ -73,32 +65,12 @@ impl GateTools {
             });
         }
         let places = Arc::new(places);
-        Ok(GateTools {
-            make,
-            runs,
-            offered,
-            own,
-            places,
-            open: OpenRuns::default(),
-            stop: CancelToken::new(),
-        })
+        Ok(GateTools { make, runs, offered, own, places, open: Runs::default() })
     }
 
-    /// Ends the calls that are under way, and those that still come. Each is recorded as cancelled.
-    pub fn stop(&self) {
-        self.stop.cancel(CancelCause::Run);
-    }
-
-    /// Stops, and waits until every record is closed. A run that takes longer than the limit is left open, as after
-    /// a crash: resuming finds out what became of it.
-    pub async fn finish(&self, limit: Duration) {
-        self.stop();
-        if tokio::time::timeout(limit, self.open.all_ended()).await.is_err() {
-            tracing::error!(
-                runs = self.open.count(),
-                "runs of tools did not end in time; `tollgate resume` ends them"
-            );
-        }
+    /// The runs of these tools: to be stopped and waited for when the server ends.
+    pub fn runs(&self) -> &Runs {
+        &self.open
     }
 }
 
@@ -133,14 +105,8 @@ impl Toolbox for GateTools {
                 "the record of the run cannot be started; no tool was run",
             )
         })?;
-        let kept = Kept {
-            session,
-            busy: RwLock::new(()),
-            closing: AtomicBool::new(false),
-            stop: self.stop.clone(),
-            _open: self.open.one_more(),
-        };
-        Ok(Arc::new(GateRun { kept: Arc::new(kept), own: self.own.clone(), places: self.places.clone() }))
+        let run = self.open.keep(session, Ends::Cut);
+        Ok(Arc::new(ToolsRun { run, own: self.own.clone(), places: self.places.clone() }))
     }
 }
 
@@ -151,28 +117,16 @@ fn unknown(name: &str, offered: &[OfferedTool]) -> ApiError {
     ApiError::invalid("tools", "unknown_tool", format!("this server has no tool `{name}`; {hint}"))
 }
 
-/// One run of calls.
-struct GateRun {
-    kept: Arc<Kept>,
+/// One run of calls, by the names that a model uses.
+struct ToolsRun {
+    run: GateRun,
     own: Vec<ToolName>,
     places: Arc<HashMap<String, usize>>,
 }
 
-/// What lives until the last call has ended and the record is closed.
-struct Kept {
-    session: SessionRun,
-    /// Read by each call, so that the record is closed only when none is under way.
-    busy: RwLock<()>,
-    /// Set by whoever closes the record first; the others leave it alone.
-    closing: AtomicBool,
-    stop: CancelToken,
-    /// The server waits for this. Dropped last, when the session has let go of everything.
-    _open: OpenRun,
-}
-
-impl ToolboxRun for GateRun {
+impl ToolboxRun for ToolsRun {
     fn run_id(&self) -> String {
-        self.kept.session.run_id().to_string()
+        self.run.run_id().to_string()
     }
 
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
@@ -180,91 +134,19 @@ impl ToolboxRun for GateRun {
             let receipt = format!("there is no tool `{}`", call.name);
             return Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } });
         };
-        let kept = self.kept.clone();
         let cancel = CancelToken::new();
-        let guard = CancelOnDrop(cancel.clone());
-        // A task of its own: whoever waits may go away, and what was begun must still end as a recorded result.
-        let running = tokio::spawn(async move { kept.call(tool, call, cancel).await });
+        let made = GateCall { tool, args: call.arguments, approver: None, progress: None, cancel };
+        let running = self.run.call(made);
         Box::pin(async move {
-            let result = running.await;
-            drop(guard);
-            match result {
+            match running.await {
                 Ok(result) => told(&result),
-                Err(_panic) => {
-                    let receipt = "the call crashed; nobody can tell whether it happened".to_owned();
-                    ServerResult { ok: false, receipt, status: "error" }
-                }
+                Err(fault) => ServerResult { ok: false, receipt: fault.message, status: "error" },
             }
         })
     }
 
     fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
-        if self.kept.closing.swap(true, Ordering::AcqRel) {
-            return Box::pin(async {});
-        }
-        let kept = self.kept.clone();
-        // A task of its own, too: half a close would leave the record open for good.
-        let closing = tokio::spawn(async move { kept.close(reason).await });
-        Box::pin(async move {
-            if closing.await.is_err() {
-                tracing::error!("the record of a run could not be closed");
-            }
-        })
-    }
-}
-
-impl Kept {
-    async fn call(&self, tool: ToolName, call: ServerCall, cancel: CancelToken) -> ToolResult {
-        let _busy = self.busy.read().await;
-        let made = SessionCall {
-            tool,
-            args: call.arguments,
-            cancel: cancel.clone(),
-            budget: None,
-            approver: None,
-            progress: None,
-        };
-        let mut calling = pin!(self.session.call(made));
-        tokio::select! {
-            biased;
-            result = &mut calling => return result,
-            cause = self.stop.cancelled() => cancel.cancel(cause),
-        }
-        calling.await
-    }
-
-    async fn close(&self, reason: Option<String>) {
-        let _alone = self.busy.write().await;
-        let report = self.session.close(reason).await;
-        match &report.journal_error {
-            Some(error) => tracing::error!(run = %report.run_id, error, "the record of a run is incomplete"),
-            None => {
-                tracing::info!(run = %report.run_id, calls = report.steps.len(), "a run of tools has ended");
-            }
-        }
-    }
-}
-
-impl Drop for GateRun {
-    /// Whoever used it went away without a word.
-    fn drop(&mut self) {
-        let Ok(runtime) = Handle::try_current() else { return };
-        if self.kept.closing.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let reason =
-            if self.kept.stop.is_cancelled() { "the server stopped" } else { "the client went away" };
-        let kept = self.kept.clone();
-        runtime.spawn(async move { kept.close(Some(reason.to_owned())).await });
-    }
-}
-
-/// Cancels a call that nobody waits for any more. One that has ended does not notice.
-struct CancelOnDrop(CancelToken);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel(CancelCause::Run);
+        self.run.close(reason)
     }
 }
 

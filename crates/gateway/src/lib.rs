@@ -5,6 +5,7 @@
 
 pub mod api_error;
 pub mod edge;
+pub mod gate_run;
 pub mod gate_tools;
 pub mod metrics;
 pub mod responses;

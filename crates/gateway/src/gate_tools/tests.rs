@@ -136,11 +136,11 @@ async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_c
     let run = tools.open("Write", "m").unwrap();
     let calling = tokio::spawn(run.call(write()));
     slow.asked.notified().await;
-    tools.stop();
+    tools.runs().stop();
     assert_eq!(calling.await.unwrap().status, "cancelled");
     drop(run);
     slow.may_close.notify_one();
-    tools.finish(LIMIT).await;
+    tools.runs().finish(LIMIT).await;
     assert_eq!(last_word(runs.path()), "cancelled: the server stopped");
 }
 
@@ -154,7 +154,7 @@ async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
     slow.closing.notified().await;
     drop((closing, run));
     slow.may_close.notify_one();
-    tools.finish(LIMIT).await;
+    tools.runs().finish(LIMIT).await;
     assert_eq!(last_word(runs.path()), "cancelled: the answer was cancelled");
 }
 
@@ -164,7 +164,7 @@ async fn the_end_of_the_server_does_not_wait_for_ever() {
     let tools = tools(&slow, runs.path());
     drop(tools.open("Write", "m").unwrap());
     let before = tokio::time::Instant::now();
-    tools.finish(LIMIT).await;
+    tools.runs().finish(LIMIT).await;
     assert_eq!(before.elapsed(), LIMIT);
 }
 

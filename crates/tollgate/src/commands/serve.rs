@@ -135,12 +135,12 @@ impl Serve {
             let stopping = async {
                 stop.cancelled().await;
                 if let Some(tools) = &tools {
-                    tools.stop();
+                    tools.runs().stop();
                 }
             };
             edge.serve(router, stopping).await;
             if let Some(tools) = &tools {
-                tools.finish(CLOSING_LIMIT).await;
+                tools.runs().finish(CLOSING_LIMIT).await;
             }
             model.shut_down().await;
             Ok(Exit::Done)

@@ -1,0 +1,183 @@
+//! One run of calls that come one by one: whoever asked may go away at any moment, and every call must still end as
+//! a recorded result and the record be closed.
+
+mod open_runs;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use engine::{Approver, SessionCall, SessionRun};
+use envelope::{Failure, Fault, RunId, ToolName, ToolResult};
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+use tokio::sync::RwLock;
+use toolkit::{BoxFuture, CancelCause, CancelToken, ProgressSink};
+
+use self::open_runs::{OpenRun, OpenRuns};
+
+/// All the runs of a server: counted, and ended together.
+#[derive(Default)]
+pub struct Runs {
+    open: OpenRuns,
+    /// Ends every call, because the server stops.
+    stop: CancelToken,
+}
+
+impl Runs {
+    /// Takes a run into care. It ends, in words for the record, as `ends` says when nobody holds it any more.
+    pub fn keep(&self, session: SessionRun, ends: Ends) -> GateRun {
+        let kept = Kept {
+            session,
+            busy: RwLock::new(()),
+            closing: AtomicBool::new(false),
+            stop: self.stop.clone(),
+            _open: self.open.one_more(),
+        };
+        GateRun { kept: Arc::new(kept), ends }
+    }
+
+    /// Ends the calls that are under way, and those that still come. Each is recorded as cancelled.
+    pub fn stop(&self) {
+        self.stop.cancel(CancelCause::Run);
+    }
+
+    /// Stops, and waits until every record is closed. A run that takes longer than the limit is left open, as after
+    /// a crash: resuming finds out what became of it.
+    pub async fn finish(&self, limit: Duration) {
+        self.stop();
+        if tokio::time::timeout(limit, self.open.all_ended()).await.is_err() {
+            tracing::error!(
+                runs = self.open.count(),
+                "runs of tools did not end in time; `tollgate resume` ends them"
+            );
+        }
+    }
+}
+
+/// How a run ends that nobody holds any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// It was waited for: going away cuts it short.
+    Cut,
+    /// Nothing else ends it, so going away is how it ends well.
+    Well,
+}
+
+/// One run of calls.
+pub struct GateRun {
+    kept: Arc<Kept>,
+    ends: Ends,
+}
+
+/// A call that wants to be made.
+pub struct GateCall {
+    pub tool: ToolName,
+    pub args: Map<String, Value>,
+    /// Who is asked about it, where that is not whoever answers for the engine.
+    pub approver: Option<Arc<dyn Approver>>,
+    pub progress: Option<ProgressSink>,
+    pub cancel: CancelToken,
+}
+
+/// What lives until the last call has ended and the record is closed.
+struct Kept {
+    session: SessionRun,
+    /// Read by each call, so that the record is closed only when none is under way.
+    busy: RwLock<()>,
+    /// Set by whoever closes the record first; the others leave it alone.
+    closing: AtomicBool,
+    stop: CancelToken,
+    /// The server waits for this. Dropped last, when the session has let go of everything.
+    _open: OpenRun,
+}
+
+impl GateRun {
+    pub fn run_id(&self) -> &RunId {
+        self.kept.session.run_id()
+    }
+
+    /// Makes a call. It begins at once; dropping the future cancels it, and it still ends as a recorded result.
+    pub fn call(&self, call: GateCall) -> BoxFuture<'static, Result<ToolResult, Fault>> {
+        let kept = self.kept.clone();
+        let guard = CancelOnDrop(call.cancel.clone());
+        // A task of its own: whoever waits may go away, and what was begun must still end as a recorded result.
+        let running = tokio::spawn(async move { kept.call(call).await });
+        Box::pin(async move {
+            let result = running.await;
+            drop(guard);
+            result.map_err(|_panic| {
+                let message = "the call crashed; nobody can tell whether it happened";
+                Fault::new(Failure::ExecutionFailed, message).retryable(false)
+            })
+        })
+    }
+
+    /// Ends the run once no call is under way.
+    pub fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
+        if self.kept.closing.swap(true, Ordering::AcqRel) {
+            return Box::pin(async {});
+        }
+        let kept = self.kept.clone();
+        // A task of its own, too: half a close would leave the record open for good.
+        let closing = tokio::spawn(async move { kept.close(reason).await });
+        Box::pin(async move {
+            if closing.await.is_err() {
+                tracing::error!("the record of a run could not be closed");
+            }
+        })
+    }
+}
+
+impl Kept {
+    async fn call(&self, call: GateCall) -> ToolResult {
+        let GateCall { tool, args, approver, progress, cancel } = call;
+        let _busy = self.busy.read().await;
+        let made = SessionCall { tool, args, cancel: cancel.clone(), budget: None, approver, progress };
+        let mut calling = pin!(self.session.call(made));
+        tokio::select! {
+            biased;
+            result = &mut calling => return result,
+            cause = self.stop.cancelled() => cancel.cancel(cause),
+        }
+        calling.await
+    }
+
+    async fn close(&self, reason: Option<String>) {
+        let _alone = self.busy.write().await;
+        let report = self.session.close(reason).await;
+        match &report.journal_error {
+            Some(error) => tracing::error!(run = %report.run_id, error, "the record of a run is incomplete"),
+            None => {
+                tracing::info!(run = %report.run_id, calls = report.steps.len(), "a run of tools has ended");
+            }
+        }
+    }
+}
+
+impl Drop for GateRun {
+    /// Whoever used it went away without a word.
+    fn drop(&mut self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if self.kept.closing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let reason = match self.ends {
+            Ends::Well => None,
+            Ends::Cut if self.kept.stop.is_cancelled() => Some("the server stopped".to_owned()),
+            Ends::Cut => Some("the client went away".to_owned()),
+        };
+        let kept = self.kept.clone();
+        runtime.spawn(async move { kept.close(reason).await });
+    }
+}
+
+/// Cancels a call that nobody waits for any more. One that has ended does not notice.
+struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel(CancelCause::Run);
+    }
+}
