@@ -259,7 +259,8 @@ async fn an_answer_that_does_not_count_leaves_room_for_one_that_does() {
 #[tokio::test(start_paused = true)]
 async fn calls_that_ask_the_same_at_once_need_a_yes_each() {
     let office = Office::new();
-    let (one, two, ()) = join!(biased; office.desk.approve(&note()), office.desk.approve(&note()), async {
+    let same = note();
+    let (one, two, ()) = join!(biased; office.desk.approve(&same), office.desk.approve(&same), async {
         let waiting = office.waiting();
         assert_eq!(waiting.len(), 2);
         office.say(&waiting[0], Word::Yes);
