@@ -42,6 +42,8 @@ pub struct ApprovalRequest {
     pub preview: String,
     /// What the tool will be called with, made safe to show.
     pub input: Value,
+    /// The hash of exactly what the tool will be called with: two inputs can look the same once they are safe to show.
+    pub exact: Hash,
     /// Every reason that is still open; a yes answers all of them.
     pub why: String,
     pub remembering: Remembering,

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approve::Approve, call::Call, check::Check, demo::Demo, doctor::Doctor, init::Init, preview::Preview,
-    redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs, serve::Serve, show::Show, tools::Tools,
-    trust::Trust, undo::Undo, verify::Verify,
+    approve::Approve, call::Call, check::Check, connect::Connect, demo::Demo, doctor::Doctor, init::Init,
+    preview::Preview, redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs, serve::Serve,
+    show::Show, tools::Tools, trust::Trust, undo::Undo, verify::Verify,
 };
 use crate::exit::Exit;
 use crate::screen;
@@ -51,6 +51,7 @@ pub(crate) enum Command {
     Redo(Redo),
     Serve(Serve),
     Approve(Approve),
+    Connect(Connect),
     Trust(Trust),
     Doctor(Doctor),
 }
@@ -75,6 +76,7 @@ impl Cli {
             Command::Redo(redo) => redo.run(vault),
             Command::Serve(serve) => serve.run(vault),
             Command::Approve(approve) => approve.run(vault),
+            Command::Connect(connect) => connect.run(vault),
             Command::Trust(trust) => trust.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
         }
@@ -101,6 +103,7 @@ impl Command {
             Command::Redo(redo) => redo.json(),
             Command::Serve(serve) => serve.json,
             Command::Approve(approve) => approve.json,
+            Command::Connect(connect) => connect.json,
             Command::Trust(trust) => trust.json,
             Command::Doctor(doctor) => doctor.json,
         }

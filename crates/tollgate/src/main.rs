@@ -3,6 +3,7 @@
 mod ask;
 mod cli;
 mod commands;
+mod connect;
 mod desk;
 mod diff;
 mod drive;

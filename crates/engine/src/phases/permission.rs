@@ -140,6 +140,7 @@ async fn ask_person(
         risk: entry.decl.risk_level,
         preview: both_previews(entry, flight, inputs),
         input: observable(inputs.current(&flight.model)).into_owned(),
+        exact: canonical_hash(inputs.current(&flight.model)),
         why: why.clone(),
         remembering: remembering(flight, inputs),
     };

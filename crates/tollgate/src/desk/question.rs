@@ -35,7 +35,15 @@ pub(crate) struct Subject {
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub(crate) enum About {
     /// One call.
-    Call { tool: String, preview: String, input: Value, why: String, keeping: Keeping },
+    Call {
+        tool: String,
+        preview: String,
+        input: Value,
+        /// The hash of the input before it was made safe to show.
+        exact: Hash,
+        why: String,
+        keeping: Keeping,
+    },
     /// A whole plan, or a foreach of it that grew.
     Plan { text: String, binding: Hash },
     /// A call that was under way when its run was interrupted.
@@ -63,6 +71,7 @@ impl About {
             tool: request.tool.to_string(),
             preview: request.preview.clone(),
             input: request.input.clone(),
+            exact: request.exact,
             why: request.why.clone(),
             keeping: match request.remembering {
                 Remembering::Reasons => Keeping::Reasons,

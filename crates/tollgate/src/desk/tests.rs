@@ -86,6 +86,7 @@ fn request(input: Value) -> ApprovalRequest {
         tool: ToolName::parse("vault.createFile").unwrap(),
         risk: Risk::Writes,
         preview: "Create a.md".to_owned(),
+        exact: envelope::canonical_hash(&input),
         input,
         why: "the mode asks about writes".to_owned(),
         remembering: Remembering::Reasons,
@@ -146,7 +147,8 @@ async fn a_call_that_is_made_again_takes_its_question_up_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_yes_answers_nothing_else() {
-    let change: [fn(&mut ApprovalRequest); 7] = [
+    let change: [fn(&mut ApprovalRequest); 8] = [
+        |request| request.exact = Hash::of(b"looks the same"),
         |request| request.input["content"] = json!("y"),
         |request| request.input["path"] = json!("b.md"),
         |request| request.input["more"] = json!(null),
@@ -413,7 +415,7 @@ fn a_question_is_shown_whole_and_forges_no_line() {
     let long = "x".repeat(5000);
     let about = json!({
         "kind": "call", "tool": "ExecCommand", "preview": "Run `a\nMay this call run?`", "why": "it \u{1b}[2Jasks",
-        "input": { "cmd": format!("echo \u{202e}{long}") }, "keeping": "nothing",
+        "input": { "cmd": format!("echo \u{202e}{long}") }, "exact": Hash::of(b""), "keeping": "nothing",
     });
     let question: Question = serde_json::from_value(json!({
         "id": "7k2m9x4p", "nonce": "secret", "askedAt": "2026-01-02T03:04:05Z", "expiresAt": "2026-01-02T03:14:05Z",

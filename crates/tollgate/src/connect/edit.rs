@@ -1,0 +1,80 @@
+//! One entry put into the text of a file, and proof that nothing else has changed.
+
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, Format};
+use super::{jsonc, jsonc_edit, toml_text};
+
+/// What has to be done to a file.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Edited {
+    /// It says so already.
+    Already,
+    /// The whole new text.
+    New {
+        text: String,
+        /// Whether an entry of the same name said something else.
+        replaces: bool,
+    },
+}
+
+/// Puts the entry into the text. Says why if the text cannot be understood.
+pub(crate) fn edit(client: Client, text: &str, name: &str, entry: &Value) -> Result<Edited, String> {
+    let key = client.key();
+    let before = meaning(client, text)?;
+    let old = entry_in(&before, key, name)?;
+    if old == Some(entry) {
+        return Ok(Edited::Already);
+    }
+    let replaces = old.is_some();
+    let new = match client.format() {
+        Format::Json => jsonc_edit::put(text, key, name, entry)?,
+        Format::Toml => toml_text::put(text, key, name, entry)?,
+    };
+    // Whatever this file is made of, the result must mean what it meant and the entry.
+    let mut wanted = before;
+    let servers = wanted.entry(key).or_insert_with(|| json!({}));
+    servers[name] = entry.clone();
+    match meaning(client, &new) {
+        Ok(after) if after == wanted => Ok(Edited::New { text: new, replaces }),
+        Ok(_) | Err(_) => Err(format!("`{key}` is written in a way that cannot be extended safely")),
+    }
+}
+
+/// The servers that the text names.
+pub(crate) fn entries(client: Client, text: &str) -> Result<Map<String, Value>, String> {
+    let mut all = meaning(client, text)?;
+    match all.remove(client.key()) {
+        None => Ok(Map::new()),
+        Some(Value::Object(servers)) => Ok(servers),
+        Some(_) => Err(format!("`{}` is not an object", client.key())),
+    }
+}
+
+/// A file with this entry and nothing else.
+pub(crate) fn snippet(client: Client, name: &str, entry: &Value) -> String {
+    match client.format() {
+        Format::Json => jsonc_edit::put("", client.key(), name, entry).unwrap_or_default(),
+        Format::Toml => toml_text::table(client.key(), name, entry),
+    }
+}
+
+fn entry_in<'a>(all: &'a Map<String, Value>, key: &str, name: &str) -> Result<Option<&'a Value>, String> {
+    match all.get(key) {
+        None => Ok(None),
+        Some(Value::Object(servers)) => Ok(servers.get(name)),
+        Some(_) => Err(format!("`{key}` is not an object")),
+    }
+}
+
+/// What a text means, whatever it is written in.
+fn meaning(client: Client, text: &str) -> Result<Map<String, Value>, String> {
+    let value = match client.format() {
+        Format::Json => jsonc::read(text)?.map_or_else(|| json!({}), |root| root.value()),
+        Format::Toml => json!(toml_text::read(text)?),
+    };
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err("it is not an object".to_owned()),
+    }
+}

@@ -1,0 +1,22 @@
+//! How clients are told to use Tollgate over MCP: which file each of them reads, what goes into it, and how it gets
+//! there without touching anything else.
+//!
+//! Nothing here asks or prints. The token of the server is never part of what is written: files of a project are
+//! committed, and others are synced.
+
+mod client;
+mod edit;
+mod entry;
+mod file;
+mod jsonc;
+mod jsonc_edit;
+mod places;
+#[cfg(test)]
+mod tests;
+mod toml_text;
+
+pub(crate) use client::{Client, Format, Scope};
+pub(crate) use edit::{Edited, edit, entries, snippet};
+pub(crate) use entry::{Door, Server, TOKEN_VARIABLE};
+pub(crate) use file::Written;
+pub(crate) use places::Homes;
