@@ -1,5 +1,7 @@
 //! `tollgate doctor`: what is set up, what is missing, and the command that mends it.
 
+mod connections;
+
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -26,8 +28,11 @@ use crate::wiring;
 
 /// Checks what is set up and names the command that mends what is not
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate doctor --vault ~/Notes")]
+#[command(after_help = "Example:\n  tollgate doctor --vault ~/Notes\n  tollgate doctor --connections")]
 pub(crate) struct Doctor {
+    /// Start each server that a client is set up with for this vault, and see whether it answers
+    #[arg(long)]
+    connections: bool,
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -73,7 +78,7 @@ impl Finding {
 
 impl Doctor {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let findings = examine(vault);
+        let findings = examine(vault, self.connections);
         let healthy = findings.iter().all(|finding| finding.health != Health::Fail);
         if self.json {
             screen::json(
@@ -99,7 +104,7 @@ fn show(finding: &Finding) {
     }
 }
 
-fn examine(given: Option<&Path>) -> Vec<Finding> {
+fn examine(given: Option<&Path>, trying: bool) -> Vec<Finding> {
     let mut findings = vec![Finding::ok("version", format!("tollgate {}", env!("CARGO_PKG_VERSION")))];
     let vault = match find_vault(given) {
         Ok(vault) => vault,
@@ -116,6 +121,7 @@ fn examine(given: Option<&Path>) -> Vec<Finding> {
             findings.extend(walls(&place));
             findings.extend(state_folder(&place));
             findings.extend(runs(&place));
+            findings.extend(connections::connections(&place, trying));
         }
         Err(stop) => findings.push(Finding::failed("settings", stop)),
     }

@@ -8,15 +8,19 @@ mod client;
 mod edit;
 mod entry;
 mod file;
+mod found;
 mod jsonc;
 mod jsonc_edit;
 mod places;
 #[cfg(test)]
 mod tests;
 mod toml_text;
+mod trial;
 
 pub(crate) use client::{Client, Format, Scope};
-pub(crate) use edit::{Edited, edit, entries, snippet};
+pub(crate) use edit::{Edited, edit, snippet};
 pub(crate) use entry::{Door, Server, TOKEN_VARIABLE};
 pub(crate) use file::Written;
+pub(crate) use found::{Found, Unread, find};
 pub(crate) use places::Homes;
+pub(crate) use trial::{ANSWER_LIMIT, Started, try_out};

@@ -21,6 +21,10 @@ use crate::visible::path_words;
 
 const QUESTION: &str = ".question.json";
 const ANSWER: &str = ".answer.json";
+const NEW: &str = ".new-";
+
+/// After how long a file that has not got its name never will.
+const LEFT_SECONDS: i64 = 3600;
 
 /// Longer than any question that a person could read.
 const MOST_BYTES: u64 = 32 << 20;
@@ -100,7 +104,12 @@ impl Folder {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            if let Some(id) = name.strip_suffix(QUESTION) {
+            if name.starts_with(NEW) {
+                // What a crash left before it had a name.
+                if entry.metadata().is_ok_and(|about| about.mtime() + LEFT_SECONDS < now.as_second()) {
+                    let _gone = fs::remove_file(entry.path());
+                }
+            } else if let Some(id) = name.strip_suffix(QUESTION) {
                 waiting.extend(self.live(id, now).filter(|question| !self.is_answered(&question.id)));
             } else if let Some(id) = name.strip_suffix(ANSWER) {
                 // The answer to a question that was withdrawn.
@@ -148,7 +157,7 @@ impl Folder {
     fn written(&self, value: &impl Serialize) -> io::Result<tempfile::NamedTempFile> {
         self.prepare()?;
         let mut new = tempfile::Builder::new()
-            .prefix(".new-")
+            .prefix(NEW)
             .permissions(Permissions::from_mode(0o600))
             .tempfile_in(&self.0)?;
         serde_json::to_writer_pretty(&mut new, value)?;

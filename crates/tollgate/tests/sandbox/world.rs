@@ -227,7 +227,7 @@ impl Drop for World {
     }
 }
 
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("vault/notes/a.md", "a note\n"),
     ("vault/Inbox.md", "- one\n"),
     ("vault/.obsidian/app.json", "{}\n"),
@@ -238,6 +238,7 @@ const FILES: [(&str, &str); 11] = [
     ("outside/program", "#!/bin/sh\necho BROKE\n"),
     ("home/.bashrc", "alias l=ls\n"),
     ("home/.ssh/id", "CANARY\n"),
+    ("home/.local/state/tollgate/approvals/7k2m9x4p.question.json", "CANARY\n"),
     ("readable/manual.md", "how to\n"),
 ];
 

@@ -105,6 +105,9 @@ impl Sandbox {
             // Nothing of the person who runs the tests is read or changed.
             .env("HOME", self.path("home"))
             .env("XDG_STATE_HOME", self.path("state-home"))
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .env_remove("CODEX_HOME")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

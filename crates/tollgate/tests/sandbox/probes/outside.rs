@@ -48,6 +48,21 @@ pub(super) const ALL: &[Probe] = &[
     probe("move the vault itself", Everyone, r#"mv "$VAULT" "$VAULT-moved""#),
     probe("write beside the vault with its name as prefix", Everyone, r#"mkdir "$VAULT-evil""#),
     probe("write into the person's home", Everyone, r#"echo x >> "$PERSON/.bashrc""#),
+    probe(
+        "answer a question that waits for the person",
+        Everyone,
+        r#"echo x > "$PERSON/.local/state/tollgate/approvals/7k2m9x4p.answer.json""#,
+    ),
+    probe(
+        "change a question that waits for the person",
+        Everyone,
+        r#"echo x > "$PERSON/.local/state/tollgate/approvals/7k2m9x4p.question.json""#,
+    ),
+    probe(
+        "read a question that waits for the person",
+        Everyone,
+        r#"grep -q CANARY "$PERSON/.local/state/tollgate/approvals/7k2m9x4p.question.json" && got"#,
+    ),
     probe("read a key in the person's home", Everyone, r#"grep -q CANARY "$PERSON/.ssh/id" && got"#),
     probe("list the person's home", Everyone, r#"ls "$PERSON/.ssh/" | grep -q id && got"#),
     probe("read a file outside", Everyone, r#"grep -q CANARY "$OUT/secret" && got"#),

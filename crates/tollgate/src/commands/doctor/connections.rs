@@ -1,0 +1,156 @@
+//! The clients that use this vault over MCP: what their settings say, and whether it works.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Map;
+
+use super::{Finding, Health};
+use crate::connect::{ANSWER_LIMIT, Found, Homes, Scope, Started, Unread, find, try_out};
+use crate::place::Place;
+use crate::visible::{count, path_words};
+
+/// How long a server on this machine may take to be reached.
+const REACH_LIMIT: Duration = Duration::from_secs(2);
+
+/// What clients are set up for this vault. With `trying`, each server is started or called as the client would.
+pub(super) fn connections(place: &Place, trying: bool) -> Vec<Finding> {
+    let Some(homes) = Homes::of_person() else { return Vec::new() };
+    let here = std::env::current_dir().unwrap_or_else(|_gone| place.vault.clone());
+    let mut findings = Vec::new();
+    for found in find(&homes, &[&here, &place.vault]) {
+        match found {
+            Ok(found) => findings.extend(look(&found, place, trying)),
+            Err(unread) => findings.push(unreadable(&unread)),
+        }
+    }
+    if trying && findings.is_empty() {
+        let mend =
+            format!("tollgate connect CLIENT {} (claude-code, codex, cursor ...)", place.vault_words());
+        findings.push(Finding::new(Health::Warn, WHAT, "no client is set up for this vault").mend(mend));
+    }
+    findings
+}
+
+const WHAT: &str = "clients";
+
+fn unreadable(unread: &Unread) -> Finding {
+    let message =
+        format!("{}: {} cannot be read: {}", unread.client.title(), path_words(&unread.file), unread.why);
+    Finding::new(Health::Warn, WHAT, message)
+}
+
+fn look(found: &Found, place: &Place, trying: bool) -> Vec<Finding> {
+    let words = format!("{} ({}): `{}`", found.client.title(), path_words(&found.file), found.name);
+    if let Some(url) = found.entry["url"].as_str() {
+        let said = Finding::ok(WHAT, format!("{words} calls {url}"));
+        return if trying { vec![said, reached(&words, url)] } else { vec![said] };
+    }
+    match found.vault() {
+        Some(vault) => match Path::new(vault).canonicalize() {
+            Ok(vault) if vault == place.vault => {}
+            // It is about another vault, and another `doctor` will see to it.
+            Ok(_) => return Vec::new(),
+            Err(_) => {
+                let message = format!("{words} names a vault that is not there: {vault}");
+                return vec![Finding::new(Health::Warn, WHAT, message).mend(again(found, place))];
+            }
+        },
+        None => {
+            let message = format!("{words} names no vault, and takes the one that it is started in");
+            return vec![Finding::new(Health::Warn, WHAT, message).mend(again(found, place))];
+        }
+    }
+    let mut findings = vec![program(found, place, &words)];
+    if trying && findings.iter().all(|finding| finding.health != Health::Fail) {
+        findings.push(tried(found, place, &words));
+    }
+    findings
+}
+
+fn program(found: &Found, place: &Place, words: &str) -> Finding {
+    let named = found.entry["command"].as_str().unwrap_or_default();
+    let real = |path: &Path| path.canonicalize().ok();
+    let this = std::env::current_exe().ok().as_deref().and_then(real);
+    match real(Path::new(named)) {
+        None if Path::new(named).is_absolute() => {
+            Finding::new(Health::Fail, WHAT, format!("{words} starts a program that is not there: {named}"))
+                .mend(again(found, place))
+        }
+        other if other.is_some() && other == this => {
+            Finding::ok(WHAT, format!("{words} starts this program for this vault"))
+        }
+        _ => Finding::new(Health::Warn, WHAT, format!("{words} starts another program than this: {named}"))
+            .mend(again(found, place)),
+    }
+}
+
+/// The command that writes the entry anew.
+fn again(found: &Found, place: &Place) -> String {
+    let scope = match found.scope {
+        Scope::User => "",
+        Scope::Project => " --project",
+    };
+    let name = if found.name == "tollgate" { String::new() } else { format!(" --name {}", found.name) };
+    format!("tollgate connect {}{scope}{name} {} --write", found.client, place.vault_words())
+}
+
+fn tried(found: &Found, place: &Place, words: &str) -> Finding {
+    let none = Map::new();
+    let started = Started {
+        program: found.entry["command"].as_str().unwrap_or_default(),
+        args: found.args(),
+        env: found.entry["env"].as_object().unwrap_or(&none),
+        folder: &place.vault,
+    };
+    match try_out(&started, ANSWER_LIMIT) {
+        Ok(answered) => {
+            let tools = count(answered.tools as u64, "tool");
+            let (millis, protocol) = (answered.millis, answered.protocol);
+            Finding::ok(WHAT, format!("{words} answers: {tools} in {millis} ms, protocol {protocol}"))
+        }
+        Err(why) => Finding::new(Health::Fail, WHAT, format!("{words} does not work: {why}"))
+            .mend(format!("see what it says: {}", by_hand(&started))),
+    }
+}
+
+fn by_hand(started: &Started<'_>) -> String {
+    let words = std::iter::once(started.program).chain(started.args.iter().copied());
+    words.map(|word| crate::quoting::quoted(Path::new(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the server runs. Its token stays where it is: this path wants none.
+fn reached(words: &str, url: &str) -> Finding {
+    match answers(url) {
+        Some(true) => Finding::ok(WHAT, format!("{words}: the server there answers")),
+        Some(false) => Finding::new(Health::Fail, WHAT, format!("{words}: no Tollgate answers at {url}"))
+            .mend("start it: tollgate serve --tools"),
+        None => Finding::new(
+            Health::Warn,
+            WHAT,
+            format!("{words}: {url} is not on this machine, and was not tried"),
+        ),
+    }
+}
+
+/// `None` for an address that is not one of this machine without encryption.
+fn answers(url: &str) -> Option<bool> {
+    let host = url.strip_prefix("http://")?.split('/').next()?;
+    let address: SocketAddr = host.replace("localhost", "127.0.0.1").parse().ok()?;
+    if !address.ip().is_loopback() {
+        return None;
+    }
+    let asked = || -> std::io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect_timeout(&address, REACH_LIMIT)?;
+        stream.set_read_timeout(Some(REACH_LIMIT))?;
+        stream.write_all(
+            format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes(),
+        )?;
+        let mut answer = vec![0; 12];
+        stream.read_exact(&mut answer)?;
+        Ok(answer)
+    };
+    Some(asked().is_ok_and(|answer| answer == b"HTTP/1.1 200"))
+}

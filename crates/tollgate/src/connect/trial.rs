@@ -1,0 +1,279 @@
+//! Starts a server as a client would, and sees whether it answers.
+//!
+//! A few lines of JSON-RPC over standard input and output, with limits on time and size. The server may be any program
+//! that a settings file names, so nothing that it says is trusted or kept, and nothing of it is left running.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use engine::{Clock, SystemClock};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Map, Value, json};
+
+/// How long an answer may take. Clients wait a little longer for a start.
+pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// The longest line that is read.
+const LINE_BYTES: u64 = 8 << 20;
+
+/// How much of its complaints is kept.
+const COMPLAINT_BYTES: u64 = 4 << 10;
+
+/// Pages of tools that are asked for.
+const MOST_PAGES: usize = 100;
+
+/// Lines that may come before an answer: notifications, and questions to the client.
+const MOST_ASIDE: usize = 1000;
+
+/// The version that most clients open with, and that a server answers with its own.
+const PROTOCOL: &str = "2025-11-25";
+
+/// A server as the settings of a client have it.
+pub(crate) struct Started<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) args: Vec<&'a str>,
+    pub(crate) env: &'a Map<String, Value>,
+    pub(crate) folder: &'a Path,
+}
+
+/// What it answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) protocol: String,
+    pub(crate) tools: usize,
+    pub(crate) millis: u64,
+}
+
+/// Greets the server and asks for its tools. Says what is wrong otherwise.
+pub(crate) fn try_out(started: &Started<'_>, limit: Duration) -> Result<Answered, String> {
+    let clock = SystemClock::new();
+    let mut talk = Talk::start(started, limit).map_err(|error| format!("it cannot be started: {error}"))?;
+    let client = json!({ "name": "tollgate-doctor", "version": env!("CARGO_PKG_VERSION") });
+    let greeting = json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client });
+    let greeted = talk.ask("initialize", &greeting)?;
+    let protocol = greeted["protocolVersion"].as_str().ok_or("it names no protocol version")?.to_owned();
+    talk.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+    let (mut tools, mut params) = (0, json!({}));
+    for _page in 0..MOST_PAGES {
+        let page = talk.ask("tools/list", &params)?;
+        tools += page["tools"].as_array().ok_or("it lists no tools")?.len();
+        match page["nextCursor"].as_str() {
+            Some(cursor) => params = json!({ "cursor": cursor }),
+            None => return Ok(Answered { protocol, tools, millis: clock.micros() / 1000 }),
+        }
+    }
+    Err(format!("it has more than {MOST_PAGES} pages of tools"))
+}
+
+/// A conversation with a server.
+struct Talk {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Result<String, String>>,
+    complaints: Receiver<String>,
+    limit: Duration,
+    asked: u64,
+}
+
+impl Talk {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the person asked to have it started, as their client would"
+    )]
+    fn start(started: &Started<'_>, limit: Duration) -> std::io::Result<Talk> {
+        let env = started.env.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+        let mut child = Command::new(started.program)
+            .args(&started.args)
+            .envs(env)
+            .current_dir(started.folder)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (tell_line, lines) = mpsc::sync_channel(1);
+        if let Some(output) = child.stdout.take() {
+            std::thread::spawn(move || {
+                let mut output = BufReader::new(output);
+                while let Some(line) = next_line(&mut output) {
+                    let over = line.is_err();
+                    if tell_line.send(line).is_err() || over {
+                        break;
+                    }
+                }
+            });
+        }
+        let (tell_complaint, complaints) = mpsc::channel();
+        if let Some(mut errors) = child.stderr.take() {
+            std::thread::spawn(move || {
+                let mut said = Vec::new();
+                let _unread = errors.by_ref().take(COMPLAINT_BYTES).read_to_end(&mut said);
+                let _gone = tell_complaint.send(String::from_utf8_lossy(&said).into_owned());
+                // It must not stop because nobody reads.
+                let _rest = std::io::copy(&mut errors, &mut std::io::sink());
+            });
+        }
+        let input = child.stdin.take();
+        Ok(Talk { child, input, lines, complaints, limit, asked: 0 })
+    }
+
+    fn send(&mut self, message: &Value) -> Result<(), String> {
+        let line = format!("{message}\n");
+        let sent =
+            self.input.as_mut().map(|input| input.write_all(line.as_bytes()).and_then(|()| input.flush()));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) | None => Err(self.ended()),
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        self.asked += 1;
+        let id = self.asked;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        for _aside in 0..MOST_ASIDE {
+            let line = match self.lines.recv_timeout(self.limit) {
+                Ok(line) => line?,
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(format!(
+                        "it does not answer `{method}` within {} seconds",
+                        self.limit.as_secs()
+                    ));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+            };
+            let mut message: Value = serde_json::from_str(&line)
+                .map_err(|_bad| "it prints something to standard output that is not MCP".to_owned())?;
+            if message["id"] != json!(id) || message.get("method").is_some() {
+                continue;
+            }
+            if let Some(error) = message["error"]["message"].as_str() {
+                return Err(format!("it answers `{method}` with an error: {error}"));
+            }
+            return Ok(message["result"].take());
+        }
+        Err(format!("it says much and does not answer `{method}`"))
+    }
+
+    /// Why there is no more answer.
+    fn ended(&mut self) -> String {
+        // Its end closes the pipe, and then all of its complaint is there.
+        let said = self.complaints.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+        let how = self.status().map(|status| format!(" ({status})")).unwrap_or_default();
+        match said.trim().lines().last() {
+            Some(line) => format!("it ended{how}: {line}"),
+            None => format!("it ended{how} without an answer"),
+        }
+    }
+}
+
+impl Talk {
+    /// How it ended. A process closes its pipes a moment before it is gone.
+    fn status(&mut self) -> Option<ExitStatus> {
+        for _moment in 0..100 {
+            if let Some(status) = self.child.try_wait().ok()? {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+}
+
+impl Drop for Talk {
+    /// A server ends when its input does; what does not is ended with everything it started.
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let mut left = (0..MOST_ASIDE).map(|_line| self.lines.recv_timeout(Duration::from_secs(2)));
+        let ended = left.find(Result::is_err);
+        if ended != Some(Err(RecvTimeoutError::Disconnected))
+            && let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+        {
+            let _gone = kill_process_group(group, Signal::KILL);
+        }
+        let _gone = self.child.kill();
+        let _collected = self.child.wait();
+    }
+}
+
+/// The next line; `None` at the end.
+fn next_line(output: &mut BufReader<impl Read>) -> Option<Result<String, String>> {
+    let mut line = Vec::new();
+    match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) if line.len() as u64 == LINE_BYTES => Some(Err("it answers with more than fits".to_owned())),
+        Ok(_) => Some(
+            String::from_utf8(line).map_err(|_bad| "it answers with something that is not text".to_owned()),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use expect_test::{Expect, expect};
+    use serde_json::Map;
+
+    use super::{ANSWER_LIMIT, Started, try_out};
+
+    /// How a server fares that is this shell script.
+    #[track_caller]
+    fn check(script: &str, limit: Duration, expect: Expect) {
+        let env = Map::new();
+        let started =
+            Started { program: "/bin/sh", args: vec!["-c", script], env: &env, folder: Path::new("/") };
+        let said = match try_out(&started, limit) {
+            Ok(answered) => format!("{} tools, {}", answered.tools, answered.protocol),
+            Err(why) => why,
+        };
+        expect.assert_eq(&said);
+    }
+
+    const GREETING: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}'; read l;"#;
+
+    #[test]
+    fn tools_are_counted_over_all_pages() {
+        let script = format!(
+            r#"{GREETING} echo '{{"jsonrpc":"2.0","method":"notifications/message"}}'
+            read l; echo '{{"id":2,"result":{{"tools":[{{}},{{}}],"nextCursor":"n"}}}}'
+            read l; case "$l" in *'"cursor":"n"'*) echo '{{"id":3,"result":{{"tools":[{{}}]}}}}';; esac; cat"#
+        );
+        check(&script, ANSWER_LIMIT, expect!["3 tools, 2025-06-18"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let fails = |script: &str, expect: Expect| check(script, ANSWER_LIMIT, expect);
+        fails("echo 'no such vault' >&2; exit 3", expect!["it ended (exit status: 3): no such vault"]);
+        fails("echo Starting...; cat", expect!["it prints something to standard output that is not MCP"]);
+        fails(
+            r#"read l; echo '{"id":1,"error":{"code":-1,"message":"no"}}'; cat"#,
+            expect!["it answers `initialize` with an error: no"],
+        );
+        fails(r#"read l; echo '{"id":1,"result":{}}'; cat"#, expect!["it names no protocol version"]);
+        fails(
+            &format!(r#"{GREETING} read l; echo '{{"id":2,"result":{{}}}}'; cat"#),
+            expect!["it lists no tools"],
+        );
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_not_waited_for() {
+        check("cat > /dev/null", Duration::ZERO, expect!["it does not answer `initialize` within 0 seconds"]);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let env = Map::new();
+        let started =
+            Started { program: "/nowhere/tollgate", args: vec![], env: &env, folder: Path::new("/") };
+        let why = try_out(&started, ANSWER_LIMIT).unwrap_err();
+        assert_eq!(why, "it cannot be started: No such file or directory (os error 2)");
+    }
+}

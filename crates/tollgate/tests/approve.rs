@@ -1,0 +1,168 @@
+//! Questions on the desk are answered by a person at a terminal, and by nothing else.
+
+mod support;
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::PathBuf;
+
+use envelope::{Hash, Timestamp, canonical_hash};
+use expect_test::expect;
+use serde_json::{Value, json};
+use support::Sandbox;
+use support::wall::Wall;
+
+const ID: &str = "7k2m9x4p";
+
+fn folder(sandbox: &Sandbox) -> PathBuf {
+    sandbox.path("state-home/tollgate/approvals")
+}
+
+/// What a call wants to know.
+fn subject(sandbox: &Sandbox) -> Value {
+    json!({
+        "vault": sandbox.vault().canonicalize().unwrap(),
+        "client": "a client",
+        "about": {
+            "kind": "call", "tool": "vault.createFile", "preview": "Create a.md",
+            "input": { "path": "a.md", "content": "x" }, "exact": Hash::of(b"x"),
+            "why": "the mode asks", "keeping": "reasons",
+        },
+    })
+}
+
+/// Lays a question down as a call that waits for it does. It lies there as long as what is returned.
+fn ask(sandbox: &Sandbox) -> File {
+    let folder = folder(sandbox);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
+    let now = Timestamp::now();
+    let question = json!({
+        "id": ID, "nonce": "a nonce", "askedAt": now,
+        "expiresAt": now.saturating_add(std::time::Duration::from_secs(600)).unwrap(),
+        "subject": subject(sandbox),
+    });
+    let new = folder.join("new");
+    let file = File::create(&new).unwrap();
+    file.set_permissions(Permissions::from_mode(0o600)).unwrap();
+    file.lock().unwrap();
+    fs::write(&new, question.to_string()).unwrap();
+    fs::rename(new, folder.join(format!("{ID}.question.json"))).unwrap();
+    file
+}
+
+fn answer(sandbox: &Sandbox) -> Option<Value> {
+    let text = fs::read(folder(sandbox).join(format!("{ID}.answer.json"))).ok()?;
+    Some(serde_json::from_slice(&text).unwrap())
+}
+
+#[test]
+fn what_is_typed_at_a_terminal_is_the_answer() {
+    for (typed, word) in [("y\r", "yes"), ("a\r", "always"), ("n\r", "no"), ("\r", "no"), ("\u{4}", "no")] {
+        let sandbox = Sandbox::new();
+        let _asked = ask(&sandbox);
+        let mut terminal = sandbox.terminal(&["approve"]);
+        terminal
+            .wait_for("May this call run? [y]es once, [a]lways for this reason until the server stops, [N]o");
+        terminal.type_in(typed);
+        let (screen, code) = terminal.end();
+        assert_eq!(code, 0, "{screen}");
+        for part in ["a client", "Create a.md", "the mode asks", r#"input: {"path":"a.md","content":"x"}"#] {
+            assert!(screen.contains(part), "{part}:\n{screen}");
+        }
+        let shown = canonical_hash(&json!({ "tollgate": "question", "subject": subject(&sandbox) }));
+        let expected = json!({ "nonce": "a nonce", "shown": shown, "word": word });
+        assert_eq!(answer(&sandbox), Some(expected), "{screen}");
+    }
+}
+
+#[test]
+fn nothing_is_answered_from_a_pipe() {
+    let sandbox = Sandbox::new();
+    let _asked = ask(&sandbox);
+    for args in [&["approve"][..], &["approve", ID], &["approve", "--watch"]] {
+        let ended = sandbox.tollgate_with_input(args, "y\ny\n").expect_code(3);
+        expect![[r#"
+            error: questions are answered at a terminal only, and here is none
+            hint: open a terminal and run `tollgate approve` there; `--list` works anywhere
+        "#]]
+        .assert_eq(&ended.err);
+    }
+    sandbox.tollgate(&["approve", "--yes"]).expect_code(2);
+    assert_eq!(answer(&sandbox), None);
+}
+
+#[test]
+fn what_waits_can_be_listed_anywhere() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.tollgate(&["approve"]).expect_code(0).out, "Nothing waits for an answer.\n");
+    assert_eq!(sandbox.tollgate(&["approve", "--list", "--json"]).json(), json!({ "questions": [] }));
+    let asked = ask(&sandbox);
+    let listed = sandbox.tollgate(&["approve", "--list", "--json"]).expect_code(0).json();
+    assert_eq!(
+        (&listed["questions"][0]["id"], &listed["questions"][0]["client"]),
+        (&json!(ID), &json!("a client"))
+    );
+    assert!(!listed.to_string().contains("a nonce"), "{listed}");
+    let wrong = sandbox.tollgate(&["approve", "zz"]).expect_code(2);
+    assert!(wrong.err.contains("no question `zz` waits"), "{}", wrong.err);
+    // The process that asked is gone.
+    drop(asked);
+    assert_eq!(sandbox.tollgate(&["approve", "--list"]).out, "Nothing waits for an answer.\n");
+    assert_eq!(fs::read_dir(folder(&sandbox)).unwrap().count(), 0);
+}
+
+#[test]
+fn a_question_that_goes_while_it_is_read_takes_no_answer() {
+    let sandbox = Sandbox::new();
+    let _asked = ask(&sandbox);
+    let mut terminal = sandbox.terminal(&["approve", ID]);
+    terminal.wait_for("May this call run?");
+    fs::remove_file(folder(&sandbox).join(format!("{ID}.question.json"))).unwrap();
+    terminal.wait_for("Press Enter to go on");
+    terminal.type_in("y\r");
+    let (screen, code) = terminal.end();
+    assert_eq!((code, answer(&sandbox)), (0, None), "{screen}");
+}
+
+#[test]
+fn whoever_watches_sees_questions_as_they_come() {
+    let sandbox = Sandbox::new();
+    let mut terminal = sandbox.terminal(&["approve", "--watch"]);
+    terminal.wait_for("Questions appear here as they come");
+    let _asked = ask(&sandbox);
+    terminal.wait_for("May this call run?");
+    terminal.type_in("y\r");
+    terminal.wait_for("Yes, once.");
+    terminal.type_in("\u{3}");
+    let (screen, code) = terminal.end();
+    assert_eq!(code, 130, "{screen}");
+    assert_eq!(answer(&sandbox).unwrap()["word"], "yes");
+}
+
+#[test]
+fn a_command_in_the_sandbox_neither_sees_nor_answers_a_question() {
+    for wall in [Wall::Bubblewrap, Wall::Landlock] {
+        let sandbox = Sandbox::new();
+        if !wall.stands(&sandbox) {
+            continue;
+        }
+        let _asked = ask(&sandbox);
+        let (desk, binary) = (folder(&sandbox), support::build::binary());
+        let cmd = format!(
+            "cat {0}/* && echo SEEN; echo '{{}}' > {0}/{ID}.answer.json && echo WRITTEN; ls {0} && echo LISTED; \
+             XDG_STATE_HOME={1} {2} approve --list | grep {ID} && echo TOLD; true",
+            desk.display(),
+            sandbox.path("state-home").display(),
+            binary.display(),
+        );
+        let args = json!({ "cmd": cmd }).to_string();
+        let command = sandbox.command(&["call", "ExecCommand", &args, "--yes", "--json"]);
+        let ended = support::ended(wall.around(command).output().unwrap()).expect_code(0);
+        let said = ended.json()["data"]["stdout_preview"].to_string();
+        for word in ["SEEN", "WRITTEN", "LISTED", "TOLD", "a nonce"] {
+            assert!(!said.contains(word), "{wall:?}: {said}");
+        }
+        assert_eq!(answer(&sandbox), None);
+        assert!(desk.join(format!("{ID}.question.json")).exists());
+    }
+}

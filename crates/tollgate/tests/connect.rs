@@ -1,0 +1,263 @@
+//! Clients are told how to use Tollgate, and the doctor says whether that works.
+
+mod support;
+
+use std::fs;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use support::Sandbox;
+
+/// What is told about a client, with this program and this folder made nameless.
+#[track_caller]
+fn told(sandbox: &Sandbox, args: &[&str], expect: Expect) {
+    let ended = sandbox.tollgate(args).expect_code(0);
+    expect.assert_eq(&nameless(sandbox, &ended.out));
+}
+
+fn nameless(sandbox: &Sandbox, text: &str) -> String {
+    let binary = support::build::binary().canonicalize().unwrap();
+    sandbox.scrub(&text.replace(binary.to_str().unwrap(), "TOLLGATE"))
+}
+
+#[test]
+fn a_client_is_told_by_its_file_and_by_its_own_command() {
+    told(
+        &Sandbox::new(),
+        &["connect", "claude-code"],
+        expect![[r#"
+            Claude Code reads this from DIR/home/.claude.json:
+
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "type": "stdio",
+                  "command": "TOLLGATE",
+                  "args": ["mcp", "--vault", "DIR/vault"]
+                }
+              }
+            }
+
+            The same by its own command:
+
+              claude mcp add --scope user tollgate -- TOLLGATE mcp --vault DIR/vault
+
+            Add --write to have it written there; what changes is shown first.
+        "#]],
+    );
+}
+
+#[test]
+fn the_token_is_not_part_of_it() {
+    told(
+        &Sandbox::new(),
+        &["connect", "cursor", "--http", "--project"],
+        expect![[r#"
+            Cursor reads this from DIR/vault/.cursor/mcp.json:
+
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "url": "http://127.0.0.1:8787/mcp",
+                  "headers": {
+                    "Authorization": "Bearer ${env:TOLLGATE_TOKEN}"
+                  }
+                }
+              }
+            }
+
+            The token is not written there, since such files are synced and committed. Start the client where
+            it can read it:
+
+              export TOLLGATE_TOKEN="$(cat DIR/state-home/tollgate/token)"
+
+            Add --write to have it written there; what changes is shown first.
+        "#]],
+    );
+    let refused = Sandbox::new().tollgate(&["connect", "zed", "--http"]).expect_code(2);
+    assert!(refused.err.contains("Zed takes a token only in its settings"), "{}", refused.err);
+}
+
+#[test]
+fn obsidian_brings_the_servers_of_its_agent() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.tollgate(&["connect", "obsidian"]).expect_code(0).out;
+    assert!(said.starts_with("Agent Client has no MCP servers of its own"), "{said}");
+    assert!(said.contains("claude mcp add") && said.contains("[mcp_servers.tollgate]"), "{said}");
+    let refused = sandbox.tollgate(&["connect", "obsidian", "--write"]).expect_code(2);
+    assert!(refused.err.contains("tollgate connect claude-code --write"), "{}", refused.err);
+}
+
+#[test]
+fn programs_get_one_object() {
+    let sandbox = Sandbox::new();
+    let answer = sandbox.tollgate(&["connect", "codex", "--json", "--name", "notes"]).expect_code(0);
+    let answer: Value = serde_json::from_str(&nameless(&sandbox, &answer.out)).unwrap();
+    let snippet = "[mcp_servers.notes]\ncommand = \"TOLLGATE\"\nargs = [\"mcp\", \"--vault\", \"DIR/vault\"]\ntool_timeout_sec = 300\n";
+    let command = "codex mcp add notes -- TOLLGATE mcp --vault DIR/vault";
+    assert_eq!(
+        answer,
+        json!({ "client": "codex", "file": "DIR/home/.codex/config.toml", "format": "toml", "snippet": snippet,
+                "command": command })
+    );
+}
+
+#[test]
+fn what_is_wrong_is_bad_input() {
+    let sandbox = Sandbox::new();
+    let wrong = |args: &[&str]| sandbox.tollgate(args).expect_code(2).err;
+    let unknown = wrong(&["connect", "claude"]);
+    assert!(unknown.contains("known are claude-code, claude-desktop, codex"), "{unknown}");
+    assert!(wrong(&["connect", "zed", "--project"]).contains("Zed has no settings for one project"));
+    assert!(wrong(&["connect", "codex", "--name", "a b"]).contains("cannot be the name of an entry"));
+    assert!(wrong(&["connect", "codex", "--http=ftp://x"]).contains("is not the address of a server"));
+    wrong(&["connect", "codex", "--yes"]);
+}
+
+#[test]
+fn writing_shows_what_changes_asks_and_happens_once() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("home/.config/zed/settings.json", "// mine\n{\n  \"vim\": true, // yes\n}\n");
+    let refused = sandbox.tollgate(&["connect", "zed", "--write"]).expect_code(3);
+    assert!(
+        refused.err.contains("context_servers") && refused.err.contains("nothing was written"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "// mine\n{\n  \"vim\": true, // yes\n}\n");
+    let mut terminal = sandbox.terminal(&["connect", "zed", "--write"]);
+    terminal.wait_for("Write this? [y/N]");
+    terminal.type_in("y\r");
+    let (screen, code) = terminal.end();
+    assert_eq!(code, 0, "{screen}");
+    let text = fs::read_to_string(&file).unwrap();
+    expect![[r#"
+        // mine
+        {
+          "vim": true, // yes
+          "context_servers": {
+            "tollgate": {
+              "command": "TOLLGATE",
+              "args": ["mcp", "--vault", "DIR/vault"]
+            }
+          },
+        }
+    "#]]
+    .assert_eq(&nameless(&sandbox, &text));
+    let again = sandbox.tollgate(&["connect", "zed", "--write"]).expect_code(0).out;
+    assert!(again.contains("says so already. Nothing was changed."), "{again}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn a_file_that_is_not_understood_is_left_alone() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("home/.cursor/mcp.json", "{ oops }");
+    let ended = sandbox.tollgate(&["connect", "cursor", "--write", "--yes"]).expect_code(2);
+    assert!(
+        ended.err.contains("was not changed: line 1") && ended.err.contains("mcpServers"),
+        "{}",
+        ended.err
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{ oops }");
+}
+
+#[test]
+fn another_entry_of_the_same_name_is_shown_before_it_goes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "home/.codex/config.toml",
+        "model = \"m\"\n\n[mcp_servers.tollgate]\ncommand = \"/old/one\"\n",
+    );
+    let ended = sandbox.tollgate(&["connect", "codex", "--write", "--yes"]).expect_code(0);
+    assert!(
+        ended.err.contains("An entry `tollgate` is there already") && ended.err.contains("/old/one"),
+        "{}",
+        ended.err
+    );
+    let text = fs::read_to_string(sandbox.path("home/.codex/config.toml")).unwrap();
+    assert!(
+        text.starts_with("model = \"m\"\n\n[mcp_servers.tollgate]\ncommand = \"/") && !text.contains("/old"),
+        "{text}"
+    );
+}
+
+/// The lines of the doctor about clients.
+fn clients(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
+    let said = sandbox.tollgate(args).expect_code(code).out;
+    let mut lines =
+        said.lines().skip_while(|line| !line.contains(" clients   ")).collect::<Vec<_>>().join("\n");
+    lines.push('\n');
+    nameless(sandbox, &lines)
+}
+
+/// A server that greets and has two tools.
+const SERVER: &str = r#"
+while read line; do
+  case "$line" in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}' ;;
+    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{},{}]}}' ;;
+  esac
+done"#;
+
+#[test]
+fn the_doctor_says_which_clients_use_this_vault() {
+    let sandbox = Sandbox::new();
+    sandbox.tollgate(&["connect", "claude-code", "--write", "--yes"]).expect_code(0);
+    sandbox
+        .tollgate(&["connect", "codex", "--project", "--write", "--yes", "--name", "notes"])
+        .expect_code(0);
+    let entry = |command: &str, vault: &str| json!({ "command": command, "args": ["mcp", "--vault", vault] });
+    let vault = sandbox.vault();
+    let servers = json!({ "mcpServers": {
+        "gone": entry("/nowhere/tollgate", vault.to_str().unwrap()),
+        "lost": entry("/nowhere/tollgate", "/nowhere/vault"),
+        "elsewhere": entry("/nowhere/tollgate", "/tmp"),
+        "other": { "command": "npx", "args": ["mcp"] },
+    } });
+    sandbox.write("home/.cursor/mcp.json", &servers.to_string());
+    sandbox.write("vault/.vscode/mcp.json", "{ not json");
+    expect![[r#"
+        ok   clients   Claude Code (DIR/home/.claude.json): `tollgate` starts this program for this vault
+        ok   clients   Codex (DIR/vault/.codex/config.toml): `notes` starts this program for this vault
+        fail clients   Cursor (DIR/home/.cursor/mcp.json): `gone` starts a program that is not there: /nowhere/tollgate
+                       mend: tollgate connect cursor --name gone --vault DIR/vault --write
+        warn clients   Cursor (DIR/home/.cursor/mcp.json): `lost` names a vault that is not there: /nowhere/vault
+                       mend: tollgate connect cursor --name lost --vault DIR/vault --write
+        warn clients   VS Code: DIR/vault/.vscode/mcp.json cannot be read: line 1: a key in quotes or `}` is missing
+    "#]]
+    .assert_eq(&clients(&sandbox, &["doctor"], 1));
+}
+
+#[test]
+fn the_doctor_starts_what_a_client_would_start() {
+    let sandbox = Sandbox::new();
+    let entry = |program: &str| json!({ "command": program, "args": ["mcp", "--vault", sandbox.vault()] });
+    let good = sandbox.script("bin/good/tollgate", SERVER);
+    let bad = sandbox.script("bin/bad/tollgate", "echo 'it has no vault' >&2; exit 2");
+    sandbox.write("home/.cursor/mcp.json", &json!({ "mcpServers": { "good": entry(&good) } }).to_string());
+    sandbox.write(
+        "home/.config/zed/settings.json",
+        &json!({ "context_servers": { "bad": entry(&bad) } }).to_string(),
+    );
+    expect![[r#"
+        warn clients   Cursor (DIR/home/.cursor/mcp.json): `good` starts another program than this: DIR/bin/good/tollgate
+                       mend: tollgate connect cursor --name good --vault DIR/vault --write
+        ok   clients   Cursor (DIR/home/.cursor/mcp.json): `good` answers: 2 tools in N ms, protocol 2025-11-25
+        warn clients   Zed (DIR/home/.config/zed/settings.json): `bad` starts another program than this: DIR/bin/bad/tollgate
+                       mend: tollgate connect zed --name bad --vault DIR/vault --write
+        fail clients   Zed (DIR/home/.config/zed/settings.json): `bad` does not work: it ended (exit status: 2): it has no vault
+                       mend: see what it says: DIR/bin/bad/tollgate mcp --vault DIR/vault
+    "#]]
+    .assert_eq(&clients(&sandbox, &["doctor", "--connections"], 1));
+}
+
+#[test]
+fn the_doctor_says_when_nobody_is_connected() {
+    let sandbox = Sandbox::new();
+    expect![[r#"
+        warn clients   no client is set up for this vault
+                       mend: tollgate connect CLIENT --vault DIR/vault (claude-code, codex, cursor ...)
+    "#]]
+    .assert_eq(&clients(&sandbox, &["doctor", "--connections"], 0));
+}
