@@ -185,6 +185,12 @@ impl Plan {
                 quoted(&token)
             ));
         }
+        if self.scope == Scope::User && self.client == Client::ClaudeCode {
+            notes.push(
+                "Claude Code writes that file itself while it runs: close it first, or use its own command."
+                    .to_owned(),
+            );
+        }
         if self.scope == Scope::Project && matches!(self.server.door, Door::Stdio { .. }) {
             notes.push(
                 "The paths are those of this machine: others who get this project need their own.".to_owned(),
