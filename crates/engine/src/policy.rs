@@ -55,6 +55,10 @@ pub struct Policy {
     /// is given the tools themselves; here so that a yes and a resumed run are bound to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
+    /// The servers whose tools can be called, one declaration each. Not read by the gate either; here so that a yes
+    /// and a resumed run are bound to where calls go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
     /// Whose yes counts.
     #[serde(default, skip_serializing_if = "Approvals::is_usual")]
     pub approval: Approvals,
@@ -72,6 +76,7 @@ impl Policy {
             rules: Vec::new(),
             hooks: Vec::new(),
             commands: Vec::new(),
+            servers: Vec::new(),
             approval: Approvals::default(),
             limits: Limits {
                 max_concurrency: NonZeroU32::MIN.saturating_add(7),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use envelope::{Cancellation, Failure, Family, Fault, Idempotency, Risk};
+use envelope::{Cancellation, Failure, Family, Fault, Idempotency, Requirement, Risk};
 use toolkit::{BoxFuture, CancelCause, Entry, RawOutput};
 
 use crate::call::Flight;
@@ -21,7 +21,7 @@ pub(crate) async fn execute(
     flight: &mut Flight,
     permitted: PermittedArgs,
 ) -> Result<RawOutput, Fault> {
-    if engine.parts.purpose == Purpose::Foresee && runs_commands(entry) {
+    if engine.parts.purpose == Purpose::Foresee && (is_elsewhere(entry) || runs_commands(entry)) {
         return Err(unforeseen(entry));
     }
     flight.budget = flight.budget.or(entry.tool.budget(&permitted.decoded));
@@ -66,14 +66,17 @@ fn runs_commands(entry: &Entry) -> bool {
     entry.decl.risk_level == Risk::Commands || entry.decl.family == Family::Task
 }
 
-/// What a command would do is known only to the command.
+/// Whether a call goes to a server, which would not know that it is only foreseen, however harmless it says it is.
+fn is_elsewhere(entry: &Entry) -> bool {
+    entry.decl.availability.contains(&Requirement::Server)
+}
+
+/// What a command would do is known only to the command, and what a server would answer only to the server.
 pub(crate) fn unforeseen(entry: &Entry) -> Fault {
-    Fault::new(
-        Failure::PreconditionFailed,
-        format!("{} cannot be foreseen: it runs a command", entry.decl.name),
-    )
-    .detail("unforeseen", true)
-    .retryable(false)
+    let why = if is_elsewhere(entry) { "a server answers it" } else { "it runs a command" };
+    Fault::new(Failure::PreconditionFailed, format!("{} cannot be foreseen: {why}", entry.decl.name))
+        .detail("unforeseen", true)
+        .retryable(false)
 }
 
 /// Lets work go on that does not heed the signal, and keeps its paths closed to others until it ends: a late

@@ -1,0 +1,108 @@
+//! What a person has looked at and approved of a server, and how what it lists now differs from that.
+
+use std::collections::BTreeMap;
+
+use envelope::Hash;
+use serde::{Deserialize, Serialize};
+
+use crate::Declared;
+
+/// The approved tools of one server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pin {
+    /// Of the settings that reached it.
+    pub identity: Hash,
+    pub tools: Vec<Declared>,
+}
+
+/// How a list differs from a pin, by the names of tools, in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// Listed and not approved.
+    pub added: Vec<String>,
+    /// Approved and listed otherwise, with which parts differ.
+    pub changed: BTreeMap<String, Vec<&'static str>>,
+    /// Approved and not listed.
+    pub gone: Vec<String>,
+}
+
+impl Pin {
+    pub fn find(&self, name: &str) -> Option<&Declared> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    pub fn drift(&self, listed: &[Declared]) -> Drift {
+        let mut drift = Drift::default();
+        let live: BTreeMap<&str, &Declared> = listed.iter().map(|tool| (tool.name.as_str(), tool)).collect();
+        let known: BTreeMap<&str, &Declared> =
+            self.tools.iter().map(|tool| (tool.name.as_str(), tool)).collect();
+        for (name, tool) in &live {
+            match known.get(name) {
+                None => drift.added.push((*name).to_owned()),
+                Some(pinned) if pinned != tool => {
+                    drift.changed.insert((*name).to_owned(), parts(pinned, tool));
+                }
+                Some(_) => {}
+            }
+        }
+        drift.gone =
+            known.keys().filter(|name| !live.contains_key(*name)).map(|name| (*name).to_owned()).collect();
+        drift
+    }
+}
+
+impl Drift {
+    pub fn is_none(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// The parts in which two declarations of one tool differ.
+fn parts(pinned: &Declared, listed: &Declared) -> Vec<&'static str> {
+    let compared = [
+        ("title", pinned.title == listed.title),
+        ("description", pinned.description == listed.description),
+        ("input schema", pinned.input_schema == listed.input_schema),
+        ("output schema", pinned.output_schema == listed.output_schema),
+        ("annotations", pinned.annotations == listed.annotations),
+    ];
+    compared.into_iter().filter(|(_, same)| !same).map(|(part, _)| part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use envelope::Hash;
+    use serde_json::json;
+
+    use super::Pin;
+    use crate::Declared;
+
+    fn tool(name: &str, description: &str) -> Declared {
+        Declared::read(&json!({"name": name, "description": description, "inputSchema": {"type": "object"}}))
+            .unwrap()
+    }
+
+    #[test]
+    fn what_is_new_changed_or_gone_is_told_apart() {
+        let pin =
+            Pin { identity: Hash::of(b""), tools: vec![tool("a", "x"), tool("b", "x"), tool("c", "x")] };
+        assert!(pin.drift(&pin.tools).is_none());
+        let drift = pin.drift(&[tool("d", "x"), tool("b", "y"), tool("a", "x")]);
+        assert_eq!(drift.added, ["d"]);
+        assert_eq!(drift.changed, [("b".to_owned(), vec!["description"])].into());
+        assert_eq!(drift.gone, ["c"]);
+    }
+
+    #[test]
+    fn the_order_of_keys_is_no_change_and_a_hidden_character_is() {
+        let read = |text: &str| Declared::read(&serde_json::from_str(text).unwrap()).unwrap();
+        let pinned = read(r#"{"name":"a","inputSchema":{"type":"object","title":"t"},"_meta":{"x":1}}"#);
+        let pin = Pin { identity: Hash::of(b""), tools: vec![pinned] };
+        assert!(pin.drift(&[read(r#"{"inputSchema":{"title":"t","type":"object"},"name":"a"}"#)]).is_none());
+        assert!(
+            !pin.drift(&[read(r#"{"inputSchema":{"title":"t\u200b","type":"object"},"name":"a"}"#)])
+                .is_none()
+        );
+    }
+}
