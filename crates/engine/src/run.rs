@@ -57,6 +57,11 @@ impl RunCancel {
         RunCancel::default()
     }
 
+    /// A run that ends with the call that started it.
+    pub fn of(token: CancelToken) -> RunCancel {
+        RunCancel(token)
+    }
+
     pub fn cancel(&self) {
         self.0.cancel(CancelCause::Run);
     }

@@ -38,6 +38,43 @@ impl Runs {
         GateRun { kept: Arc::new(kept), ends }
     }
 
+    /// Carries work to its end whoever waits for it: going away, or stopping the server, cancels it, and the server
+    /// waits until it has ended. `None` if it crashed.
+    pub fn carry<T: Send + 'static>(
+        &self,
+        cancel: CancelToken,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> BoxFuture<'static, Option<T>> {
+        let (open, stop) = (self.open.one_more(), self.stop.clone());
+        let guard = CancelOnDrop(cancel.clone());
+        let running = tokio::spawn(async move {
+            let _counted = open;
+            let mut work = pin!(work);
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                cause = stop.cancelled() => cancel.cancel(cause),
+            }
+            work.await
+        });
+        Box::pin(async move {
+            let done = running.await;
+            drop(guard);
+            done.ok()
+        })
+    }
+
+    /// Lets something go on beside the calls that nobody waits for, until it ends or the server stops.
+    pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = work => {}
+                _ = stop.cancelled() => {}
+            }
+        });
+    }
+
     /// Ends the calls that are under way, and those that still come. Each is recorded as cancelled.
     pub fn stop(&self) {
         self.stop.cancel(CancelCause::Run);

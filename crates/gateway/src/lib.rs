@@ -7,6 +7,7 @@ pub mod api_error;
 pub mod edge;
 pub mod gate_run;
 pub mod gate_tools;
+pub mod mcp;
 pub mod metrics;
 pub mod responses;
 pub mod sentinel;

@@ -176,7 +176,12 @@ fn refuse_ambiguous(surface: &Surface, decl: &ToolDecl, args: &Arguments) -> Res
 }
 
 /// The call as a plan, so that it is recorded, verified and replayed like any other.
-fn one_step(surface: &Surface, decl: &ToolDecl, args: &Value, place: &Place) -> Result<CheckedPlan, Stop> {
+pub(crate) fn one_step(
+    surface: &Surface,
+    decl: &ToolDecl,
+    args: &Value,
+    place: &Place,
+) -> Result<CheckedPlan, Stop> {
     let text = json!({
         "version": PLAN_VERSION,
         "goal": format!("Call {}", decl.name),

@@ -1,6 +1,9 @@
-//! What `tollgate serve` is made of: a model, the faces in front of it, and what clients need to know.
+//! What `tollgate serve` and `tollgate mcp` are made of: a model, the faces, and what clients need to know.
 
 pub(crate) mod backend;
 pub(crate) mod faces;
+pub(crate) mod foresight;
 pub(crate) mod home;
+pub(crate) mod mcp;
+pub(crate) mod plans;
 pub(crate) mod welcome;

@@ -1,0 +1,134 @@
+//! Who is asked about a call that came from a client.
+//!
+//! The client's own person, where the client can ask and the policy takes its word. Otherwise, and whenever the client
+//! did not get to ask, somebody whom no client can speak for. Silence is never a yes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{
+    Answer, ApprovalRequest, Approvals, Approver, ConfirmRequest, Remembering, UncertainCall,
+    UncertainVerdict, Verdict, Voice,
+};
+use envelope::{Channel, Risk, canonical_hash};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use toolkit::BoxFuture;
+
+use super::question::{ClientAnswer, Question};
+
+/// A longer question is one that no dialog shows in full, so no client is given it.
+const LONGEST: usize = 32 * 1024;
+/// Nobody reads a question in less.
+const READING: Duration = Duration::from_millis(150);
+
+/// Whoever can tell what a call would do, in words and diffs for a person. Changes nothing.
+pub trait Foreseer: Send + Sync {
+    /// `None` where there is nothing to tell beyond the call itself.
+    fn foresee<'a>(&'a self, tool: &'a str, args: &'a Value) -> BoxFuture<'a, Option<String>>;
+}
+
+/// Answers for one call.
+pub(super) struct ClientAsker {
+    /// To whoever holds the client's request; absent where the client cannot ask.
+    pub(super) client: Option<mpsc::Sender<Question>>,
+    pub(super) desk: Arc<dyn Approver>,
+    pub(super) approvals: Approvals,
+    pub(super) foreseer: Arc<dyn Foreseer>,
+    /// What the call was made with, unless it is a plan that asks.
+    pub(super) args: Value,
+    /// How long an answer may take.
+    pub(super) limit: Duration,
+}
+
+/// What asking the client came to.
+enum Asked {
+    Yes { lasting: bool },
+    No { reason: String },
+    Not,
+}
+
+impl ClientAsker {
+    async fn ask_client(&self, risk: Risk, text: String, can_last: bool) -> Asked {
+        let Some(client) = &self.client else { return Asked::Not };
+        if self.approvals.least(risk) != Voice::Client || text.len() > LONGEST {
+            return Asked::Not;
+        }
+        let (reply, answer) = oneshot::channel();
+        let asked_at = tokio::time::Instant::now();
+        if client.send(Question { text, can_last, reply }).await.is_err() {
+            return Asked::Not;
+        }
+        let answer = tokio::time::timeout(self.limit, answer).await;
+        let took = asked_at.elapsed();
+        match answer {
+            Ok(Ok(ClientAnswer::Once)) => Asked::Yes { lasting: false },
+            Ok(Ok(ClientAnswer::Session)) => Asked::Yes { lasting: true },
+            Ok(Ok(ClientAnswer::No)) => Asked::No { reason: declined("declined", took) },
+            Ok(Ok(ClientAnswer::Dismissed)) => Asked::No { reason: declined("put away unanswered", took) },
+            Ok(Ok(ClientAnswer::Unasked)) => Asked::Not,
+            Ok(Err(_gone)) => Asked::No { reason: "the client went away before it answered".to_owned() },
+            Err(_late) => Asked::No { reason: "no answer came in time".to_owned() },
+        }
+    }
+
+    async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
+        let can_last = request.remembering != Remembering::Nothing;
+        let text = self.call_text(request).await;
+        match self.ask_client(request.risk, text, can_last).await {
+            Asked::Yes { lasting: true } => Verdict::Remember { channel: Channel::Client },
+            Asked::Yes { lasting: false } => Verdict::Once { channel: Channel::Client },
+            Asked::No { reason } => Verdict::Reject { reason },
+            Asked::Not => self.desk.approve(request).await,
+        }
+    }
+
+    /// What the call would do first; what it was called with, whole, below it.
+    async fn call_text(&self, request: &ApprovalRequest) -> String {
+        let input = serde_json::to_string_pretty(&request.input).unwrap_or_default();
+        let foreseen = match request.risk {
+            // Nothing foresees what a command does, and a read changes nothing.
+            Risk::Commands | Risk::ReadOnly => None,
+            // A hook may have changed them, and what was shown of them may differ from what they are.
+            Risk::Writes if canonical_hash(&self.args) == request.exact => {
+                self.foreseer.foresee(request.tool.as_str(), &self.args).await
+            }
+            Risk::Writes => None,
+        };
+        let foreseen = foreseen.map(|text| format!("\n\n{}", text.trim_end())).unwrap_or_default();
+        format!(
+            "{}\n\nWhy you are asked: {}\nTool: {}\nInput: {input}{foreseen}",
+            request.preview, request.why, request.tool
+        )
+    }
+
+    async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
+        match self.ask_client(request.risk, request.text.clone(), false).await {
+            Asked::Yes { .. } => Answer::Yes { channel: Channel::Client },
+            Asked::No { reason } => Answer::No { reason },
+            Asked::Not => self.desk.confirm(request).await,
+        }
+    }
+}
+
+/// A no from a client that had no time to show anything is said to be one.
+fn declined(how: &str, took: Duration) -> String {
+    if took < READING {
+        return format!("{how} at once: the client may not have shown the question to anyone");
+    }
+    format!("{how} in the client")
+}
+
+impl Approver for ClientAsker {
+    fn confirm<'a>(&'a self, request: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
+        Box::pin(self.confirm_plan(request))
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        Box::pin(self.approve_call(request))
+    }
+
+    fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
+        self.desk.settle(uncertain)
+    }
+}

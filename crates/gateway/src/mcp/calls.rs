@@ -1,0 +1,282 @@
+//! One `tools/call`, from the request to its answer, over as many rounds as questions need.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use envelope::{Fault, Hash, ToolName, canonical_hash, nearest};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ElicitRequest, InputRequest,
+    InputRequiredResult, InputRequests, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use toolkit::{BoxFuture, CancelCause, CancelToken, Progress, ProgressSink};
+
+use super::answer;
+use super::asking::ClientAsker;
+use super::face::McpHandler;
+use super::parked::Bound;
+use super::plans::PlanTool;
+use super::question::{self, ClientAnswer, Question};
+use crate::gate_run::{GateCall, GateRun};
+
+/// The key of the one question in a round.
+const APPROVAL: &str = "approval";
+/// Clients give up on a call that is silent for a minute; some sooner.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// Progress that nobody has read yet. More is news of yesterday.
+const PROGRESS_KEPT: usize = 32;
+
+/// A call that has begun. It goes on whether or not anybody holds this.
+pub(super) struct Pending {
+    result: BoxFuture<'static, Outcome>,
+    questions: mpsc::Receiver<Question>,
+    progress: mpsc::Receiver<Progress>,
+    cancel: CancelToken,
+    tool: ToolName,
+    args: Hash,
+    /// Keeps the run open.
+    _run: Option<Arc<GateRun>>,
+}
+
+/// How a call ended: already in words for the client.
+pub(super) type Outcome = CallToolResult;
+
+/// The line between a call and the client's request.
+pub(super) struct Line {
+    pub(super) questions: Option<mpsc::Sender<Question>>,
+    pub(super) progress: ProgressSink,
+    pub(super) cancel: CancelToken,
+}
+
+impl McpHandler {
+    pub(super) async fn answer_call(
+        &self,
+        request: CallToolRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = self.tool_named(&request.name)?;
+        let args = request.arguments.unwrap_or_default();
+        // Arguments that differ in anything are other arguments.
+        let args_hash = canonical_hash(&Value::Object(args.clone()));
+        let principal = self.principal(&cx);
+        let Some(state) = request.request_state else {
+            let pending = self.begin(tool, args, args_hash, &cx)?;
+            return self.follow(pending, &principal, cx).await;
+        };
+        let bound = Bound { tool: &tool, args: &args_hash, principal: &principal };
+        let waiting = match self.face.parked.take(&state, &bound) {
+            Ok(waiting) => waiting,
+            Err(why) => {
+                let fault = Fault::new(envelope::Failure::ApprovalRejected, why.to_string())
+                    .hint("make the call again without a state; nothing was done");
+                return Ok(answer::failed(&fault).into());
+            }
+        };
+        let said = request.input_responses.as_ref().and_then(|answers| answers.get(APPROVAL));
+        // Whoever asked may have given up, in which case the call has ended as that.
+        let _unheard = waiting.reply.send(question::meant_by(said, waiting.can_last));
+        self.follow(waiting.pending, &principal, cx).await
+    }
+
+    fn tool_named(&self, called: &str) -> Result<ToolName, ErrorData> {
+        let listing = self.face.listing();
+        listing.own_name(called).cloned().ok_or_else(|| {
+            let hint = match nearest(called, listing.names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "tools/list names them all".to_owned(),
+            };
+            let shown: String = called.chars().take(80).flat_map(char::escape_debug).collect();
+            ErrorData::invalid_params(format!("unknown tool `{shown}`; {hint}"), None)
+        })
+    }
+
+    fn begin(
+        &self,
+        tool: ToolName,
+        args: Map<String, Value>,
+        args_hash: Hash,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<Pending, ErrorData> {
+        let (ask, questions) = mpsc::channel(1);
+        let (report, progress) = mpsc::channel(PROGRESS_KEPT);
+        let cancel = CancelToken::new();
+        let line = Line {
+            questions: can_ask(cx).then_some(ask),
+            // What does not fit is not worth waiting for.
+            progress: Arc::new(move |progress| drop(report.try_send(progress))),
+            cancel: cancel.clone(),
+        };
+        let (result, run) = self.start(tool.clone(), args, line, cx)?;
+        Ok(Pending { result, questions, progress, cancel, tool, args: args_hash, _run: run })
+    }
+
+    fn start(
+        &self,
+        tool: ToolName,
+        args: Map<String, Value>,
+        line: Line,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<(BoxFuture<'static, Outcome>, Option<Arc<GateRun>>), ErrorData> {
+        if let Some(which) = PlanTool::of(&tool) {
+            return Ok((self.plan_call(which, args, line, cx), None));
+        }
+        let run = self.run_for(cx).map_err(|error| ErrorData::internal_error(error, None))?;
+        let family = self.face.family(&tool);
+        let approver = self.approver(line.questions, Value::Object(args.clone()));
+        let call = GateCall { tool, args, approver, progress: Some(line.progress), cancel: line.cancel };
+        let running = run.call(call);
+        let face = self.face.clone();
+        let result = Box::pin(async move {
+            match running.await {
+                Ok(result) => face.told(&result, family),
+                Err(fault) => answer::failed(&fault),
+            }
+        });
+        Ok((result, Some(run)))
+    }
+
+    /// Who answers for a call of this client.
+    pub(super) fn approver(
+        &self,
+        client: Option<mpsc::Sender<Question>>,
+        args: Value,
+    ) -> Option<Arc<dyn engine::Approver>> {
+        let parts = &self.face.parts;
+        if !parts.settings.asks {
+            // Whoever answers for the engine has said yes to everything.
+            return None;
+        }
+        Some(Arc::new(ClientAsker {
+            client,
+            desk: parts.desk.clone(),
+            approvals: self.face.approvals(),
+            foreseer: parts.foreseer.clone(),
+            args,
+            limit: parts.settings.answer_limit,
+        }))
+    }
+
+    /// Waits for the result with the client, and carries its questions and its progress to it.
+    async fn follow(
+        &self,
+        mut pending: Pending,
+        principal: &str,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut told = Told::new(&cx);
+        let mut alive = interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
+        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut pending.result => return Ok(result.into()),
+                () = cx.ct.cancelled(), if !pending.cancel.is_cancelled() => {
+                    pending.cancel.cancel(CancelCause::Run);
+                }
+                Some(question) = pending.questions.recv() => {
+                    if !is_modern(&cx) {
+                        ask_now(question, &cx, self.face.parts.settings.answer_limit).await;
+                        continue;
+                    }
+                    return Ok(self.park(pending, question, principal));
+                }
+                Some(progress) = pending.progress.recv() => told.progress(&cx, progress).await,
+                _ = alive.tick() => told.alive(&cx).await,
+            }
+        }
+    }
+
+    fn park(&self, pending: Pending, question: Question, principal: &str) -> CallToolResponse {
+        let Question { text, can_last, reply } = question;
+        let nonce = (self.face.parts.unique)();
+        let (tool, args) = (pending.tool.clone(), pending.args);
+        let bound = Bound { tool: &tool, args: &args, principal };
+        match self.face.parked.park(nonce, &bound, pending, reply, can_last) {
+            Ok(state) => {
+                let ask = InputRequest::Elicitation(ElicitRequest::new(question::form(text, can_last)));
+                let asks = InputRequests::from([(APPROVAL.to_owned(), ask)]);
+                InputRequiredResult::new(Some(asks), Some(state)).into()
+            }
+            Err(_too_many) => {
+                let what = "too many calls wait for an answer already; nothing was done";
+                let fault = Fault::new(envelope::Failure::PolicyBlocked, what)
+                    .hint("answer those first, or have several changes approved at once with plan_run");
+                answer::failed(&fault).into()
+            }
+        }
+    }
+}
+
+/// Asks on the connection itself, as clients do that opened with `initialize`.
+async fn ask_now(question: Question, cx: &RequestContext<RoleServer>, limit: Duration) {
+    let Question { text, can_last, reply } = question;
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(question::form(text, can_last)));
+    let mut options = PeerRequestOptions::no_options();
+    options.timeout = Some(limit);
+    let answer = async {
+        let sent = cx.peer.send_request_with_option(request, options).await.ok()?;
+        match sent.await_response().await.ok()? {
+            ClientResult::ElicitResult(answer) => Some(answer),
+            _ => None,
+        }
+    };
+    let answer = {
+        let mut answer = pin!(answer);
+        tokio::select! {
+            biased;
+            answer = &mut answer => answer,
+            () = cx.ct.cancelled() => None,
+        }
+    };
+    let meant = answer.map_or(ClientAnswer::Unasked, |answer| question::meant(&answer, can_last));
+    let _unheard = reply.send(meant);
+}
+
+/// Whether the client says that it can put a form before a person.
+fn can_ask(cx: &RequestContext<RoleServer>) -> bool {
+    let elicitation = cx.client_capabilities().and_then(|can| can.elicitation);
+    // A client of an older version that names no kind means forms: there was no other.
+    elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
+}
+
+/// Whether the client carries questions over two rounds.
+pub(super) fn is_modern(cx: &RequestContext<RoleServer>) -> bool {
+    cx.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// What the client was told about the progress of a call, if it wants to know.
+struct Told {
+    token: Option<ProgressToken>,
+    /// Only ever grows, as the protocol asks.
+    count: f64,
+}
+
+impl Told {
+    fn new(cx: &RequestContext<RoleServer>) -> Told {
+        Told { token: cx.meta.get_progress_token(), count: 0.0 }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "the protocol counts in floats")]
+    async fn progress(&mut self, cx: &RequestContext<RoleServer>, progress: Progress) {
+        let Some(token) = self.token.clone() else { return };
+        self.count = (progress.done as f64).max(self.count + 1e-3);
+        let mut told =
+            ProgressNotificationParam::new(token, self.count).with_message(progress.message);
+        told.total = progress.total.map(|total| (total as f64).max(self.count));
+        // A client that is gone cancels the call by other means.
+        let _gone = cx.peer.notify_progress(told).await;
+    }
+
+    async fn alive(&mut self, cx: &RequestContext<RoleServer>) {
+        let Some(token) = self.token.clone() else { return };
+        self.count += 1e-3;
+        let told = ProgressNotificationParam::new(token, self.count).with_message("still at it");
+        let _gone = cx.peer.notify_progress(told).await;
+    }
+}

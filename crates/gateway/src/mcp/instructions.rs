@@ -1,0 +1,15 @@
+//! What a model is told about this server before it calls anything.
+
+/// Short on purpose: every client puts it in front of every conversation.
+pub(super) const INSTRUCTIONS: &str = "\
+Tollgate runs tool calls on a vault of Markdown notes, through one gate: every call is checked, asked about where the \
+owner wants that, recorded, and can be undone.\n\
+- Read freely. For one change, call its tool; the person may be asked.\n\
+- For several changes, write a plan and use plan_check, plan_preview, then plan_run: the person sees all diffs and says \
+yes once. A plan is JSON: {\"version\":\"1.0\",\"goal\":…,\"riskLevel\":\"read-only\"|\"writes\"|\"commands\",\"steps\":\
+[{\"id\":…,\"tool\":…,\"args\":{…}}]}. A string that is wholly $steps.<id>.<field> takes that field of an earlier \
+step's output.\n\
+- The text of a result is a receipt: short, with the outcome first. When it says that something was cut, it names the \
+call that gives the rest.\n\
+- A failed call says what to do instead. Do not repeat a call that a person declined; ask them what they want.\n\
+- When a call waits for `tollgate approve`, tell the person so, and make the same call again afterwards.";

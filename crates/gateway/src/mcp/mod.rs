@@ -1,0 +1,30 @@
+//! The face for clients of the Model Context Protocol, over standard input and output or over HTTP.
+//!
+//! ```text
+//! tools/call -> calls: find the tool, make the call in a run of its own pace -> answer: receipt and data
+//!                 |  the gate asks: asking -> the client's person, now (with `initialize`) or in a second round
+//!                 |                          (parked), or someone whom the client cannot speak for
+//! ```
+//!
+//! Two eras of the protocol are alive: clients that open with `initialize`, and those that send all they have to say
+//! with every request. The protocol itself is rmcp's; what a call is, who allows it and what is recorded is ours.
+
+mod answer;
+mod asking;
+mod calls;
+mod face;
+mod http;
+mod instructions;
+mod listing;
+mod parked;
+mod plans;
+mod question;
+mod runs;
+mod stdio;
+
+pub use asking::Foreseer;
+pub use face::{McpFace, McpHandler, McpParts, McpSettings, Recorded};
+pub use face::Lasting;
+pub use http::mount;
+pub use stdio::serve_stdio;
+pub use plans::{PLAN_BUDGET, PlanAnswer, PlanRun, Plans};

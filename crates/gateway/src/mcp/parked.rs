@@ -1,0 +1,107 @@
+//! Calls that wait for a second round: the client was given a question instead of a result, and comes back with the
+//! answer in a request of its own.
+//!
+//! What the client carries between the rounds is a sealed reference, bound to the tool, its arguments and who asked.
+//! It opens one waiting call once. The call itself never left: it is the same one, recorded once.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use envelope::{Hash, ToolName};
+use rmcp::model::{RequestStateCodec, RequestStateError, SealOptions};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::calls::Pending;
+use super::question::ClientAnswer;
+
+/// More waiting calls than any person answers; a client that asks for more gets no further question.
+const MOST: usize = 256;
+const KEY_BYTES: usize = 32;
+
+pub(super) struct Parked {
+    codec: RequestStateCodec,
+    calls: Mutex<HashMap<String, Waiting>>,
+    lasts: Duration,
+}
+
+/// A call and the question that it waits for.
+pub(super) struct Waiting {
+    pub(super) pending: Pending,
+    pub(super) reply: oneshot::Sender<ClientAnswer>,
+    pub(super) can_last: bool,
+    since: Instant,
+}
+
+/// What a state is good for, and nothing else.
+pub(super) struct Bound<'a> {
+    pub(super) tool: &'a ToolName,
+    pub(super) args: &'a Hash,
+    pub(super) principal: &'a str,
+}
+
+/// Why a second round cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NotWaiting {
+    #[error("this state was not made for this call: the tool, its arguments or the client differ from the question")]
+    Other,
+    #[error("the question has expired")]
+    Expired,
+    #[error("no call waits for this answer: it was given before, or the server has been started anew")]
+    Gone,
+}
+
+impl Bound<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let tool = Hash::of(self.tool.as_str().as_bytes());
+        let principal = Hash::of(self.principal.as_bytes());
+        [tool.as_bytes().as_slice(), self.args.as_bytes(), principal.as_bytes()].concat()
+    }
+}
+
+impl Parked {
+    /// The key lives as long as the calls that it seals: with the process.
+    pub(super) fn new(key: [u8; KEY_BYTES], lasts: Duration) -> Result<Parked, RequestStateError> {
+        Ok(Parked { codec: RequestStateCodec::try_new(key.to_vec())?, calls: Mutex::default(), lasts })
+    }
+
+    /// Keeps a call and seals the way back to it. Gives it back where too many wait.
+    pub(super) fn park(
+        &self,
+        nonce: String,
+        bound: &Bound<'_>,
+        pending: Pending,
+        reply: oneshot::Sender<ClientAnswer>,
+        can_last: bool,
+    ) -> Result<String, Waiting> {
+        let waiting = Waiting { pending, reply, can_last, since: Instant::now() };
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sweep(&mut calls);
+        if calls.len() >= MOST {
+            return Err(waiting);
+        }
+        let bytes = bound.bytes();
+        let options = SealOptions::new().associated_data(&bytes).ttl(self.lasts);
+        let state = self.codec.seal_with(nonce.as_bytes(), &options);
+        calls.insert(nonce, waiting);
+        Ok(state)
+    }
+
+    /// The call that waits for this answer. Taken: the same state opens nothing again.
+    pub(super) fn take(&self, state: &str, bound: &Bound<'_>) -> Result<Waiting, NotWaiting> {
+        let opened = self.codec.open_with(state, &bound.bytes()).map_err(|error| match error {
+            RequestStateError::Expired => NotWaiting::Expired,
+            _ => NotWaiting::Other,
+        })?;
+        let nonce = String::from_utf8(opened).map_err(|_| NotWaiting::Other)?;
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sweep(&mut calls);
+        calls.remove(&nonce).ok_or(NotWaiting::Gone)
+    }
+
+    /// A call whose question has expired ends by itself; what is left of it here goes.
+    fn sweep(&self, calls: &mut HashMap<String, Waiting>) {
+        calls.retain(|_, waiting| waiting.since.elapsed() < self.lasts);
+    }
+}

@@ -1,0 +1,68 @@
+//! Puts the face for MCP clients together: the gate, the person, the plans.
+
+use std::sync::Arc;
+
+use engine::{Approver, Engine, Observer};
+use envelope::{ExecutionEvent, ToolResult};
+use gateway::gate_tools::MakeEngine;
+use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
+use shell::Lifetime;
+
+use super::foresight::CallForeseer;
+use super::plans::ClientPlans;
+use crate::place::Place;
+use crate::stop::Stop;
+use crate::wiring::{self, Toolset};
+
+/// Makes the gate for one run on a vault, with `asker` to answer for it.
+pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<MakeEngine, Stop> {
+    let (place, asker) = (place.clone(), asker.clone());
+    let make = move || -> Result<Engine, Stop> {
+        let tools = Toolset::open(&place, Lifetime::Session)?;
+        wiring::engine(&place, &tools, asker.clone(), Arc::new(Nobody))
+    };
+    // Whatever is wrong with the settings is said now, in full.
+    drop(make()?);
+    Ok(Arc::new(move || make().map_err(|stop| stop.message)))
+}
+
+/// The face on a vault. `desk` is asked where a client's word does not count.
+pub(crate) fn face(
+    place: &Arc<Place>,
+    desk: Arc<dyn Approver>,
+    settings: McpSettings,
+) -> Result<Arc<McpFace>, Stop> {
+    let parts = McpParts {
+        make: maker(place, &desk)?,
+        recorded: Recorded::Disk(place.prepare_runs()?),
+        foreseer: Arc::new(CallForeseer {
+            place: place.clone(),
+            tools: Arc::new(Toolset::open(place, Lifetime::Session)?),
+        }),
+        plans: Arc::new(ClientPlans { place: place.clone(), approver: desk.clone() }),
+        desk,
+        unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
+        key: key()?,
+        version: env!("CARGO_PKG_VERSION"),
+        settings,
+    };
+    McpFace::new(parts).map(Arc::new).map_err(|error| Stop::bad_input("tools", error))
+}
+
+fn key() -> Result<[u8; 32], Stop> {
+    let mut key = [0; 32];
+    let filled = rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty());
+    match filled {
+        Ok(32) => Ok(key),
+        Ok(_) | Err(_) => Err(Stop::io("draw a key", "the system has no random numbers")),
+    }
+}
+
+/// The record is what there is to follow; a server shows nothing of it on its terminal.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn event(&self, _event: &ExecutionEvent) {}
+
+    fn result(&self, _result: &ToolResult) {}
+}

@@ -1,0 +1,233 @@
+//! Plans that come from a client: checked, foreseen and run as on the command line, told in few words.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use engine::{Approver, Engine, Foresight, Observer, RunCancel, RunPlace, RunReport, RunRequest};
+use envelope::{EventType, ExecutionEvent, ToolResult};
+use gateway::mcp::{PLAN_BUDGET, PlanAnswer, PlanRun, Plans};
+use journal::RunKind;
+use plan::{CheckedPlan, Finding, RunStatus};
+use serde_json::json;
+use shell::Lifetime;
+use toolkit::{BoxFuture, CancelToken, Progress as CallProgress, ProgressSink};
+
+use crate::diff::Limits;
+use crate::effects;
+use crate::findings;
+use crate::place::Place;
+use crate::preview::{Rehearsal, Seer};
+use crate::progress::Progress;
+use crate::screen::Paint;
+use crate::stop::Stop;
+use crate::visible::{count, one_line};
+use crate::watch::Watcher;
+use crate::wiring::{self, Toolset};
+
+/// About four characters make a token; a text of this many is within the budget of a plan.
+const MOST_CHARS: usize = PLAN_BUDGET * 3;
+
+/// The plans of clients on one vault.
+pub(crate) struct ClientPlans {
+    pub(crate) place: Arc<Place>,
+    /// Who answers where the client brings nobody.
+    pub(crate) approver: Arc<dyn Approver>,
+}
+
+impl Plans for ClientPlans {
+    fn check(&self, plan: String) -> BoxFuture<'static, PlanAnswer> {
+        let place = self.place.clone();
+        Box::pin(async move { or_stopped(checked(&place, &plan).await) })
+    }
+
+    fn preview(&self, plan: String, cancel: CancelToken) -> BoxFuture<'static, PlanAnswer> {
+        let place = self.place.clone();
+        Box::pin(async move { or_stopped(previewed(&place, &plan, cancel).await) })
+    }
+
+    fn run(&self, plan: String, with: PlanRun) -> BoxFuture<'static, PlanAnswer> {
+        let (place, approver) = (self.place.clone(), self.approver.clone());
+        Box::pin(async move { or_stopped(carried(&place, &plan, approver, with).await) })
+    }
+}
+
+/// A plan that may run, or what is wrong with it.
+type Judged = Result<CheckedPlan, PlanAnswer>;
+
+async fn checked(place: &Place, text: &str) -> Result<PlanAnswer, Stop> {
+    let tools = Toolset::open(place, Lifetime::Run)?;
+    Ok(match judge(place, &tools, text) {
+        Err(wrong) => wrong,
+        Ok(plan) => {
+            let order = findings::order(&plan).join(", ");
+            let summary = format!(
+                "The plan can run: {}, {}",
+                count(plan.steps.len() as u64, "step"),
+                plan.plan.risk_level
+            );
+            PlanAnswer {
+                ok: true,
+                text: short(format!("{summary}\nOrder: {order}\nNext: plan_preview, or plan_run")),
+                summary,
+                data: findings::answer(&[], Some(&plan)),
+                run: None,
+            }
+        }
+    })
+}
+
+fn judge(place: &Place, tools: &Toolset, text: &str) -> Judged {
+    let report = plan::check(text, &*tools.surface, &wiring::check_limits(&place.settings));
+    let found = findings::sorted(report.findings);
+    report.plan.ok_or_else(|| {
+        let summary =
+            format!("The plan has {}; nothing was run", count(findings::errors(&found) as u64, "error"));
+        let mut text = summary.clone();
+        for finding in &found {
+            let _infallible = write!(text, "\n{}", findings::lines(finding, Paint::plain()));
+        }
+        refused(summary, text, &found)
+    })
+}
+
+fn refused(summary: String, text: String, found: &[Finding]) -> PlanAnswer {
+    PlanAnswer { ok: false, summary, text: short(text), data: findings::answer(found, None), run: None }
+}
+
+async fn previewed(place: &Arc<Place>, text: &str, cancel: CancelToken) -> Result<PlanAnswer, Stop> {
+    let tools = Arc::new(Toolset::open(place, Lifetime::Run)?);
+    let plan = match judge(place, &tools, text) {
+        Ok(plan) => plan,
+        Err(wrong) => return Ok(wrong),
+    };
+    let rehearsal = Rehearsal::new(place, tools, &plan);
+    let preview = rehearsal.perform(Limits::screen(), ended_by(cancel)).await?;
+    let text = preview.plain();
+    let summary = text.lines().next().unwrap_or_default().to_owned();
+    let data = serde_json::to_value(&preview).unwrap_or_default();
+    Ok(PlanAnswer { ok: true, summary, text: short(text), data, run: None })
+}
+
+async fn carried(
+    place: &Arc<Place>,
+    text: &str,
+    fallback: Arc<dyn Approver>,
+    with: PlanRun,
+) -> Result<PlanAnswer, Stop> {
+    let tools = Arc::new(Toolset::open(place, Lifetime::Run)?);
+    let plan = match judge(place, &tools, text) {
+        Ok(plan) => plan,
+        Err(wrong) => return Ok(wrong),
+    };
+    // With a yes in advance nobody looks, so nothing is foreseen.
+    let looks = with.approver.is_some();
+    let seer = looks.then(|| Arc::new(Seer::new(Rehearsal::new(place, tools.clone(), &plan), None)));
+    let watcher = Watcher::of_run(Arc::new(Progress::new(true)));
+    let follower =
+        Arc::new(Follower { watcher: watcher.clone(), told: with.progress, steps: plan.steps.len() as u64 });
+    let engine: Engine = wiring::engine(place, &tools, with.approver.unwrap_or(fallback), follower)?;
+    let request = RunRequest {
+        plan,
+        place: RunPlace::Disk(place.prepare_runs()?),
+        kind: RunKind::Plan,
+        planner_version: Some(with.client),
+        cancel: ended_by(with.cancel),
+        foresight: seer.map(|seer| seer as Arc<dyn Foresight>),
+        budget: None,
+    };
+    let report = engine.run_plan(request).await.map_err(|error| match error {
+        engine::RunError::Journal(error) => Stop::from(error),
+    })?;
+    Ok(told(&report, &watcher))
+}
+
+fn told(report: &RunReport, watcher: &Watcher) -> PlanAnswer {
+    let verdict = match report.status {
+        RunStatus::Ok => "Done",
+        RunStatus::Failed => "Finished with failures",
+        RunStatus::Cancelled => "Cancelled",
+        RunStatus::Declined => "Not run",
+    };
+    let reason = report.reason.as_deref().map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
+    let summary = format!("{verdict}{reason}");
+    let mut text = summary.clone();
+    for step in &report.steps {
+        let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
+        let calls = count(step.calls, "call");
+        let _infallible = write!(text, "\n{} {}: {calls}{failed}", step.status.name(), step.id);
+        for receipt in watcher.receipts(&step.id) {
+            let _infallible = write!(text, "\n  {receipt}");
+        }
+        if let Some(error) = &step.error {
+            let hint = error.recovery_hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            let _infallible = write!(text, "\n  {}{}", one_line(&error.message), one_line(&hint));
+        }
+    }
+    for line in effects::lines(&report.effects, false) {
+        let _infallible = write!(text, "\n{line}");
+    }
+    let _infallible = write!(text, "\nRun: {}", report.run_id);
+    if let Some(error) = &report.journal_error {
+        let _infallible = write!(text, "\nThe record is incomplete: {}", one_line(error));
+    }
+    PlanAnswer {
+        ok: report.status == RunStatus::Ok && report.journal_error.is_none(),
+        summary,
+        text: short(text),
+        data: serde_json::to_value(report).unwrap_or_default(),
+        run: Some(report.run_id.to_string()),
+    }
+}
+
+/// Tells the client how far its plan has come, and keeps what the summary shows.
+struct Follower {
+    watcher: Arc<Watcher>,
+    told: ProgressSink,
+    steps: u64,
+}
+
+impl Observer for Follower {
+    fn event(&self, event: &ExecutionEvent) {
+        self.watcher.event(event);
+        let is_news = matches!(event.event_type, EventType::StepProgress | EventType::StepFinished);
+        if is_news {
+            let step = event.step_id.as_ref().map(|step| format!("{step}: ")).unwrap_or_default();
+            let message = format!("{step}{}", one_line(&event.message));
+            (self.told)(CallProgress { done: 0, total: Some(self.steps), message });
+        }
+    }
+
+    fn result(&self, result: &ToolResult) {
+        self.watcher.result(result);
+    }
+}
+
+/// A run that ends when its call is cancelled.
+fn ended_by(cancel: CancelToken) -> RunCancel {
+    RunCancel::of(cancel)
+}
+
+fn or_stopped(answer: Result<PlanAnswer, Stop>) -> PlanAnswer {
+    answer.unwrap_or_else(|stop| {
+        let hint = stop.hint.as_deref().map(|hint| format!("\n{hint}")).unwrap_or_default();
+        PlanAnswer {
+            ok: false,
+            text: short(format!("{}{hint}", stop.message)),
+            data: json!({ "error": { "code": stop.code, "message": stop.message } }),
+            summary: stop.message,
+            run: None,
+        }
+    })
+}
+
+/// Within what a model may be given. What is left out is counted, and where to find it is said.
+fn short(text: String) -> String {
+    let Some((cut, _)) = text.char_indices().nth(MOST_CHARS) else { return text };
+    let kept = text[..cut].rfind('\n').map_or(cut, |line| line);
+    let rest = text[kept..].lines().count();
+    format!(
+        "{}\n… {} more; `tollgate preview` and `tollgate show last` have them all",
+        &text[..kept],
+        count(rest as u64, "line")
+    )
+}
