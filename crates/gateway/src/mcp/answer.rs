@@ -64,6 +64,7 @@ fn data(result: &ToolResult, receipt: String, budget: usize) -> Value {
 pub(super) fn failed(fault: &Fault) -> CallToolResult {
     let hint = fault.hint.as_deref().map(|hint| format!("\n{hint}")).unwrap_or_default();
     let mut meta = MetaObject::new();
-    meta.0.insert("tollgate/error".to_owned(), json!({ "code": fault.failure.code(), "kind": fault.failure }));
+    meta.0
+        .insert("tollgate/error".to_owned(), json!({ "code": fault.failure.code(), "kind": fault.failure }));
     CallToolResult::error(vec![ContentBlock::text(format!("{}{hint}", fault.message))]).with_meta(Some(meta))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use envelope::{Fault, Hash, ToolName, canonical_hash, nearest};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ElicitRequest, InputRequest,
-    InputRequiredResult, InputRequests, ProgressNotificationParam,
-    ProgressToken, ProtocolVersion, ServerRequest,
+    InputRequests, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
@@ -266,8 +266,7 @@ impl Told {
     async fn progress(&mut self, cx: &RequestContext<RoleServer>, progress: Progress) {
         let Some(token) = self.token.clone() else { return };
         self.count = (progress.done as f64).max(self.count + 1e-3);
-        let mut told =
-            ProgressNotificationParam::new(token, self.count).with_message(progress.message);
+        let mut told = ProgressNotificationParam::new(token, self.count).with_message(progress.message);
         told.total = progress.total.map(|total| (total as f64).max(self.count));
         // A client that is gone cancels the call by other means.
         let _gone = cx.peer.notify_progress(told).await;

@@ -13,6 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use super::answer;
 use super::asking::Foreseer;
 use super::calls::is_modern;
 use super::instructions::INSTRUCTIONS;
@@ -20,7 +21,6 @@ use super::listing::{Listing, Show};
 use super::parked::Parked;
 use super::plans::{self, Plans};
 use super::runs::{OwnRun, SharedRun};
-use super::answer;
 use crate::gate_run::{Ends, GateRun, Runs};
 use crate::gate_tools::MakeEngine;
 

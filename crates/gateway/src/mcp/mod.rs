@@ -23,8 +23,8 @@ mod runs;
 mod stdio;
 
 pub use asking::Foreseer;
-pub use face::{McpFace, McpHandler, McpParts, McpSettings, Recorded};
 pub use face::Lasting;
+pub use face::{McpFace, McpHandler, McpParts, McpSettings, Recorded};
 pub use http::mount;
-pub use stdio::serve_stdio;
 pub use plans::{PLAN_BUDGET, PlanAnswer, PlanRun, Plans};
+pub use stdio::serve_stdio;

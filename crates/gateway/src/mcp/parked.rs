@@ -44,7 +44,9 @@ pub(super) struct Bound<'a> {
 /// Why a second round cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotWaiting {
-    #[error("this state was not made for this call: the tool, its arguments or the client differ from the question")]
+    #[error(
+        "this state was not made for this call: the tool, its arguments or the client differ from the question"
+    )]
     Other,
     #[error("the question has expired")]
     Expired,

@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
+use crate::place::Place;
 use crate::serving::backend::{BackendChoice, CallsBy};
 use crate::serving::{faces, home, welcome};
 use crate::stop::{Outcome, Stop};
@@ -20,10 +21,10 @@ use crate::stop::{Outcome, Stop};
 /// How long the runs of tools may take to be closed when the server stops.
 const CLOSING_LIMIT: Duration = Duration::from_secs(10);
 
-/// Serves models on this machine through the OpenAI Responses API
+/// Serves models and the tools of a vault on this machine, over HTTP
 ///
-/// Clients that speak `/v1/responses` get function calling from a model that only takes and gives text. Everything
-/// needs the token, which is made at the first start and kept in a file that only you can read.
+/// Clients that speak `/v1/responses` get function calling from a model that only takes and gives text. MCP clients get
+/// the tools of the vault under `/mcp`, through the gate. Everything needs the token, which is made at the first start and kept in a file that only you can read.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
@@ -69,8 +70,8 @@ pub(crate) struct Serve {
     /// Offer these tools to every request that brings none of its own
     #[arg(long, requires = "tools")]
     offer: bool,
-    /// Say yes in advance to what models want to do with the tools
-    #[arg(long, requires = "tools")]
+    /// Say yes in advance to what models and MCP clients want to do with the tools
+    #[arg(long)]
     yes: bool,
     /// The file with the token [default: tollgate/token in the folder for state]
     #[arg(long, value_name = "FILE")]
@@ -103,13 +104,17 @@ impl Serve {
             .map_err(|error| Stop::bad_input("token", error.to_string()))?;
         let interrupts = Interrupts::new(self.json);
         let metrics = Arc::new(Metrics::new());
+        let place = self.place(vault)?;
+        let has_mcp = place.is_some();
         let faces = faces::Faces {
             model: model.clone(),
             metrics: metrics.clone(),
             keep: self.keep.as_deref(),
-            tools: self.tools.then_some(faces::Tools { vault, yes: self.yes, offer: self.offer }),
+            vault: place,
+            for_models: self.for_models(),
+            yes: self.yes,
         };
-        let faces::Served { router, tools } = faces.open(&interrupts)?;
+        let served = faces.open(&interrupts)?;
         let settings = EdgeSettings {
             origins: self.origin.clone(),
             hosts: self.name.clone(),
@@ -118,7 +123,7 @@ impl Serve {
             ..EdgeSettings::new(token)
         };
         let stop = interrupts.cancel();
-        let served = drive::to_end(&interrupts, async {
+        drive::to_end(&interrupts, async {
             let address = SocketAddr::new(self.host, self.port);
             let edge = Edge::bind(settings, metrics, address).await.map_err(|error| {
                 Stop::bad_input("listen", error.to_string())
@@ -130,22 +135,34 @@ impl Serve {
                 model: &model.describe(),
                 named: self.model.as_deref(),
                 tools: self.tools,
+                mcp: has_mcp,
             }
             .show(self.json);
             let stopping = async {
                 stop.cancelled().await;
-                if let Some(tools) = &tools {
-                    tools.runs().stop();
-                }
+                served.stop();
             };
-            edge.serve(router, stopping).await;
-            if let Some(tools) = &tools {
-                tools.runs().finish(CLOSING_LIMIT).await;
-            }
+            edge.serve(served.router.clone(), stopping).await;
+            served.finish(CLOSING_LIMIT).await;
             model.shut_down().await;
             Ok(Exit::Done)
-        });
-        served?
+        })?
+    }
+
+    /// The vault whose tools are served. Without `--tools` there need not be one.
+    fn place(&self, vault: Option<&Path>) -> Result<Option<Arc<Place>>, Stop> {
+        match Place::find(vault) {
+            Err(stop) if stop.code == "no_vault" && vault.is_none() && !self.tools => Ok(None),
+            found => Ok(Some(Arc::new(found?))),
+        }
+    }
+
+    fn for_models(&self) -> Option<faces::ForModels> {
+        match (self.tools, self.offer) {
+            (false, _) => None,
+            (true, false) => Some(faces::ForModels::OnRequest),
+            (true, true) => Some(faces::ForModels::Offered),
+        }
     }
 }
 

@@ -1,27 +1,30 @@
 //! Puts the faces of the server together.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use backend::TextModel;
-use engine::{Engine, Observer, SystemClock};
-use envelope::{ExecutionEvent, ToolResult};
-use gateway::gate_tools::{GateTools, MakeEngine};
+use engine::{Approver, SystemClock};
+use gateway::gate_run::Runs;
+use gateway::gate_tools::GateTools;
+use gateway::mcp::{McpFace, McpSettings};
 use gateway::metrics::Metrics;
 use gateway::responses::answer::{AnswerSettings, Responder, ResponderParts, Toolbox};
 use gateway::responses::routes;
 use gateway::responses::store::{Store, StoreLimits};
-use shell::Lifetime;
 
+use super::mcp;
 use crate::ask::Asker;
+use crate::desk::{self, Desk};
 use crate::drive::Interrupts;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::stop::Stop;
-use crate::wiring::{self, Toolset};
 
 /// Paths that say nothing worth a token.
 pub(crate) const OPEN_PATHS: [&str; 1] = ["/healthz"];
@@ -31,20 +34,47 @@ pub(crate) struct Faces<'a> {
     pub(crate) metrics: Arc<Metrics>,
     /// Where responses are kept.
     pub(crate) keep: Option<&'a Path>,
-    pub(crate) tools: Option<Tools<'a>>,
+    /// Whose tools are served to MCP clients, if there is a vault.
+    pub(crate) vault: Option<Arc<Place>>,
+    /// Whether models that are answered here may use them too.
+    pub(crate) for_models: Option<ForModels>,
+    /// Whether everything has a yes in advance.
+    pub(crate) yes: bool,
 }
 
-/// Whose tools, and who says yes.
-pub(crate) struct Tools<'a> {
-    pub(crate) vault: Option<&'a Path>,
-    pub(crate) yes: bool,
-    pub(crate) offer: bool,
+/// Which requests get the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ForModels {
+    /// Those that ask for them.
+    OnRequest,
+    /// Also every one that brings no tools of its own.
+    Offered,
 }
 
 /// What is served, and what has to end before the server does.
 pub(crate) struct Served {
     pub(crate) router: Router,
     pub(crate) tools: Option<Arc<GateTools>>,
+    pub(crate) mcp: Option<Arc<McpFace>>,
+}
+
+impl Served {
+    /// Ends the calls that are under way.
+    pub(crate) fn stop(&self) {
+        self.runs().for_each(Runs::stop);
+    }
+
+    /// Waits until every record is closed.
+    pub(crate) async fn finish(&self, limit: Duration) {
+        for runs in self.runs() {
+            runs.finish(limit).await;
+        }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &Runs> {
+        let tools = self.tools.as_ref().map(|tools| tools.runs());
+        tools.into_iter().chain(self.mcp.as_ref().map(|face| face.runs()))
+    }
 }
 
 impl Faces<'_> {
@@ -54,8 +84,19 @@ impl Faces<'_> {
                 .map_err(|error| Stop::bad_input("store", error.to_string()))?,
             None => Store::in_memory(StoreLimits::default()),
         };
-        let offer_tools = self.tools.as_ref().is_some_and(|tools| tools.offer);
-        let tools = self.tools.map(|tools| tools.open(interrupts)).transpose()?;
+        let offer_tools = self.for_models == Some(ForModels::Offered);
+        let asker = self.vault.as_ref().map(|place| asker(self.yes, place, interrupts)).transpose()?;
+        let tools = match (&self.vault, &asker, self.for_models) {
+            (Some(place), Some(asker), Some(_)) => Some(model_tools(place, asker)?),
+            _ => None,
+        };
+        let face = match (&self.vault, asker) {
+            (Some(place), Some(asker)) => {
+                let settings = McpSettings { asks: !self.yes, ..McpSettings::default() };
+                Some(mcp::face(place, asker, settings)?)
+            }
+            _ => None,
+        };
         let responder = Arc::new(Responder::new(ResponderParts {
             model: self.model,
             store: Arc::new(store),
@@ -66,38 +107,31 @@ impl Faces<'_> {
             toolbox: tools.clone().map(|tools| -> Arc<dyn Toolbox> { tools }),
         }));
         let metrics = self.metrics;
-        let router = routes::router(responder).route("/healthz", get(|| async { "ok\n" })).route(
+        let mut router = routes::router(responder).route("/healthz", get(|| async { "ok\n" })).route(
             "/metrics",
             get(move || async move { ([(CONTENT_TYPE, gateway::metrics::CONTENT_TYPE)], metrics.render()) }),
         );
-        Ok(Served { router, tools })
+        if let Some(face) = &face {
+            router = gateway::mcp::mount(router, face);
+        }
+        Ok(Served { router, tools, mcp: face })
     }
 }
 
-impl Tools<'_> {
-    fn open(&self, interrupts: &Interrupts) -> Result<Arc<GateTools>, Stop> {
-        let place = Place::find(self.vault)?;
-        let runs = place.prepare_runs()?;
-        // One person, whichever run asks.
-        let asker = Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone());
-        let asker = Arc::new(asker.of_server());
-        let make = move || -> Result<Engine, Stop> {
-            let tools = Toolset::open(&place, Lifetime::Session)?;
-            wiring::engine(&place, &tools, asker.clone(), Arc::new(Nobody))
-        };
-        // Whatever is wrong with the settings is said now, in full.
-        drop(make()?);
-        let make: MakeEngine = Arc::new(move || make().map_err(|stop| stop.message));
-        let tools = GateTools::new(make, runs).map_err(|error| Stop::bad_input("tools", error))?;
-        Ok(Arc::new(tools))
+/// Who is asked: the person at this terminal, or whoever runs `tollgate approve` where there is none. One person,
+/// whichever run asks.
+fn asker(yes: bool, place: &Place, interrupts: &Interrupts) -> Result<Arc<dyn Approver>, Stop> {
+    if yes || std::io::stderr().is_terminal() {
+        let asker = Asker::new(yes, Arc::new(Progress::new(true)), interrupts.clone());
+        return Ok(Arc::new(asker.of_server()));
     }
+    let folder = desk::folder(Some(&place.vault))?;
+    let clock = Arc::new(SystemClock::new());
+    Ok(Arc::new(Desk::new(folder, &place.vault, "tollgate serve".to_owned(), desk::WAIT, clock)))
 }
 
-/// The record is what there is to follow; a server shows nothing of it on its terminal.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn event(&self, _event: &ExecutionEvent) {}
-
-    fn result(&self, _result: &ToolResult) {}
+fn model_tools(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Arc<GateTools>, Stop> {
+    let runs = place.prepare_runs()?;
+    let tools = GateTools::new(mcp::maker(place, asker)?, runs);
+    Ok(Arc::new(tools.map_err(|error| Stop::bad_input("tools", error))?))
 }

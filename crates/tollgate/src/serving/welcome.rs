@@ -17,6 +17,8 @@ pub(crate) struct Welcome<'a> {
     /// The model that is always asked, if one was chosen.
     pub(crate) named: Option<&'a str>,
     pub(crate) tools: bool,
+    /// Whether MCP clients are served.
+    pub(crate) mcp: bool,
 }
 
 impl Welcome<'_> {
@@ -24,7 +26,7 @@ impl Welcome<'_> {
         if as_json {
             screen::json(&json!({
                 "url": self.url(), "tokenFile": self.token_file, "model": self.named, "backend": self.model,
-                "tools": self.tools,
+                "tools": self.tools, "mcp": self.mcp.then(|| format!("{}/mcp", self.url())),
             }));
         } else {
             screen::say(self.text());
@@ -48,6 +50,13 @@ impl Welcome<'_> {
         } else {
             ""
         };
+        let mcp = if self.mcp {
+            format!(
+                "\nMCP clients, with the token as a bearer token (`tollgate connect` writes their settings):\n  {url}/mcp\n"
+            )
+        } else {
+            "\nMCP clients are served only where there is a vault: name one with --vault DIR.\n".to_owned()
+        };
         format!(
             "Serving {model_words}\n  at    {url}/v1\n  token {token_words}\n{tools}
 The openai SDKs (Python, JavaScript) and most apps:
@@ -62,7 +71,7 @@ codex, in ~/.codex/config.toml:
   base_url = \"{url}/v1\"
   wire_api = \"responses\"
   env_key = \"OPENAI_API_KEY\"
-
+{mcp}
 A plugin in Obsidian: base URL {url}/v1, the token as API key; start the server with
   --origin app://obsidian.md
 
