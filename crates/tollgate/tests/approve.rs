@@ -1,10 +1,18 @@
 //! Questions on the desk are answered by a person at a terminal, and by nothing else.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and plays the process that asks"
+)]
+
 mod support;
 
 use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use envelope::{Hash, Timestamp, canonical_hash};
 use expect_test::expect;
@@ -165,4 +173,85 @@ fn a_command_in_the_sandbox_neither_sees_nor_answers_a_question() {
         assert_eq!(answer(&sandbox), None);
         assert!(desk.join(format!("{ID}.question.json")).exists());
     }
+}
+
+/// A client that cannot ask its person anything.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Client {
+    fn start(sandbox: &Sandbox) -> Client {
+        let mut child = sandbox.command(&["mcp"]).stdin(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut client = Client { input: child.stdin.take(), output, child };
+        let who = json!({ "name": "a test", "version": "1" });
+        let greeting = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": who });
+        client.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting }));
+        client.answer(0);
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "no answer to {id}");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    fn end(mut self) {
+        drop(self.input.take());
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_call_over_mcp_waits_for_a_person_at_a_terminal() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::start(&sandbox);
+    // Whoever watches is there before the question is.
+    let mut terminal = sandbox.terminal(&["approve", "--watch"]);
+    terminal.wait_for("Questions appear here as they come");
+    for (id, typed, said) in [(1, "n\r", "No."), (2, "y\r", "Yes, once.")] {
+        let path = format!("Notes/{id}.md");
+        client.call(id, "vault_createFile", &json!({ "path": path, "content": "x" }));
+        terminal.wait_for("May this call run?");
+        terminal.type_in(typed);
+        terminal.wait_for(said);
+        let result = client.answer(id);
+        assert_eq!(result["result"]["isError"] == true, id == 1, "{result}");
+    }
+    assert_eq!(sandbox.notes(), ["Inbox.md", "Notes/2.md"]);
+    // A call that its client cancels takes its question along.
+    client.call(3, "vault_createFile", &json!({ "path": "Notes/3.md", "content": "x" }));
+    terminal.wait_for("May this call run?");
+    client.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 3 } }),
+    );
+    terminal.wait_for("This question is withdrawn");
+    terminal.type_in("y\r\u{3}");
+    let (screen, code) = terminal.end();
+    assert_eq!(code, 130, "{screen}");
+    client.end();
+    assert_eq!(sandbox.notes(), ["Inbox.md", "Notes/2.md"]);
+    assert_eq!(fs::read_dir(folder(&sandbox)).unwrap().count(), 0);
+    let shown = sandbox.tollgate(&["show", "last", "--json"]).expect_code(0).out;
+    assert!(shown.contains("approved (approve)"), "{shown}");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
 }

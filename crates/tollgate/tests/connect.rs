@@ -1,5 +1,7 @@
 //! Clients are told how to use Tollgate, and the doctor says whether that works.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod support;
 
 use std::fs;
@@ -262,4 +264,18 @@ fn the_doctor_says_when_nobody_is_connected() {
                        mend: tollgate connect CLIENT --vault DIR/vault (claude-code, codex, cursor ...)
     "#]]
     .assert_eq(&clients(&sandbox, &["doctor", "--connections"], 0));
+}
+
+#[test]
+fn what_is_written_for_a_client_works() {
+    let sandbox = Sandbox::new();
+    for client in ["claude-code", "codex", "vscode"] {
+        sandbox.tollgate(&["connect", client, "--write", "--yes"]).expect_code(0);
+    }
+    let said = clients(&sandbox, &["doctor", "--connections"], 0);
+    let tried: Vec<&str> = said.lines().filter(|line| line.contains(" answers: ")).collect();
+    assert_eq!(tried.len(), 3, "{said}");
+    for line in tried {
+        assert!(line.starts_with("ok ") && line.ends_with(" tools in N ms, protocol 2025-11-25"), "{line}");
+    }
 }

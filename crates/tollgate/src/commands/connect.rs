@@ -24,6 +24,7 @@ use crate::visible::{path_words, visible};
 /// with --http calls a running `tollgate serve`. With --write the entry is put into the file of the client, after the
 /// difference was shown; comments, order and everything else in that file stay as they are.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
     after_help = "Example:\n  tollgate connect claude-code --vault ~/Notes\n  tollgate connect codex --vault ~/Notes --write\n  tollgate connect cursor --project --write\n  tollgate connect vscode --http"
 )]

@@ -95,7 +95,7 @@ impl Client {
     }
 
     /// How it is told to read a variable of its environment where a header stands, if it can.
-    pub(crate) fn from_environment(self, variable: &str) -> Option<String> {
+    pub(crate) fn token_from(self, variable: &str) -> Option<String> {
         match self {
             Client::ClaudeCode => Some(format!("Bearer ${{{variable}}}")),
             Client::Cursor | Client::VsCode => Some(format!("Bearer ${{env:{variable}}}")),

@@ -75,6 +75,8 @@ fn meaning(client: Client, text: &str) -> Result<Map<String, Value>, String> {
     };
     match value {
         Value::Object(fields) => Ok(fields),
-        _ => Err("it is not an object".to_owned()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err("it is not an object".to_owned())
+        }
     }
 }

@@ -91,7 +91,7 @@ fn stdio(client: Client, program: &str, vault: &str) -> Value {
 }
 
 fn http(client: Client, url: &str) -> Option<Value> {
-    let token = client.from_environment(TOKEN_VARIABLE)?;
+    let token = client.token_from(TOKEN_VARIABLE)?;
     Some(match client {
         Client::Codex => {
             json!({ "url": url, "bearer_token_env_var": token, "tool_timeout_sec": CODEX_TIMEOUT_SECONDS })

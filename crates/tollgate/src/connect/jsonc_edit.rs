@@ -53,7 +53,9 @@ impl Style {
                 let items: Vec<String> = items.iter().map(Value::to_string).collect();
                 format!("[{}]", items.join(", "))
             }
-            plain => plain.to_string(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                value.to_string()
+            }
         }
     }
 

@@ -43,7 +43,9 @@ fn written(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(written).collect();
             format!("[{}]", items.join(", "))
         }
-        other => other.to_string().replace('\u{7f}', "\\u007f"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            value.to_string().replace('\u{7f}', "\\u007f")
+        }
     }
 }
 

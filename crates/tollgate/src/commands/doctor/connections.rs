@@ -154,3 +154,34 @@ fn answers(url: &str) -> Option<bool> {
     };
     Some(asked().is_ok_and(|answer| answer == b"HTTP/1.1 200"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::answers;
+
+    /// The address of a server that gives this answer once.
+    fn server(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let asked = stream.read(&mut [0; 1024]).unwrap();
+            assert!(asked > 0);
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        format!("http://localhost:{port}/mcp")
+    }
+
+    #[test]
+    fn a_server_on_this_machine_is_asked_and_no_other() {
+        assert_eq!(answers(&server("HTTP/1.1 200 OK\r\n\r\nok")), Some(true));
+        assert_eq!(answers(&server("HTTP/1.1 404 Not Found\r\n\r\n")), Some(false));
+        assert_eq!(answers(&server("")), Some(false));
+        assert_eq!(answers("http://192.0.2.1:8787/mcp"), None);
+        assert_eq!(answers("https://127.0.0.1:8787/mcp"), None);
+        assert_eq!(answers("nonsense"), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! What each client is told.
+
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+
+use crate::connect::client::{Client, Scope};
+use crate::connect::edit::snippet;
+use crate::connect::entry::{Door, Server};
+use crate::connect::places::Homes;
+
+fn stdio() -> Server {
+    let door = Door::Stdio { program: "/usr/bin/tollgate".to_owned(), vault: "/home/me/My Notes".to_owned() };
+    Server { name: "tollgate".to_owned(), door }
+}
+
+fn http() -> Server {
+    let door = Door::Http { url: "http://127.0.0.1:8787/mcp".to_owned() };
+    Server { name: "tollgate".to_owned(), door }
+}
+
+/// Everything that is said for one client.
+#[track_caller]
+fn says(client: Client, server: &Server, expect: Expect) {
+    let Some(entry) = server.entry(client) else { return expect.assert_eq("not like this\n") };
+    let mut said = snippet(client, &server.name, &entry);
+    for scope in [Scope::User, Scope::Project] {
+        if let Some(command) = server.command(client, scope) {
+            said.push_str(&format!("{command}\n"));
+        }
+    }
+    expect.assert_eq(&said);
+}
+
+#[test]
+fn claude_code_starts_us() {
+    says(
+        Client::ClaudeCode,
+        &stdio(),
+        expect![[r#"
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "type": "stdio",
+                  "command": "/usr/bin/tollgate",
+                  "args": ["mcp", "--vault", "/home/me/My Notes"]
+                }
+              }
+            }
+            claude mcp add --scope user tollgate -- /usr/bin/tollgate mcp --vault '/home/me/My Notes'
+            claude mcp add --scope project tollgate -- /usr/bin/tollgate mcp --vault '/home/me/My Notes'
+        "#]],
+    );
+}
+
+#[test]
+fn claude_code_calls_us() {
+    says(
+        Client::ClaudeCode,
+        &http(),
+        expect![[r#"
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "type": "http",
+                  "url": "http://127.0.0.1:8787/mcp",
+                  "headers": {
+                    "Authorization": "Bearer ${TOLLGATE_TOKEN}"
+                  }
+                }
+              }
+            }
+            claude mcp add --scope user --transport http tollgate http://127.0.0.1:8787/mcp --header 'Authorization: Bearer ${TOLLGATE_TOKEN}'
+            claude mcp add --scope project --transport http tollgate http://127.0.0.1:8787/mcp --header 'Authorization: Bearer ${TOLLGATE_TOKEN}'
+        "#]],
+    );
+}
+
+#[test]
+fn claude_desktop_starts_us_and_cannot_call_us() {
+    let started = expect![[r#"
+        {
+          "mcpServers": {
+            "tollgate": {
+              "command": "/usr/bin/tollgate",
+              "args": ["mcp", "--vault", "/home/me/My Notes"]
+            }
+          }
+        }
+    "#]];
+    says(Client::ClaudeDesktop, &stdio(), started);
+    says(Client::ClaudeDesktop, &http(), expect![["not like this\n"]]);
+}
+
+#[test]
+fn codex_starts_us_and_calls_us() {
+    let started = expect![[r#"
+        [mcp_servers.tollgate]
+        command = "/usr/bin/tollgate"
+        args = ["mcp", "--vault", "/home/me/My Notes"]
+        tool_timeout_sec = 300
+        codex mcp add tollgate -- /usr/bin/tollgate mcp --vault '/home/me/My Notes'
+    "#]];
+    says(Client::Codex, &stdio(), started);
+    let called = expect![[r#"
+        [mcp_servers.tollgate]
+        url = "http://127.0.0.1:8787/mcp"
+        bearer_token_env_var = "TOLLGATE_TOKEN"
+        tool_timeout_sec = 300
+        codex mcp add tollgate --url http://127.0.0.1:8787/mcp --bearer-token-env-var TOLLGATE_TOKEN
+    "#]];
+    says(Client::Codex, &http(), called);
+}
+
+#[test]
+fn cursor_starts_us_and_calls_us() {
+    let started = expect![[r#"
+        {
+          "mcpServers": {
+            "tollgate": {
+              "command": "/usr/bin/tollgate",
+              "args": ["mcp", "--vault", "/home/me/My Notes"]
+            }
+          }
+        }
+    "#]];
+    says(Client::Cursor, &stdio(), started);
+    let called = expect![[r#"
+        {
+          "mcpServers": {
+            "tollgate": {
+              "url": "http://127.0.0.1:8787/mcp",
+              "headers": {
+                "Authorization": "Bearer ${env:TOLLGATE_TOKEN}"
+              }
+            }
+          }
+        }
+    "#]];
+    says(Client::Cursor, &http(), called);
+}
+
+#[test]
+fn vs_code_starts_us_and_calls_us() {
+    let started = expect![[r#"
+        {
+          "servers": {
+            "tollgate": {
+              "type": "stdio",
+              "command": "/usr/bin/tollgate",
+              "args": ["mcp", "--vault", "/home/me/My Notes"]
+            }
+          }
+        }
+    "#]];
+    says(Client::VsCode, &stdio(), started);
+    let called = expect![[r#"
+        {
+          "servers": {
+            "tollgate": {
+              "type": "http",
+              "url": "http://127.0.0.1:8787/mcp",
+              "headers": {
+                "Authorization": "Bearer ${env:TOLLGATE_TOKEN}"
+              }
+            }
+          }
+        }
+    "#]];
+    says(Client::VsCode, &http(), called);
+}
+
+#[test]
+fn zed_starts_us_and_cannot_call_us() {
+    let started = expect![[r#"
+        {
+          "context_servers": {
+            "tollgate": {
+              "command": "/usr/bin/tollgate",
+              "args": ["mcp", "--vault", "/home/me/My Notes"]
+            }
+          }
+        }
+    "#]];
+    says(Client::Zed, &stdio(), started);
+    says(Client::Zed, &http(), expect![["not like this\n"]]);
+}
+
+#[test]
+fn every_client_has_its_files() {
+    let homes = |mac| Homes { home: "/me".into(), config: None, claude: None, codex: None, mac };
+    let listed = |homes: &Homes| -> String {
+        let mut lines = String::new();
+        for client in Client::ALL {
+            let file = |scope| homes.file(client, scope, Path::new("/work"));
+            let (user, project) = (file(Scope::User), file(Scope::Project));
+            lines.push_str(&format!("{client}: {user:?}, {project:?}\n"));
+        }
+        lines
+    };
+    expect![[r#"
+        claude-code: Some("/me/.claude.json"), Some("/work/.mcp.json")
+        claude-desktop: Some("/me/.config/Claude/claude_desktop_config.json"), None
+        codex: Some("/me/.codex/config.toml"), Some("/work/.codex/config.toml")
+        cursor: Some("/me/.cursor/mcp.json"), Some("/work/.cursor/mcp.json")
+        vscode: Some("/me/.config/Code/User/mcp.json"), Some("/work/.vscode/mcp.json")
+        zed: Some("/me/.config/zed/settings.json"), None
+        obsidian: None, None
+    "#]]
+    .assert_eq(&listed(&homes(false)));
+    expect![[r#"
+        claude-code: Some("/me/.claude.json"), Some("/work/.mcp.json")
+        claude-desktop: Some("/me/Library/Application Support/Claude/claude_desktop_config.json"), None
+        codex: Some("/me/.codex/config.toml"), Some("/work/.codex/config.toml")
+        cursor: Some("/me/.cursor/mcp.json"), Some("/work/.cursor/mcp.json")
+        vscode: Some("/me/Library/Application Support/Code/User/mcp.json"), Some("/work/.vscode/mcp.json")
+        zed: Some("/me/.config/zed/settings.json"), None
+        obsidian: None, None
+    "#]]
+    .assert_eq(&listed(&homes(true)));
+}
+
+#[test]
+fn a_client_that_is_not_known_is_told_the_nearest() {
+    let wrong = |word: &str| word.parse::<Client>().unwrap_err();
+    let list = "known are claude-code, claude-desktop, codex, cursor, vscode, zed, obsidian";
+    assert_eq!(wrong("claude-cod"), format!("did you mean `claude-code`? {list}"));
+    assert_eq!(wrong("emacs"), list);
+}

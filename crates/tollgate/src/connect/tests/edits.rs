@@ -1,0 +1,259 @@
+//! One entry in files of all kinds.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use crate::connect::client::Client;
+use crate::connect::edit::{Edited, edit, entries};
+
+/// The text after a small entry was put into it, or why it was not.
+#[track_caller]
+fn becomes(client: Client, text: &str, expect: Expect) {
+    let entry = json!({ "command": "t" });
+    let said = match edit(client, text, "tollgate", &entry) {
+        Ok(Edited::New { text: new, replaces }) => {
+            assert_eq!(edit(client, &new, "tollgate", &entry), Ok(Edited::Already), "{new}");
+            format!("{}{new}", if replaces { "REPLACES\n" } else { "" })
+        }
+        Ok(Edited::Already) => "ALREADY\n".to_owned(),
+        Err(why) => format!("error: {why}\n"),
+    };
+    expect.assert_eq(&said.replace('\r', "␍").replace('\t', "⇥").replace('\u{feff}', "BOM"));
+}
+
+#[test]
+fn a_file_that_is_not_there_or_empty_is_made() {
+    for text in ["", "{}", "{\n}"] {
+        let end = if text.starts_with('{') { "" } else { "\n" };
+        let Ok(Edited::New { text: new, .. }) =
+            edit(Client::Cursor, text, "tollgate", &json!({ "command": "t" }))
+        else {
+            panic!("{text}")
+        };
+        let whole = "{\n  \"mcpServers\": {\n    \"tollgate\": {\n      \"command\": \"t\"\n    }\n  }\n}";
+        assert_eq!(new, format!("{whole}{end}"));
+    }
+    becomes(
+        Client::Zed,
+        "// my settings\n",
+        expect![[r#"
+            // my settings
+            {
+              "context_servers": {
+                "tollgate": {
+                  "command": "t"
+                }
+              }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn comments_and_trailing_commas_stay() {
+    becomes(
+        Client::Zed,
+        "// Zed\n{\n    \"theme\": \"x\", // dark, of course\n    \"context_servers\": {\n        /* the old one */\n        \"a\": { \"command\": \"a\" }, // keep }\n    },\n    \"vim\": true,\n}\n",
+        expect![[r#"
+            // Zed
+            {
+                "theme": "x", // dark, of course
+                "context_servers": {
+                    /* the old one */
+                    "a": { "command": "a" }, // keep }
+                    "tollgate": {
+                        "command": "t"
+                    },
+                },
+                "vim": true,
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_comment_stays_with_what_it_is_about() {
+    becomes(
+        Client::VsCode,
+        "{\n\t\"servers\": {\n\t\t\"a\": {} // about a, not about us\n\t}\n}\n",
+        expect![[r#"
+            {
+            ⇥"servers": {
+            ⇥⇥"a": {}, // about a, not about us
+            ⇥⇥"tollgate": {
+            ⇥⇥⇥"command": "t"
+            ⇥⇥}
+            ⇥}
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn the_servers_are_added_where_there_are_none() {
+    becomes(
+        Client::ClaudeCode,
+        "{\n  \"numStartups\": 41,\n  \"projects\": {\"/x\": {\"mcpServers\": {}}}\n}",
+        expect![[r#"
+            {
+              "numStartups": 41,
+              "projects": {"/x": {"mcpServers": {}}},
+              "mcpServers": {
+                "tollgate": {
+                  "command": "t"
+                }
+              }
+            }"#]],
+    );
+}
+
+#[test]
+fn text_on_one_line_is_opened_where_it_has_to_be() {
+    becomes(
+        Client::Cursor,
+        "{\"mcpServers\":{\"a\":{}},\"b\":1}",
+        expect![[r#"
+            {"mcpServers":{"a":{},
+              "tollgate": {
+                "command": "t"
+              }
+            },"b":1}"#]],
+    );
+}
+
+#[test]
+fn line_ends_and_byte_order_marks_stay() {
+    becomes(
+        Client::ClaudeDesktop,
+        "\u{feff}{\r\n  \"mcpServers\": {\r\n    \"a\": {}\r\n  }\r\n}\r\n",
+        expect![[r#"
+            BOM{␍
+              "mcpServers": {␍
+                "a": {},␍
+                "tollgate": {␍
+                  "command": "t"␍
+                }␍
+              }␍
+            }␍
+        "#]],
+    );
+    becomes(
+        Client::Codex,
+        "model = \"x\"\r\n",
+        expect![[r#"
+            model = "x"␍
+            ␍
+            [mcp_servers.tollgate]␍
+            command = "t"␍
+        "#]],
+    );
+}
+
+#[test]
+fn an_entry_of_the_same_name_is_replaced_and_said_to_be() {
+    becomes(
+        Client::Cursor,
+        "{\n  \"mcpServers\": {\n    \"tollgate\": { \"command\": \"/old\", \"args\": [1] }, // mine\n    \"b\": {}\n  }\n}\n",
+        expect![[r#"
+            REPLACES
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "command": "t"
+                }, // mine
+                "b": {}
+              }
+            }
+        "#]],
+    );
+    becomes(Client::Cursor, "{\"mcpServers\": {\"tollgate\": {\"command\": \"t\"}}}", expect![["ALREADY\n"]]);
+}
+
+#[test]
+fn json_that_is_not_understood_is_left_alone() {
+    for (text, why) in [
+        ("[]", "it is not an object"),
+        ("{\"mcpServers\": []}", "`mcpServers` is not an object"),
+        ("{\n\"a\": 1\n\"b\": 2}", "line 3: a `,` or `}` is missing"),
+        ("{\"a\": 1, \"a\": 2}", "line 1: `a` stands there twice"),
+        ("{'a': 1}", "line 1: a key in quotes or `}` is missing"),
+        ("{\"a\": nope}", "line 1: this is no value"),
+        ("{\"a\": 1} x", "line 1: nothing may follow"),
+        ("{ /* ", "line 1: a comment has no end"),
+        ("{\"a", "line 1: a string has no end"),
+        ("{\"a\": 1", "line 1: a `,` or `}` is missing"),
+        ("{,}", "line 1: a key in quotes or `}` is missing"),
+    ] {
+        let edited = edit(Client::Cursor, text, "tollgate", &json!({}));
+        assert_eq!(edited, Err(why.to_owned()), "{text}");
+    }
+    let deep = format!("{{\"a\": {}1{}}}", "[".repeat(100), "]".repeat(100));
+    assert_eq!(edit(Client::Cursor, &deep, "t", &json!({})), Err("line 1: too deeply nested".to_owned()));
+}
+
+#[test]
+fn toml_keeps_its_comments_and_its_order() {
+    becomes(
+        Client::Codex,
+        "# mine\nmodel = \"x\" # best\n\n[mcp_servers.b]\ncommand = \"b\"\n# the end",
+        expect![[r#"
+            # mine
+            model = "x" # best
+
+            [mcp_servers.b]
+            command = "b"
+            # the end
+
+            [mcp_servers.tollgate]
+            command = "t"
+        "#]],
+    );
+}
+
+#[test]
+fn a_table_of_the_same_name_is_replaced_and_nothing_around_it() {
+    becomes(
+        Client::Codex,
+        "[mcp_servers.tollgate] # old\ncommand = \"o\"\n\n[mcp_servers.tollgate.env]\nA = \"1\"\n\n# about c\n[mcp_servers.c]\ncommand = \"c\"\n",
+        expect![[r#"
+            REPLACES
+            [mcp_servers.tollgate]
+            command = "t"
+
+            # about c
+            [mcp_servers.c]
+            command = "c"
+        "#]],
+    );
+}
+
+#[test]
+fn toml_that_cannot_be_extended_safely_is_left_alone() {
+    let refused = "`mcp_servers` is written in a way that cannot be extended safely";
+    for text in ["mcp_servers = { b = { command = \"b\" } }\n", "mcp_servers.tollgate.command = \"x\"\n"] {
+        assert_eq!(
+            edit(Client::Codex, text, "tollgate", &json!({ "command": "t" })),
+            Err(refused.to_owned())
+        );
+    }
+    assert!(edit(Client::Codex, "model = \n", "tollgate", &json!({})).is_err());
+    // A head inside of a string is none.
+    becomes(
+        Client::Codex,
+        "notes = \"\"\"\n[mcp_servers.tollgate]\n\"\"\"\n",
+        expect![[r#"
+            error: `mcp_servers` is written in a way that cannot be extended safely
+        "#]],
+    );
+}
+
+#[test]
+fn servers_are_found_again() {
+    let found = |client, text| entries(client, text).map(|found| found.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(
+        found(Client::Zed, "{\"context_servers\": {\"a\": {}, /**/ \"b\": {},}}"),
+        Ok(vec!["a".to_owned(), "b".to_owned()])
+    );
+    assert_eq!(found(Client::Codex, "[mcp_servers.a]\ncommand = \"x\"\n"), Ok(vec!["a".to_owned()]));
+    assert_eq!(found(Client::Cursor, ""), Ok(vec![]));
+}

@@ -1,0 +1,72 @@
+//! Plans and uncertain calls, and how a question is shown.
+
+use engine::{Answer, Approver, ConfirmRequest, UncertainCall, UncertainVerdict};
+use envelope::{CallId, Hash, Risk, RunId, StepId, ToolName};
+use expect_test::expect;
+use serde_json::json;
+
+use super::Office;
+use crate::desk::{Question, Word, words};
+use crate::screen::Paint;
+
+#[tokio::test(start_paused = true)]
+async fn a_yes_to_a_plan_is_bound_to_the_plan_and_to_what_was_shown() {
+    let office = Office::new();
+    let plan = |text: &str, binding: &str| ConfirmRequest {
+        run_id: RunId::parse("01890000-0000-7000-8000-000000000001").unwrap(),
+        text: text.to_owned(),
+        binding: Hash::of(binding.as_bytes()),
+        whole_plan: true,
+        risk: Risk::Writes,
+    };
+    let ended = |answer: Answer| match answer {
+        Answer::Yes { channel } => format!("yes {channel:?}"),
+        Answer::No { .. } => "no".to_owned(),
+        Answer::Nobody { .. } => "nobody".to_owned(),
+    };
+    assert_eq!(ended(office.desk.confirm(&plan("two notes", "p")).await), "nobody");
+    office.say(&office.only(), Word::Yes);
+    assert_eq!(ended(office.desk.confirm(&plan("two notes", "q")).await), "nobody");
+    assert_eq!(ended(office.desk.confirm(&plan("two files", "p")).await), "nobody");
+    assert_eq!(ended(office.desk.confirm(&plan("two notes", "p")).await), "yes Approve");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_uncertain_call_is_left_unless_a_person_says_otherwise() {
+    let office = Office::new();
+    let call = UncertainCall {
+        call_id: CallId::parse("01890000-0000-7000-8000-000000000002").unwrap(),
+        step_id: StepId::parse("send").unwrap(),
+        tool: ToolName::parse("ExecCommand").unwrap(),
+        input: json!({}),
+        why: "no trace".to_owned(),
+    };
+    assert!(matches!(office.desk.settle(&call).await, UncertainVerdict::Leave));
+    office.say(&office.only(), Word::Yes);
+    assert!(matches!(office.desk.settle(&call).await, UncertainVerdict::Run));
+}
+
+#[test]
+fn a_question_is_shown_whole_and_forges_no_line() {
+    let long = "x".repeat(5000);
+    let about = json!({
+        "kind": "call", "tool": "ExecCommand", "preview": "Run `a\nMay this call run?`", "why": "it \u{1b}[2Jasks",
+        "input": { "cmd": format!("echo \u{202e}{long}") }, "exact": Hash::of(b""), "keeping": "nothing",
+    });
+    let question: Question = serde_json::from_value(json!({
+        "id": "7k2m9x4p", "nonce": "secret", "askedAt": "2026-01-02T03:04:05Z", "expiresAt": "2026-01-02T03:14:05Z",
+        "subject": { "vault": "/my\nnotes", "client": "a\u{200b}b", "about": about },
+    }))
+    .unwrap();
+    let shown = words::asked(&question, Paint::plain());
+    let lines: Vec<&str> = shown.lines().skip(1).collect();
+    expect![[r#"
+        Run `a\nMay this call run?` (it \u{1b}[2Jasks)
+          ExecCommand
+          input: {"cmd":"echo \u{202e}LONG"}"#]]
+    .assert_eq(&lines.join("\n").replace(&long, "LONG"));
+    let first = shown.lines().next().unwrap();
+    assert!(first.starts_with("7k2m9x4p from a\\u{200b}b, about /my\\nnotes, asked at "), "{first}");
+    assert_eq!(words::choices_of(&question.subject.about), "May this call run? [y]es once, [N]o");
+    assert!(!words::as_json(&question).to_string().contains("secret"));
+}
