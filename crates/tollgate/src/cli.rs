@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     approve::Approve, call::Call, check::Check, connect::Connect, demo::Demo, doctor::Doctor, init::Init,
-    preview::Preview, redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs, serve::Serve,
-    show::Show, tools::Tools, trust::Trust, undo::Undo, verify::Verify,
+    mcp::Mcp, preview::Preview, redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs,
+    serve::Serve, servers::Servers, show::Show, tools::Tools, trust::Trust, undo::Undo, verify::Verify,
 };
 use crate::exit::Exit;
 use crate::screen;
@@ -50,9 +50,11 @@ pub(crate) enum Command {
     Undo(Undo),
     Redo(Redo),
     Serve(Serve),
+    Mcp(Mcp),
     Approve(Approve),
     Connect(Connect),
     Trust(Trust),
+    Servers(Servers),
     Doctor(Doctor),
 }
 
@@ -62,7 +64,7 @@ impl Cli {
         match self.command {
             Command::Demo(demo) => demo.run(),
             Command::Init(init) => init.run(vault),
-            Command::Tools(tools) => tools.run(),
+            Command::Tools(tools) => tools.run(vault),
             Command::Check(check) => check.run(vault),
             Command::Preview(preview) => preview.run(vault),
             Command::Run(run) => run.run(vault),
@@ -75,9 +77,11 @@ impl Cli {
             Command::Undo(undo) => undo.run(vault),
             Command::Redo(redo) => redo.run(vault),
             Command::Serve(serve) => serve.run(vault),
+            Command::Mcp(mcp) => mcp.run(vault),
             Command::Approve(approve) => approve.run(vault),
             Command::Connect(connect) => connect.run(vault),
             Command::Trust(trust) => trust.run(vault),
+            Command::Servers(servers) => servers.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
         }
     }
@@ -87,7 +91,7 @@ impl Command {
     /// Whether the answer, and any error, is to be JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Command::Demo(_) => false,
+            Command::Demo(_) | Command::Mcp(_) => false,
             Command::Init(init) => init.json,
             Command::Tools(tools) => tools.json,
             Command::Check(check) => check.json,
@@ -105,6 +109,7 @@ impl Command {
             Command::Approve(approve) => approve.json,
             Command::Connect(connect) => connect.json,
             Command::Trust(trust) => trust.json,
+            Command::Servers(servers) => servers.json(),
             Command::Doctor(doctor) => doctor.json,
         }
     }

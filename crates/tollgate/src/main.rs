@@ -18,6 +18,7 @@ mod preview;
 mod progress;
 mod quoting;
 mod screen;
+mod servers;
 mod serving;
 mod settings;
 mod show;

@@ -2,7 +2,7 @@
 //!
 //! A vault can come from anywhere, settings included, so the word of a person is kept outside of it: for each
 //! vault one hash over its place, its `[[hooks]]`, the files of the vault that their commands name, and what
-//! its settings loosen: the mode, rules that allow, how far commands reach. When any of them changes, the word no longer holds. What a program loads by itself is not covered.
+//! its settings loosen: the mode, rules that allow, how far commands reach, which servers are called. When any of them changes, the word no longer holds. What a program loads by itself is not covered.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use engine::{Hook, Mode, RuleEffect};
 use envelope::{Hash, canonical_hash};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -60,13 +61,15 @@ pub(crate) fn loosened(place: &Place) -> Vec<String> {
             serde_json::to_string(rule).unwrap_or_default()
         )
     });
-    mode.into_iter().chain(rules).chain(place.settings.commands.loosened()).collect()
+    let servers = place.settings.servers.iter().map(|(name, server)| server.in_words(name));
+    mode.into_iter().chain(rules).chain(place.settings.commands.loosened()).chain(servers).collect()
 }
 
 /// A file that tools can write would let whoever sends calls choose what runs before the next one.
 pub(crate) fn refuse_exposed(place: &Place) -> Result<(), Stop> {
     let vault = &place.vault;
     let kept = vault.join(".tollgate");
+    refuse_exposed_server(place)?;
     for hook in &place.settings.hooks {
         if let Some(folder) = vault_folder(hook, vault) {
             let (name, folder) = (one_line(&hook.name), one_line(folder));
@@ -89,6 +92,21 @@ pub(crate) fn refuse_exposed(place: &Place) -> Result<(), Stop> {
                     "keep what a hook needs in .tollgate, which no tool reaches, or outside of the vault",
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// A program of a server in the vault: tools could change it, and it may get what no tool gets.
+fn refuse_exposed_server(place: &Place) -> Result<(), Stop> {
+    for (name, server) in &place.settings.servers {
+        let command = server.command.as_deref().unwrap_or_default();
+        if let Some((file, _)) = files_in_vault(command, &place.vault).first() {
+            let message =
+                format!("server `{}` names `{}`, a file of the vault", one_line(name), one_line(file));
+            return Err(Stop::new(Exit::Denied, "exposed_server", message).hint(
+                "keep its program outside of the vault, and name the folder in `readable` of that server",
+            ));
         }
     }
     Ok(())
@@ -159,10 +177,14 @@ pub(crate) fn subject(place: &Place) -> Hash {
 
 /// The files of the vault that the command of a hook names: whoever fills the vault can change them.
 pub(crate) fn vault_files<'h>(hook: &'h DeclaredHook, vault: &Path) -> Vec<(&'h str, Hash)> {
+    files_in_vault(&hook.command, vault)
+}
+
+fn files_in_vault<'h>(command: &'h [String], vault: &Path) -> Vec<(&'h str, Hash)> {
     let in_vault = |path: &Path| {
         path.starts_with(vault) || path.canonicalize().is_ok_and(|real| real.starts_with(vault))
     };
-    let named = hook.command.iter().enumerate().filter(|(place, word)| *place > 0 || word.contains('/'));
+    let named = command.iter().enumerate().filter(|(place, word)| *place > 0 || word.contains('/'));
     let files = named.filter_map(|(_, word)| {
         let path = vault.join(word);
         let bytes = (path.is_file() && in_vault(&path)).then(|| std::fs::read(&path).ok()).flatten()?;
@@ -181,7 +203,7 @@ fn vault_folder<'h>(hook: &'h DeclaredHook, vault: &Path) -> Option<&'h str> {
 }
 
 /// Held while the file is read and written, so that two who trust at once do not undo each other.
-fn take_turn(file: &Path) -> Result<std::fs::File, Stop> {
+pub(crate) fn take_turn(file: &Path) -> Result<std::fs::File, Stop> {
     let lock = file.with_extension("lock");
     let take = || {
         if let Some(folder) = file.parent() {
@@ -235,7 +257,7 @@ fn read(file: &Path) -> Result<Trusted, Stop> {
 }
 
 /// Whole or not at all, for the owner only: the temporary file is made with mode 600.
-fn write(file: &Path, trusted: &Trusted) -> Result<(), Stop> {
+pub(crate) fn write(file: &Path, trusted: &impl Serialize) -> Result<(), Stop> {
     let folder = file.parent().unwrap_or(file);
     let written = || {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

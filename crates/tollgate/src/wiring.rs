@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{Approver, Clock, Engine, EngineParts, Hook, Observer, Policy, Purpose, SystemClock, SystemIds};
-use envelope::Requirement;
+use envelope::{Requirement, RunId};
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
 use shell::{Lifetime, PastRuns, Session, SessionParts, Shell};
-use toolkit::{Closing, Refused, Registry, Surface, SurfaceRules};
+use toolkit::{BoxFuture, Closed, Closing, Refused, Registry, Surface, SurfaceRules};
+use upstream::{Left, Servers};
 use vault::Vault;
 
 use crate::exit::Exit;
 use crate::past_runs::RunsOnRecord;
 use crate::place::Place;
+use crate::servers;
 use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::trust;
@@ -24,6 +26,7 @@ pub(crate) struct Toolset {
     pub(crate) surface: Arc<Surface>,
     /// Present for the tools of one vault.
     opened: Option<Opened>,
+    servers: Arc<Servers>,
 }
 
 /// Whether the tool that undo and redo are made of is among the tools.
@@ -43,7 +46,12 @@ struct Opened {
 impl Toolset {
     /// Every tool, with no vault: they can be listed and checked against, not called.
     pub(crate) fn without_vault() -> Result<Toolset, Stop> {
-        Toolset::new(None, Restore::No)
+        Toolset::new(None, Arc::new(Servers::new(Vec::new(), Left::WithTheRun)), Restore::No)
+    }
+
+    /// The same with the approved tools of the servers that the settings of a vault name.
+    pub(crate) fn listed(place: &Place) -> Result<Toolset, Stop> {
+        Toolset::new(None, Arc::new(servers::open(place, None, Left::WithTheRun)?), Restore::No)
     }
 
     /// Every tool on a vault, with a headless host that has it open and a shell for commands.
@@ -61,9 +69,14 @@ impl Toolset {
             Vault::open(&place.vault).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
         let vault = Arc::new(vault);
         let host = Arc::new(HeadlessHost::new(vault.clone(), host_settings(&vault), Arc::new(local_time)));
-        let shell = Some(session(place, lifetime)?);
+        let shell = session(place, lifetime)?;
+        let left = match lifetime {
+            Lifetime::Run => Left::WithTheRun,
+            Lifetime::Session => Left::ForTheNext,
+        };
+        let servers = Arc::new(servers::open(place, Some(&shell), left)?);
         let past = Arc::new(RunsOnRecord { runs: place.runs() });
-        Toolset::new(Some(Opened { vault, host, shell, past }), restore)
+        Toolset::new(Some(Opened { vault, host, shell: Some(shell), past }), servers, restore)
     }
 
     /// The same tools, over a layer that takes what they write: for a preview.
@@ -74,7 +87,7 @@ impl Toolset {
             // A gate that only foresees looks whether a command could run, and runs none.
             Opened { vault, host, shell: opened.shell.clone(), past: opened.past.clone() }
         });
-        Toolset::new(opened, Restore::No)
+        Toolset::new(opened, self.servers.clone(), Restore::No)
     }
 
     /// The vault, for those tools that have one.
@@ -84,10 +97,14 @@ impl Toolset {
 
     /// What has to be ended when a run with these tools ends.
     fn closing(&self) -> Option<Arc<dyn Closing>> {
-        self.opened.as_ref()?.shell.clone().map(|session| session as Arc<dyn Closing>)
+        let shell = self.opened.as_ref()?.shell.clone()?;
+        if self.servers.is_empty() {
+            return Some(shell);
+        }
+        Some(Arc::new(Together { shell, servers: self.servers.clone() }))
     }
 
-    fn new(opened: Option<Opened>, restore: Restore) -> Result<Toolset, Stop> {
+    fn new(opened: Option<Opened>, servers: Arc<Servers>, restore: Restore) -> Result<Toolset, Stop> {
         let refused = |refused: Refused| Stop::new(Exit::Failures, "tool", refused.to_string());
         let mut registry = Registry::new();
         let vault = opened.as_ref().map(|opened| opened.vault.clone());
@@ -101,10 +118,28 @@ impl Toolset {
         shell::register(&mut registry, &shell).map_err(refused)?;
         let past = opened.as_ref().map(|opened| opened.past.clone());
         shell::register_artifact_read(&mut registry, past).map_err(refused)?;
+        // Last, so that no tool of others takes a spelling of ours. What cannot be used is named by `tollgate servers`.
+        let _left_out = servers.register(&mut registry);
         // A plan is checked for the vault it will run in, so the lack of one here blocks nothing.
-        let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host]);
+        let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host, Requirement::Server]);
         let surface = Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default()));
-        Ok(Toolset { surface, opened })
+        Ok(Toolset { surface, opened, servers })
+    }
+}
+
+/// What has to be ended with a run: its tasks, and the servers that it called.
+struct Together {
+    shell: Arc<Session>,
+    servers: Arc<Servers>,
+}
+
+impl Closing for Together {
+    fn close<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Vec<Closed>> {
+        Box::pin(async move {
+            let mut closed = self.shell.close(run).await;
+            closed.extend(self.servers.close(run).await);
+            closed
+        })
     }
 }
 
@@ -119,7 +154,7 @@ fn local_time() -> jiff::civil::DateTime {
 }
 
 /// What commands run in: the vault behind its walls, with the variables that the settings hand on.
-fn session(place: &Place, lifetime: Lifetime) -> Result<Arc<Session>, Stop> {
+pub(crate) fn session(place: &Place, lifetime: Lifetime) -> Result<Arc<Session>, Stop> {
     let launcher = std::env::current_exe().map_err(|error| Stop::io("find the program itself", error))?;
     let settings = place.settings.commands.clone();
     let passed_on =

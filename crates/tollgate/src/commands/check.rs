@@ -27,13 +27,17 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        // A plan can be checked anywhere; a vault that was named, or is around, brings its limits.
-        let settings = match (vault, find_vault(vault)) {
-            (None, Err(_)) => Settings::cautious(),
-            (_, found) => Place::find(Some(&found?))?.settings,
+        // A plan can be checked anywhere; a vault that was named, or is around, brings its limits and servers.
+        let (settings, tools) = match (vault, find_vault(vault)) {
+            (None, Err(_)) => (Settings::cautious(), Toolset::without_vault()?),
+            (_, found) => {
+                let place = Place::find(Some(&found?))?;
+                let tools = Toolset::listed(&place)?;
+                (place.settings, tools)
+            }
         };
         let text = plan_text::read(&self.plan, "plan")?;
-        let surface = Toolset::without_vault()?.surface;
+        let surface = tools.surface;
         let report = plan::check(&text, &*surface, &wiring::check_limits(&settings));
         let found = findings::sorted(report.findings);
         if self.json {

@@ -1,6 +1,7 @@
 //! `tollgate doctor`: what is set up, what is missing, and the command that mends it.
 
 mod connections;
+mod servers;
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -118,6 +119,7 @@ fn examine(given: Option<&Path>, trying: bool) -> Vec<Finding> {
         Ok(place) => {
             findings.push(settings(&place));
             findings.extend(hooks(&place));
+            findings.extend(servers::servers(&place));
             findings.extend(walls(&place));
             findings.extend(state_folder(&place));
             findings.extend(runs(&place));

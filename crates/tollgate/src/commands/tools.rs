@@ -1,11 +1,14 @@
 //! `tollgate tools`: what can be called, and how.
 
+use std::path::Path;
+
 use clap::Args;
 use envelope::{Concurrency, Idempotency, ToolDecl};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::Exit;
+use crate::place::{Place, find_vault};
 use crate::screen::{self, Paint};
 use crate::stop::Outcome;
 use crate::wiring::Toolset;
@@ -22,12 +25,19 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    pub(crate) fn run(self) -> Outcome {
-        let surface = Toolset::without_vault()?.surface;
+    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+        // A vault that was named, or is around, brings the tools of its servers.
+        let tools = match (vault, find_vault(vault)) {
+            (None, Err(_)) => Toolset::without_vault()?,
+            (_, found) => Toolset::listed(&Place::find(Some(&found?))?)?,
+        };
+        let surface = tools.surface;
         match &self.name {
             Some(name) => {
                 let decl = super::call::known_tool(&surface, name)?;
-                if self.json { screen::json(decl) } else { show_one(decl) }
+                let alias =
+                    surface.resolve(name).map_or_else(|_blocked| decl.alias(), |it| it.alias().to_owned());
+                if self.json { screen::json(decl) } else { show_one(decl, &alias) }
             }
             None => {
                 let all: Vec<&ToolDecl> = surface.iter().map(|(entry, _)| &*entry.decl).collect();
@@ -48,14 +58,14 @@ fn show_table(tools: &[&ToolDecl]) {
     screen::say(paint.dim("tollgate tools NAME shows one with its schemas"));
 }
 
-fn show_one(tool: &ToolDecl) {
+fn show_one(tool: &ToolDecl, alias: &str) {
     let paint = Paint::stdout();
     screen::say(format_args!("{} {}", paint.bold(&tool.name), paint.dim(&tool.version)));
     screen::say(&tool.summary);
     screen::say(format_args!("Risk:         {}", tool.risk_level));
     screen::say(format_args!("Effects:      {}", or_none(&words(&tool.side_effects))));
     screen::say(format_args!("Needs:        {}", or_none(&words(&tool.availability))));
-    screen::say(format_args!("Alias:        {}", tool.alias()));
+    screen::say(format_args!("Alias:        {alias}"));
     screen::say(format_args!(
         "Receipt:      {} family, up to {} tokens unless the settings or the caller say otherwise",
         tool.family,

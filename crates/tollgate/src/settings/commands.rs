@@ -9,7 +9,11 @@ const MOST: u64 = 1 << 30;
 
 /// The settings with every folder as a whole path, or why one cannot be used.
 pub(super) fn resolve(given: CommandSettings, home: Option<&Path>) -> Result<CommandSettings, String> {
-    let readable = given.readable.iter().map(|folder| whole(folder, home)).collect::<Result<_, _>>()?;
+    let readable = given
+        .readable
+        .iter()
+        .map(|folder| whole("commands.readable", folder, home))
+        .collect::<Result<_, _>>()?;
     if let Some(name) = given.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
         return Err(format!("`commands.env` cannot have `{name}`: it is no name of a variable"));
     }
@@ -34,20 +38,18 @@ pub(super) fn declaration(commands: &CommandSettings) -> Vec<String> {
     vec![serde_json::to_string(commands).unwrap_or_default()]
 }
 
-fn whole(folder: &Path, home: Option<&Path>) -> Result<PathBuf, String> {
+pub(super) fn whole(key: &str, folder: &Path, home: Option<&Path>) -> Result<PathBuf, String> {
     let path = match (folder.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
         (Ok(_), None) => {
-            return Err(
-                "`commands.readable` has a `~/`, but HOME is not set; write the whole path".to_owned()
-            );
+            return Err(format!("`{key}` has a `~/`, but HOME is not set; write the whole path"));
         }
         (Err(_), _) => folder.to_owned(),
     };
     match path.is_absolute() {
         true => Ok(path),
         false => Err(format!(
-            "`commands.readable` cannot have `{}`: write the whole path, or one that starts with `~/`",
+            "`{key}` cannot have `{}`: write the whole path, or one that starts with `~/`",
             folder.display()
         )),
     }

@@ -1,5 +1,6 @@
 //! The settings file as it is written.
 
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use engine::{Approvals, Limits, Mode, Rule};
@@ -8,6 +9,7 @@ use serde::Deserialize;
 use shell::CommandSettings;
 use toml::Spanned;
 use toml::de::DeTable;
+use upstream::ServerSettings;
 
 use super::hook::DeclaredHook;
 use super::keys::{unknown_key, wrong_value};
@@ -26,6 +28,7 @@ pub(super) struct File {
     pub(super) approval: Approvals,
     pub(super) rules: Vec<Spanned<Rule>>,
     pub(super) hooks: Vec<DeclaredHook>,
+    pub(super) servers: BTreeMap<String, ServerSettings>,
 }
 
 /// Only what is written changes; the rest stays cautious.

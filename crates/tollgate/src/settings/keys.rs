@@ -22,7 +22,7 @@ const fn key(section: &'static str, name: &'static str, value: &'static str, doc
     Key { section, name, value, doc }
 }
 
-pub(super) const KEYS: [Key; 49] = [
+pub(super) const KEYS: [Key; 58] = [
     key(
         "",
         "mode",
@@ -157,6 +157,45 @@ pub(super) const KEYS: [Key; 49] = [
         "A hook that has not answered by then has failed, and the call is not let through.",
     ),
     key("hooks", "tools", "[\"vault.*\"]", "Globs over tool names. Left out: every tool."),
+    key(
+        "servers",
+        "command",
+        "[\"server-filesystem\", \".\"]",
+        "The program and its arguments, for a server that is started here: in the vault, in the sandbox of commands. Give this or `url`.",
+    ),
+    key(
+        "servers",
+        "url",
+        "\"https://example.org/mcp\"",
+        "Where it listens, for a server that runs elsewhere. Give this or `command`.",
+    ),
+    key(
+        "servers",
+        "env",
+        "[]",
+        "Names of variables that the program gets from you. Unless named here it gets none, so no secret either.",
+    ),
+    key(
+        "servers",
+        "token_env",
+        "\"EXAMPLE_TOKEN\"",
+        "The name of the variable that holds the bearer token for the `url`.",
+    ),
+    key("servers", "timeout_ms", "60000", "How long one call may take."),
+    key("servers", "network", "false", "Whether the program reaches the network."),
+    key(
+        "servers",
+        "readable",
+        "[]",
+        "Folders outside of the vault that the program may read, such as the one it is installed in.",
+    ),
+    key(
+        "servers",
+        "trust_hints",
+        "false",
+        "Whether the server is believed when it calls a tool read-only or idempotent. Unless it is, every call of its tools counts as a command.",
+    ),
+    key("servers", "max_output_bytes", "4194304", "The largest result of one call that is taken."),
 ];
 
 /// What a model reads of calls.
@@ -164,6 +203,9 @@ const RECEIPTS: &str = "receipts";
 
 /// Sections that may stand several times, each time as one more entry.
 const LISTS: [&str; 2] = ["rules", "hooks"];
+
+/// Sections whose tables have names that you choose.
+const NAMED: [&str; 1] = ["servers"];
 
 /// The first key that is none: where it stands, and what was probably meant.
 pub(super) fn unknown_key(table: &DeTable<'_>) -> Option<(usize, String)> {
@@ -173,7 +215,7 @@ pub(super) fn unknown_key(table: &DeTable<'_>) -> Option<(usize, String)> {
             found.push((name.span().start, what));
             continue;
         }
-        for entry in entries(value.get_ref()) {
+        for entry in entries(name.get_ref(), value.get_ref()) {
             for key in entry.keys() {
                 if let Some(what) = verdict(name.get_ref(), key.get_ref()) {
                     found.push((key.span().start, what));
@@ -190,12 +232,13 @@ pub(super) fn wrong_value(table: &DeTable<'_>, at: usize, text: &str) -> Option<
     let written = |value: &Spanned<DeValue<'_>>| text.get(value.span()).unwrap_or_default().to_owned();
     for (section, value) in table {
         // The span of a section is its head only, so the keys in it are asked first.
-        for entry in entries(value.get_ref()) {
+        for entry in entries(section.get_ref(), value.get_ref()) {
             if let Some((key, value)) = entry.iter().find(|(_, value)| around(value)) {
                 return explain(section.get_ref(), key.get_ref(), &written(value));
             }
         }
-        if around(value) {
+        let holds = value.get_ref().as_table().is_some_and(|table| table.values().any(around));
+        if around(value) || holds {
             return explain("", section.get_ref(), &written(value)).or_else(|| as_section(section.get_ref()));
         }
     }
@@ -220,6 +263,10 @@ fn as_section(section: &str) -> Option<String> {
         format!(
             "`{section}` is a list of tables: write `[[{section}]]` for each, and its keys below, like {example}"
         )
+    } else if NAMED.contains(&section) {
+        format!(
+            "`{section}` is a table of tables: write `[{section}.NAME]` for each, and its keys below, like {example}"
+        )
     } else {
         format!("`{section}` is a table: write `[{section}]`, and its keys below, like {example}")
     })
@@ -229,9 +276,12 @@ fn full(section: &str, name: &str) -> String {
     if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") }
 }
 
-/// The tables of a section, whether it is written once or as a list.
-fn entries<'a, 'i>(value: &'a DeValue<'i>) -> Vec<&'a DeTable<'i>> {
+/// The tables of a section, whether it is written once, as a list, or with a name for each.
+fn entries<'a, 'i>(section: &str, value: &'a DeValue<'i>) -> Vec<&'a DeTable<'i>> {
     match (value.as_table(), value.as_array()) {
+        (Some(table), _) if NAMED.contains(&section) => {
+            table.values().filter_map(|entry| entry.get_ref().as_table()).collect()
+        }
         (Some(table), _) => vec![table],
         (None, Some(list)) => list.iter().filter_map(|item| item.get_ref().as_table()).collect(),
         (None, None) => Vec::new(),
@@ -282,8 +332,13 @@ pub(crate) fn template() -> String {
     for key in &KEYS {
         if key.section != section {
             section = key.section;
-            let head =
-                if LISTS.contains(&section) { format!("# [[{section}]]") } else { format!("[{section}]") };
+            let head = if LISTS.contains(&section) {
+                format!("# [[{section}]]")
+            } else if NAMED.contains(&section) {
+                format!("# [{section}.NAME]")
+            } else {
+                format!("[{section}]")
+            };
             let _infallible = write!(text, "\n{}{head}\n", about(section));
         }
         let off = if is_left_to_you(key) { "# " } else { "" };
@@ -297,6 +352,7 @@ pub(crate) fn template() -> String {
 /// belong to their families.
 fn is_left_to_you(key: &Key) -> bool {
     LISTS.contains(&key.section)
+        || NAMED.contains(&key.section)
         || key.name == "state"
         || (key.section == RECEIPTS && key.name != "max_tokens")
 }
@@ -308,6 +364,10 @@ fn about(section: &str) -> &'static str {
         "rules" => "# Rules: as many as you like, each under its own [[rules]].\n",
         "commands" => {
             "# How far commands reach. What loosens their sandbox takes effect only after `tollgate trust`.\n"
+        }
+        "servers" => {
+            "# Servers: tools of others over MCP, each server under a name of its own. They can be called after\n\
+             # `tollgate trust` and, when you have looked at what it offers, `tollgate servers approve NAME`.\n"
         }
         "hooks" => "# Hooks: programs that see calls and may add, change, tighten or stop, never loosen.\n",
         _ => "",
@@ -370,12 +430,13 @@ mod tests {
             .lines()
             .map(|line| {
                 line.strip_prefix("# ")
-                    .filter(|rest| rest.contains(" = ") || rest.starts_with("[["))
+                    .filter(|rest| rest.contains(" = ") || rest.starts_with('['))
                     .unwrap_or(line)
             })
             .map(|line| format!("{line}\n"))
             .collect();
         let file = file::read(&all).unwrap_or_else(|why| panic!("{why}\n{all}"));
         assert_eq!((file.rules.len(), file.hooks.len(), file.state.is_some()), (1, 1, true));
+        assert_eq!(file.servers.keys().collect::<Vec<_>>(), ["NAME"]);
     }
 }

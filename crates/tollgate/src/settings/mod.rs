@@ -8,14 +8,17 @@ mod hook;
 mod keys;
 mod place_in_text;
 mod receipts;
+mod servers;
 mod state;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use engine::{Policy, Rule};
 use shell::CommandSettings;
 use toml::Spanned;
+use upstream::ServerSettings;
 
 use crate::stop::Stop;
 use crate::visible::path_words;
@@ -35,6 +38,8 @@ pub(crate) struct Settings {
     /// Declared, which is not to say trusted.
     pub(crate) hooks: Vec<DeclaredHook>,
     pub(crate) commands: CommandSettings,
+    /// Declared, which is neither to say trusted nor approved.
+    pub(crate) servers: BTreeMap<String, ServerSettings>,
     /// Whether there is a settings file at all.
     pub(crate) written: bool,
 }
@@ -47,6 +52,7 @@ impl Settings {
             state: None,
             hooks: Vec::new(),
             commands: CommandSettings::default(),
+            servers: BTreeMap::new(),
             written: false,
         }
     }
@@ -103,7 +109,9 @@ impl Settings {
         let state = file.state.map(resolved).transpose()?;
         let commands = commands::resolve(file.commands, home.as_deref())?;
         policy.commands = commands::declaration(&commands);
-        Ok(Settings { policy, state, hooks: file.hooks, commands, written: true })
+        let servers = servers::resolve(file.servers, home.as_deref())?;
+        policy.servers = servers::declarations(&servers);
+        Ok(Settings { policy, state, hooks: file.hooks, commands, servers, written: true })
     }
 }
 
@@ -225,7 +233,7 @@ mod tests {
         refused(
             "[colours]\nx = 1\n",
             expect![
-                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `receipts`, `commands`, `rules` and `hooks`"
+                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `receipts`, `commands`, `rules`, `hooks` and `servers`"
             ],
         );
     }

@@ -16,12 +16,12 @@ struct Rule {
     why: &'static str,
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule {
         krate: "envelope",
         never: &[
             "tokio", "rustix", "cap-std", "plan", "journal", "toolkit", "engine", "vault", "host", "shell",
-            "backend", "gateway",
+            "backend", "gateway", "upstream",
         ],
         why: "the shared words are data: no I/O, no clock, no crate of ours below them",
     },
@@ -45,7 +45,7 @@ const RULES: [Rule; 10] = [
     },
     Rule {
         krate: "engine",
-        never: &["vault", "host", "shell", "backend", "gateway", "axum"],
+        never: &["vault", "host", "shell", "backend", "gateway", "upstream", "axum"],
         why: "the twelve phases know tools only through their contract, and no network face",
     },
     Rule {
@@ -69,8 +69,13 @@ const RULES: [Rule; 10] = [
         why: "a model proposes; it reaches nothing that runs or records a call, and serves nobody",
     },
     Rule {
+        krate: "upstream",
+        never: &["engine", "host", "vault", "backend", "gateway", "journal", "axum"],
+        why: "a tool never decides whether it may run, wherever it was written",
+    },
+    Rule {
         krate: "gateway",
-        never: &["vault", "host", "shell"],
+        never: &["vault", "host", "shell", "upstream"],
         why: "a network face serves whatever tools the binary wired",
     },
 ];

@@ -1,0 +1,126 @@
+//! The servers of a vault, and what a person has approved of each.
+//!
+//! The word is kept outside of the vault, as for hooks: `$XDG_STATE_HOME/tollgate/servers/`, one file a vault, for the
+//! owner only. It holds the declarations themselves, so that a change can be shown and not only noticed.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use envelope::Hash;
+use serde::{Deserialize, Serialize};
+use shell::Session;
+use upstream::{Body, Left, Pin, Server, ServerParts, ServerSettings, Servers};
+
+use crate::place::Place;
+use crate::stop::Stop;
+use crate::trust;
+use crate::visible::path_words;
+
+/// What is known of one server.
+pub(crate) enum Standing {
+    /// Nobody has looked at it.
+    New,
+    /// Its settings lead elsewhere than when it was approved.
+    Moved,
+    Approved(Pin),
+}
+
+/// The file of one vault.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approved {
+    vault: String,
+    servers: BTreeMap<String, Pin>,
+}
+
+/// How it stands with a server of the settings.
+pub(crate) fn standing(place: &Place, name: &str, settings: &ServerSettings) -> Result<Standing, Stop> {
+    Ok(match read(place)?.servers.remove(name) {
+        None => Standing::New,
+        Some(pin) if pin.identity != settings.identity() => Standing::Moved,
+        Some(pin) => Standing::Approved(pin),
+    })
+}
+
+/// The last that was approved under this name, wherever it led.
+pub(crate) fn pinned(place: &Place, name: &str) -> Result<Option<Pin>, Stop> {
+    Ok(read(place)?.servers.remove(name))
+}
+
+/// The servers whose tools can be called. Starts nothing.
+pub(crate) fn open(place: &Place, session: Option<&Arc<Session>>, left: Left) -> Result<Servers, Stop> {
+    let mut servers = Vec::new();
+    if !place.settings.servers.is_empty() {
+        let mut approved = read(place)?.servers;
+        for (name, settings) in &place.settings.servers {
+            if let Some(pin) = approved.remove(name).filter(|pin| pin.identity == settings.identity()) {
+                servers.push((server(place, name, settings, session), pin));
+            }
+        }
+    }
+    Ok(Servers::new(servers, left))
+}
+
+/// One server, not started yet.
+pub(crate) fn server(
+    place: &Place,
+    name: &str,
+    settings: &ServerSettings,
+    session: Option<&Arc<Session>>,
+) -> Arc<Server> {
+    let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
+    let body = Body {
+        session: session.cloned(),
+        env: settings.env.iter().filter_map(value).collect(),
+        token: settings.token_env.as_ref().and_then(|name| std::env::var(name).ok()),
+    };
+    let (name, settings, root) = (name.to_owned(), settings.clone(), place.vault.clone());
+    Server::new(ServerParts { name, settings, body, root })
+}
+
+/// Writes down what a person has approved.
+pub(crate) fn record(place: &Place, name: &str, pin: Pin) -> Result<(), Stop> {
+    change(place, |approved| {
+        approved.servers.insert(name.to_owned(), pin);
+        true
+    })
+    .map(|_changed| ())
+}
+
+/// Takes it back. Returns whether there was something.
+pub(crate) fn forget(place: &Place, name: &str) -> Result<bool, Stop> {
+    change(place, |approved| approved.servers.remove(name).is_some())
+}
+
+fn change(place: &Place, change: impl FnOnce(&mut Approved) -> bool) -> Result<bool, Stop> {
+    let file = file(place)?;
+    let _turn = trust::take_turn(&file)?;
+    let mut approved = read(place)?;
+    let changed = change(&mut approved);
+    if changed {
+        approved.vault = place.vault.to_string_lossy().into_owned();
+        trust::write(&file, &approved)?;
+    }
+    Ok(changed)
+}
+
+fn file(place: &Place) -> Result<PathBuf, Stop> {
+    let hash = Hash::of(place.vault.as_os_str().as_encoded_bytes()).to_string();
+    let name: String = hash.chars().filter(char::is_ascii_alphanumeric).skip("b3".len()).take(32).collect();
+    Ok(trust::state_folder(Some(&place.vault))?.join("servers").join(format!("{name}.json")))
+}
+
+fn read(place: &Place) -> Result<Approved, Stop> {
+    let file = file(place)?;
+    let bad = |why: String| {
+        Stop::bad_input("bad_servers_file", format!("{}: {why}", path_words(&file)))
+            .hint("move it away; `tollgate servers approve NAME` makes a new one")
+    };
+    match std::fs::read(&file) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
+        Err(error) => Err(bad(error.to_string())),
+    }
+}
