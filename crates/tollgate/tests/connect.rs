@@ -35,14 +35,17 @@ fn a_client_is_told_by_its_file_and_by_its_own_command() {
                 "tollgate": {
                   "type": "stdio",
                   "command": "TOLLGATE",
-                  "args": ["mcp", "--vault", "DIR/vault"]
+                  "args": ["mcp", "--vault", "DIR/vault"],
+                  "env": {
+                    "XDG_STATE_HOME": "DIR/state-home"
+                  }
                 }
               }
             }
 
             The same by its own command:
 
-              claude mcp add --scope user tollgate -- TOLLGATE mcp --vault DIR/vault
+              claude mcp add --scope user tollgate --env XDG_STATE_HOME=DIR/state-home -- TOLLGATE mcp --vault DIR/vault
 
             Claude Code writes that file itself while it runs: close it first, or use its own command.
 
@@ -97,8 +100,8 @@ fn programs_get_one_object() {
     let sandbox = Sandbox::new();
     let answer = sandbox.tollgate(&["connect", "codex", "--json", "--name", "notes"]).expect_code(0);
     let answer: Value = serde_json::from_str(&nameless(&sandbox, &answer.out)).unwrap();
-    let snippet = "[mcp_servers.notes]\ncommand = \"TOLLGATE\"\nargs = [\"mcp\", \"--vault\", \"DIR/vault\"]\ntool_timeout_sec = 300\n";
-    let command = "codex mcp add notes -- TOLLGATE mcp --vault DIR/vault";
+    let snippet = "[mcp_servers.notes]\ncommand = \"TOLLGATE\"\nargs = [\"mcp\", \"--vault\", \"DIR/vault\"]\ntool_timeout_sec = 300\nenv = { XDG_STATE_HOME = \"DIR/state-home\" }\n";
+    let command = "codex mcp add notes --env XDG_STATE_HOME=DIR/state-home -- TOLLGATE mcp --vault DIR/vault";
     assert_eq!(
         answer,
         json!({ "client": "codex", "file": "DIR/home/.codex/config.toml", "format": "toml", "snippet": snippet,
@@ -142,7 +145,10 @@ fn writing_shows_what_changes_asks_and_happens_once() {
           "context_servers": {
             "tollgate": {
               "command": "TOLLGATE",
-              "args": ["mcp", "--vault", "DIR/vault"]
+              "args": ["mcp", "--vault", "DIR/vault"],
+              "env": {
+                "XDG_STATE_HOME": "DIR/state-home"
+              }
             }
           },
         }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::ask;
 use crate::connect::{
-    Client, Door, Edited, Format, Homes, Scope, Server, TOKEN_VARIABLE, Written, edit, snippet,
+    Client, Door, Edited, Format, Homes, STATE_VARIABLE, Scope, Server, TOKEN_VARIABLE, Written, edit,
+    snippet,
 };
 use crate::diff::{Changes, FileDiff, Limits};
 use crate::exit::Exit;
@@ -88,7 +89,12 @@ impl Connect {
             return Ok(Door::Http { url: url.clone() });
         }
         let program = std::env::current_exe().map_err(|error| Stop::io("find the program itself", error))?;
-        Ok(Door::Stdio { program: in_settings(program)?, vault: in_settings(find_vault(vault)?)? })
+        let state = std::env::var_os(STATE_VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute());
+        Ok(Door::Stdio {
+            program: in_settings(program)?,
+            vault: in_settings(find_vault(vault)?)?,
+            state: state.map(in_settings).transpose()?,
+        })
     }
 
     /// The plugin has no place for servers: they are those of the agent that it starts.

@@ -8,6 +8,9 @@ use crate::quoting::quoted;
 /// The variable that a client reads the server's token from.
 pub(crate) const TOKEN_VARIABLE: &str = "TOLLGATE_TOKEN";
 
+/// The variable that says where a person keeps state.
+pub(crate) const STATE_VARIABLE: &str = "XDG_STATE_HOME";
+
 /// How long codex lets a call take: a person may have to answer first, and then a command to run.
 const CODEX_TIMEOUT_SECONDS: u32 = 300;
 
@@ -23,7 +26,13 @@ pub(crate) struct Server {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Door {
     /// It starts this program.
-    Stdio { program: String, vault: String },
+    Stdio {
+        program: String,
+        vault: String,
+        /// Where the person keeps state, if not in the usual place. Most clients hand on only a few variables, and
+        /// the questions of the server must lie where the person looks for them.
+        state: Option<String>,
+    },
     /// It calls a server that runs.
     Http { url: String },
 }
@@ -32,7 +41,7 @@ impl Server {
     /// The entry as the client wants it; `None` where it cannot read a token from its environment.
     pub(crate) fn entry(&self, client: Client) -> Option<Value> {
         match &self.door {
-            Door::Stdio { program, vault } => Some(stdio(client, program, vault)),
+            Door::Stdio { program, vault, state } => Some(stdio(client, program, vault, state.as_deref())),
             Door::Http { url } => http(client, url),
         }
     }
@@ -47,9 +56,11 @@ impl Server {
                     Scope::Project => "project",
                 };
                 Some(match door {
-                    Door::Stdio { program, vault } => {
-                        format!("claude mcp add --scope {scope} {name} -- {}", words(program, vault))
-                    }
+                    Door::Stdio { program, vault, state } => format!(
+                        "claude mcp add --scope {scope} {name}{} -- {}",
+                        variable(state.as_deref()),
+                        words(program, vault)
+                    ),
                     Door::Http { url } => format!(
                         "claude mcp add --scope {scope} --transport http {name} {url} \
                          --header 'Authorization: Bearer ${{{TOKEN_VARIABLE}}}'"
@@ -57,8 +68,9 @@ impl Server {
                 })
             }
             (Client::Codex, door) if scope == Scope::User => Some(match door {
-                Door::Stdio { program, vault } => {
-                    format!("codex mcp add {name} -- {}", words(program, vault))
+                Door::Stdio { program, vault, state } => {
+                    let variable = variable(state.as_deref());
+                    format!("codex mcp add {name}{variable} -- {}", words(program, vault))
                 }
                 Door::Http { url } => {
                     format!("codex mcp add {name} --url {url} --bearer-token-env-var {TOKEN_VARIABLE}")
@@ -77,9 +89,9 @@ impl Server {
     }
 }
 
-fn stdio(client: Client, program: &str, vault: &str) -> Value {
+fn stdio(client: Client, program: &str, vault: &str, state: Option<&str>) -> Value {
     let args = json!(["mcp", "--vault", vault]);
-    match client {
+    let mut entry = match client {
         Client::ClaudeCode | Client::VsCode => json!({ "type": "stdio", "command": program, "args": args }),
         Client::Codex => {
             json!({ "command": program, "args": args, "tool_timeout_sec": CODEX_TIMEOUT_SECONDS })
@@ -87,7 +99,11 @@ fn stdio(client: Client, program: &str, vault: &str) -> Value {
         Client::ClaudeDesktop | Client::Cursor | Client::Zed | Client::Obsidian => {
             json!({ "command": program, "args": args })
         }
+    };
+    if let Some(state) = state {
+        entry["env"] = json!({ STATE_VARIABLE: state });
     }
+    entry
 }
 
 fn http(client: Client, url: &str) -> Option<Value> {
@@ -107,4 +123,9 @@ fn http(client: Client, url: &str) -> Option<Value> {
 
 fn words(program: &str, vault: &str) -> String {
     format!("{} mcp --vault {}", quoted(program.as_ref()), quoted(vault.as_ref()))
+}
+
+/// The option of a client's own command that hands on where state is kept.
+fn variable(state: Option<&str>) -> String {
+    state.map(|state| format!(" --env {STATE_VARIABLE}={}", quoted(state.as_ref()))).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ mod trial;
 
 pub(crate) use client::{Client, Format, Scope};
 pub(crate) use edit::{Edited, edit, snippet};
-pub(crate) use entry::{Door, Server, TOKEN_VARIABLE};
+pub(crate) use entry::{Door, STATE_VARIABLE, Server, TOKEN_VARIABLE};
 pub(crate) use file::Written;
 pub(crate) use found::{Found, Unread, find};
 pub(crate) use places::Homes;

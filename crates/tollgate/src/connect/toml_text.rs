@@ -43,7 +43,12 @@ fn written(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(written).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+        Value::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(field, value)| format!("{field} = {}", written(value))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             value.to_string().replace('\u{7f}', "\\u007f")
         }
     }

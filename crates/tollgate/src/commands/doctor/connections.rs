@@ -10,6 +10,7 @@ use serde_json::Map;
 use super::{Finding, Health};
 use crate::connect::{ANSWER_LIMIT, Found, Homes, Scope, Started, Unread, find, try_out};
 use crate::place::Place;
+use crate::quoting::quoted;
 use crate::visible::{count, path_words};
 
 /// How long a server on this machine may take to be reached.
@@ -117,8 +118,11 @@ fn tried(found: &Found, place: &Place, words: &str) -> Finding {
 }
 
 fn by_hand(started: &Started<'_>) -> String {
+    let word = |word: &str| quoted(Path::new(word));
+    let set =
+        started.env.iter().filter_map(|(name, value)| Some(format!("{name}={}", word(value.as_str()?))));
     let words = std::iter::once(started.program).chain(started.args.iter().copied());
-    words.map(|word| crate::quoting::quoted(Path::new(word))).collect::<Vec<_>>().join(" ")
+    set.chain(words.map(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether the server runs. Its token stays where it is: this path wants none.

@@ -10,12 +10,23 @@ use crate::connect::entry::{Door, Server};
 use crate::connect::places::Homes;
 
 fn stdio() -> Server {
-    let door = Door::Stdio { program: "/usr/bin/tollgate".to_owned(), vault: "/home/me/My Notes".to_owned() };
+    let door = Door::Stdio {
+        program: "/usr/bin/tollgate".to_owned(),
+        vault: "/home/me/My Notes".to_owned(),
+        state: None,
+    };
     Server { name: "tollgate".to_owned(), door }
 }
 
 fn http() -> Server {
     let door = Door::Http { url: "http://127.0.0.1:8787/mcp".to_owned() };
+    Server { name: "tollgate".to_owned(), door }
+}
+
+/// The same for a person who keeps state elsewhere.
+fn kept_elsewhere() -> Server {
+    let (program, vault) = ("/usr/bin/tollgate".to_owned(), "/notes".to_owned());
+    let door = Door::Stdio { program, vault, state: Some("/my state".to_owned()) };
     Server { name: "tollgate".to_owned(), door }
 }
 
@@ -110,6 +121,42 @@ fn codex_starts_us_and_calls_us() {
         codex mcp add tollgate --url http://127.0.0.1:8787/mcp --bearer-token-env-var TOLLGATE_TOKEN
     "#]];
     says(Client::Codex, &http(), called);
+}
+
+#[test]
+fn questions_are_asked_where_the_person_keeps_state() {
+    says(
+        Client::Codex,
+        &kept_elsewhere(),
+        expect![[r#"
+            [mcp_servers.tollgate]
+            command = "/usr/bin/tollgate"
+            args = ["mcp", "--vault", "/notes"]
+            tool_timeout_sec = 300
+            env = { XDG_STATE_HOME = "/my state" }
+            codex mcp add tollgate --env XDG_STATE_HOME='/my state' -- /usr/bin/tollgate mcp --vault /notes
+        "#]],
+    );
+    says(
+        Client::ClaudeCode,
+        &kept_elsewhere(),
+        expect![[r#"
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "type": "stdio",
+                  "command": "/usr/bin/tollgate",
+                  "args": ["mcp", "--vault", "/notes"],
+                  "env": {
+                    "XDG_STATE_HOME": "/my state"
+                  }
+                }
+              }
+            }
+            claude mcp add --scope user tollgate --env XDG_STATE_HOME='/my state' -- /usr/bin/tollgate mcp --vault /notes
+            claude mcp add --scope project tollgate --env XDG_STATE_HOME='/my state' -- /usr/bin/tollgate mcp --vault /notes
+        "#]],
+    );
 }
 
 #[test]
