@@ -88,12 +88,31 @@ async fn play(scenario: &str, version: &str, url: &str) -> Result<(), Failed> {
     };
     let client = Willing.serve_with_lifecycle(transport, lifecycle).await?;
     let tools = client.list_all_tools().await?;
-    if scenario != "initialize" {
-        for tool in &tools {
-            call(&client, tool, scenario).await?;
+    match scenario {
+        "initialize" => {}
+        "json-schema-2020-12-preservation" => echo(&client, &tools).await?,
+        _ => {
+            for tool in &tools {
+                call(&client, tool, scenario).await?;
+            }
         }
     }
     client.cancel().await?;
+    Ok(())
+}
+
+/// Hands the schema of the first tool to the one that takes a schema, to show that nothing of it was lost.
+async fn echo(client: &RunningService<RoleClient, Willing>, tools: &[Tool]) -> Result<(), Failed> {
+    let takes_schema =
+        |tool: &&Tool| tool.input_schema.get("properties").is_some_and(|it| it.get("schema").is_some());
+    let (Some(echo), Some(focal)) =
+        (tools.iter().find(takes_schema), tools.iter().find(|tool| !takes_schema(tool)))
+    else {
+        return Err("the two tools of the scenario are not listed".into());
+    };
+    let schema = Value::Object(focal.input_schema.as_ref().clone());
+    let arguments = Map::from_iter([("schema".to_owned(), schema)]);
+    client.call_tool(CallToolRequestParams::new(echo.name.clone()).with_arguments(arguments)).await?;
     Ok(())
 }
 

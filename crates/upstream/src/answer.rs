@@ -203,7 +203,7 @@ mod tests {
         expect![[r#"
             (
                 ResultTooLarge,
-                "mcp.s.t answered with 359 bytes; at most 200 bytes are taken",
+                "mcp.s.t answered with 357 bytes; at most 200 bytes are taken",
             )
         "#]]
         .assert_debug_eq(&answered(large).unwrap_err());

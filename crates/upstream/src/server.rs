@@ -130,7 +130,14 @@ impl Server {
             self.lost(&link, &fault.message).await;
         }
         // It may have done its work before it ended.
-        let uncertain = |fault: Fault| fault.retryable(false).detail("outcome", "unknown");
+        let uncertain = |fault: Fault| {
+            let fault = fault.retryable(false).detail("outcome", "unknown");
+            if fault.hint.is_some() {
+                fault
+            } else {
+                fault.hint("find out what it did before you call it again")
+            }
+        };
         called.map_err(
             |fault| {
                 if fault.failure == Failure::DependencyUnavailable { uncertain(fault) } else { fault }
