@@ -66,6 +66,8 @@ impl Mcp {
             let handler = face.handler(Lasting::Connection);
             let served =
                 serve_stdio(handler.clone(), tokio::io::stdin(), tokio::io::stdout(), stop.cancelled()).await;
+            // Nobody is left to answer what was asked, nor to hear what comes of a call.
+            face.runs().stop();
             handler.end().await;
             face.runs().finish(CLOSING_LIMIT).await;
             served.map_err(|error| Stop::new(Exit::Failures, "mcp", error))?;
