@@ -233,7 +233,7 @@ mod tests {
         refused(
             "[colours]\nx = 1\n",
             expect![
-                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `receipts`, `commands`, `rules`, `hooks` and `servers`"
+                "line 1: `colours` is not a key; the keys are `mode`, `state`, `sibling_failure`, `limits`, `receipts`, `commands`, `approval`, `rules`, `hooks` and `servers`"
             ],
         );
     }

@@ -22,8 +22,8 @@ fn answers_that_break_a_rule_are_exact_errors() {
         .assert_eq(&told("crash"));
     expect!["execution_failed: mcp.evil.complains failed: there is no\\nsuch note"]
         .assert_eq(&told("complains"));
-    expect!["schema_validation_failed: "]
-        .assert_eq(&told("good").split_inclusive(": ").next().unwrap_or_default());
+    let refused = sandbox.tollgate(&["call", "mcp.evil.good", "{}", "--yes"]).expect_code(2).err;
+    assert!(refused.contains("arguments: `name` is missing"), "{refused}");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_call_that_never_ends_times_out() {
         return;
     }
     let sandbox = approved("timeout_ms = 3000");
-    expect!["timeout: mcp.evil.silent did not end within 3000 ms"].assert_eq(&failure(
+    expect!["timeout: mcp.evil.silent did not end within N ms"].assert_eq(&failure(
         &sandbox,
         "mcp.evil.silent",
         &json!({}),
@@ -93,7 +93,7 @@ fn a_server_that_crashes_comes_back_and_a_changed_tool_does_not() {
         ],
     });
     let plan = sandbox.plan_file("plan.json", &plan);
-    let report = sandbox.tollgate(&["run", &plan, "--yes", "--json"]).expect_code(1).json();
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(1);
     let runs = sandbox.path("vault/.tollgate/runs");
     let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
     let results = std::fs::read_to_string(run.join("results.jsonl")).unwrap();
@@ -114,7 +114,6 @@ fn a_server_that_crashes_comes_back_and_a_changed_tool_does_not() {
         same ok
         turns ok"#]]
     .assert_eq(&said.join("\n"));
-    drop(report);
 }
 
 #[test]
