@@ -1,4 +1,4 @@
-//! Installs the programs that the tests of the Responses gateway run as clients, from npm and PyPI.
+//! Installs the programs that the tests of the servers run as clients, from npm and PyPI.
 //!
 //! They are the released packages, unmodified, at the versions that the lists beside the scripts name. They go to
 //! `target/clients` once, and again when a list, the Python that runs them or the place of the workspace has
@@ -25,7 +25,7 @@ pub(crate) fn install() -> anyhow::Result<()> {
     if std::fs::read_to_string(root().join(STAMP)).is_ok_and(|found| found == wanted) {
         return Ok(());
     }
-    println!("installing the clients of {SCRIPTS} into {INSTALLED} (about 900 MB)");
+    println!("installing the clients of {SCRIPTS} into {INSTALLED} (about 1 GB)");
     let (done, took) = timed(|| install_all(&wanted));
     done.context(
         "the clients could not be installed; see what npm or pip say above, and whether they reach their \
