@@ -47,7 +47,7 @@ fn look(found: &Found, place: &Place, trying: bool) -> Vec<Finding> {
     let words = format!("{} ({}): `{}`", found.client.title(), path_words(&found.file), found.name);
     if let Some(url) = found.entry["url"].as_str() {
         let said = Finding::ok(WHAT, format!("{words} calls {url}"));
-        return if trying { vec![said, reached(&words, url)] } else { vec![said] };
+        return if trying { vec![said, reached(&words, url, place)] } else { vec![said] };
     }
     match found.vault() {
         Some(vault) => match Path::new(vault).canonicalize() {
@@ -126,11 +126,11 @@ fn by_hand(started: &Started<'_>) -> String {
 }
 
 /// Whether the server runs. Its token stays where it is: this path wants none.
-fn reached(words: &str, url: &str) -> Finding {
+fn reached(words: &str, url: &str, place: &Place) -> Finding {
     match answers(url) {
         Some(true) => Finding::ok(WHAT, format!("{words}: the server there answers")),
         Some(false) => Finding::new(Health::Fail, WHAT, format!("{words}: no Tollgate answers at {url}"))
-            .mend("start it: tollgate serve --tools"),
+            .mend(format!("start it: tollgate serve {}", place.vault_words())),
         None => Finding::new(
             Health::Warn,
             WHAT,
