@@ -48,7 +48,7 @@ impl GateTools {
             else {
                 continue;
             };
-            let name = decl.alias();
+            let name = entry.alias().to_owned();
             places.insert(decl.name.to_string(), own.len());
             places.insert(name.clone(), own.len());
             own.push(decl.name.clone());

@@ -18,6 +18,8 @@ use crate::{Declared, Pin, Server, ServerSettings, answer, hidden};
 const MAX_PREVIEW: usize = 2_000;
 /// As long as the summary of any tool.
 const MAX_SUMMARY: usize = 200;
+/// As much of a description as models are told.
+const MAX_DESCRIPTION: usize = 4_000;
 /// What a name may have in all.
 const MAX_NAME: usize = 128;
 
@@ -105,7 +107,7 @@ fn decl(server: &str, settings: &ServerSettings, declared: &Declared) -> Result<
         idempotency,
         cancellable: true,
         timeout_ms: settings.timeout_ms.get(),
-        input_schema: declared.input_schema.clone(),
+        input_schema: input_schema(declared),
         output_schema: output_schema(declared.output_schema.as_ref()),
     })
 }
@@ -124,6 +126,18 @@ fn tool_name(server: &str, tool: &str) -> Result<ToolName, BadId> {
         return ToolName::parse(&format!("mcp.{server}.{}", distinct_alias(tool)));
     }
     ToolName::parse(&name)
+}
+
+/// Its own schema, with all that the server says about the tool: a summary is one line, and a model needs the rest.
+fn input_schema(declared: &Declared) -> Value {
+    let mut schema = declared.input_schema.clone();
+    if let (Some(said), Value::Object(map)) = (&declared.description, &mut schema)
+        && hidden::one_line(said, MAX_SUMMARY) != summary(declared)
+    {
+        let end = said.char_indices().nth(MAX_DESCRIPTION).map_or(said.len(), |(at, _)| at);
+        map.insert("description".to_owned(), hidden::spelled_out(&said[..end]).into());
+    }
+    schema
 }
 
 /// The first line of what the server says about it, with nothing hidden in it.
@@ -154,6 +168,21 @@ mod tests {
         assert!(named("löschen").starts_with("mcp.fs.l_schen_"));
         assert_ne!(named("a b"), named("a/b"));
         assert!(named(&"x".repeat(128)).len() <= 128);
+    }
+
+    #[test]
+    fn a_long_description_is_told_whole_and_a_short_one_once() {
+        let said = |description: &str| {
+            let entry = json!({"name": "t", "description": description, "inputSchema": {"type": "object"}});
+            let decl = decl("s", &ServerSettings::default(), &Declared::read(&entry).unwrap()).unwrap();
+            (decl.summary, decl.input_schema["description"].clone())
+        };
+        assert_eq!(said("Reads a note"), ("Reads a note".to_owned(), json!(null)));
+        let long = "Reads a note.\n\nGive its path\u{200b}.";
+        assert_eq!(
+            said(long),
+            ("Reads a note.".to_owned(), json!("Reads a note.\n\nGive its path\\u{200b}."))
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What would become of each step.
 
 use engine::RunReport;
-use envelope::{Risk, StepId, ToolError, ToolName};
+use envelope::{Requirement, Risk, StepId, ToolError, ToolName};
 use plan::{CheckedPlan, StepStatus, StepSummary};
 use serde::Serialize;
 use serde_json::Value;
@@ -73,6 +73,9 @@ pub(super) fn outlooks(plan: &CheckedPlan, report: &RunReport, seen: &Spectator)
             failed: summary.failed,
             would: seen.told(&step.id),
             why: match fate {
+                StepFate::Unforeseen if step.decl.availability.contains(&Requirement::Server) => {
+                    Some("cannot be foreseen: a server answers it".to_owned())
+                }
                 StepFate::Unforeseen => Some("cannot be foreseen: it runs a command".to_owned()),
                 StepFate::Works
                 | StepFate::WorksInPart

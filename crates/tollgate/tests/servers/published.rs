@@ -23,7 +23,7 @@ fn are_missing() -> bool {
     missing || no_wall()
 }
 
-/// A vault with both of them approved.
+/// A vault with both of them approved, and one of them once more with little time.
 fn with_both() -> Sandbox {
     let sandbox = Sandbox::new();
     let clients = installed().canonicalize().unwrap();
@@ -36,11 +36,13 @@ fn with_both() -> Sandbox {
     sandbox.trusted_config(&format!(
         "[[rules]]\neffect = \"deny\"\npaths = [\"Private/**\"]\nreason = \"private\"\n\
          [servers.files]\ncommand = [{node:?}, {:?}, {vault:?}]\nreadable = [{clients:?}]\n\
-         [servers.everything]\ncommand = [{node:?}, {:?}]\nreadable = [{clients:?}]\ntimeout_ms = 5000\n",
+         [servers.everything]\ncommand = [{node:?}, {:?}]\nreadable = [{clients:?}]\n\
+         [servers.hasty]\ncommand = [{node:?}, {:?}]\nreadable = [{clients:?}]\ntimeout_ms = 3000\n",
         server("filesystem"),
         server("everything"),
+        server("everything"),
     ));
-    for name in ["files", "everything"] {
+    for name in ["files", "everything", "hasty"] {
         sandbox.tollgate(&["servers", "approve", name, "--yes"]).expect_code(0);
     }
     sandbox
@@ -88,13 +90,11 @@ fn everything_runs_refers_times_out_and_keeps_its_images() {
     let (_, env) = call(&sandbox, "mcp.everything.get-env", &json!({}));
     let env: Value = serde_json::from_str(env["data"]["content"][0]["text"].as_str().unwrap()).unwrap();
     assert!(env.get("XDG_STATE_HOME").is_none() && env["PATH"] == "/usr/local/bin:/usr/bin:/bin", "{env:#}");
-    expect!["timeout: mcp.everything.trigger-long-running-operation did not end within 5000 ms"].assert_eq(
-        &failure(
-            &sandbox,
-            "mcp.everything.trigger-long-running-operation",
-            &json!({"duration": 60, "steps": 5}),
-        ),
-    );
+    expect!["timeout: mcp.hasty.trigger-long-running-operation did not end within N ms"].assert_eq(&failure(
+        &sandbox,
+        "mcp.hasty.trigger-long-running-operation",
+        &json!({"duration": 60, "steps": 5}),
+    ));
     let plan = sandbox.plan_file(
         "weather.json",
         &json!({
