@@ -31,6 +31,17 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// As the services write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Developer => "developer",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entry {
     Message {

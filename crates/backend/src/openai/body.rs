@@ -1,127 +1,261 @@
-//! A turn as the body of a request.
+//! A turn as the body of a request, written straight from the turn: a conversation is long, and is not copied for it.
 
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::{BackendError, Entry, ErrorKind, Part, Role, Turn};
+use crate::{BackendError, Entry, ErrorKind, OutputSchema, Part, Role, Turn};
 
 pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
-    let mut input = Vec::new();
-    for entry in &turn.history {
-        input.push(match entry {
-            Entry::Message { role, parts } => {
-                let parts: Vec<Value> = parts.iter().map(|part| responses_part(part, *role)).collect();
-                json!({ "type": "message", "role": role, "content": parts })
-            }
-            Entry::Reasoning { summary, encrypted: Some(encrypted) } => {
-                let summary: Vec<Value> =
-                    summary.iter().map(|text| json!({ "type": "summary_text", "text": text })).collect();
-                json!({ "type": "reasoning", "summary": summary, "encrypted_content": encrypted })
-            }
-            // What was not sealed means nothing to the service.
-            Entry::Reasoning { .. } => continue,
-            Entry::Call(_) | Entry::CallOutput { .. } => return Err(only_text()),
-        });
-    }
-    let mut fields = Map::new();
-    let body = &mut fields;
-    insert(body, "model", Some(&turn.model));
-    insert(body, "stream", Some(true));
-    insert(body, "store", Some(false));
-    insert(body, "input", Some(input));
-    if !turn.instructions.is_empty() {
-        body.insert("instructions".to_owned(), json!(turn.instructions));
-    }
+    let input: Vec<InputItem<'_>> =
+        turn.history.iter().filter_map(|entry| InputItem::of(entry).transpose()).collect::<Result<_, _>>()?;
     let reasoning = &turn.reasoning;
-    if reasoning.effort.is_some() || reasoning.summary.is_some() {
-        let mut asked = Map::new();
-        insert(&mut asked, "effort", reasoning.effort.as_ref());
-        insert(&mut asked, "summary", reasoning.summary.as_ref());
-        body.insert("reasoning".to_owned(), Value::Object(asked));
+    let asks = reasoning.effort.is_some() || reasoning.summary.is_some();
+    let format = turn.output_schema.as_ref().map(ResponsesFormat::of);
+    print(&ResponsesBody {
+        model: &turn.model,
+        stream: true,
+        store: false,
+        input,
+        instructions: &turn.instructions,
+        reasoning: asks.then_some(AskedReasoning {
+            effort: reasoning.effort.as_deref(),
+            summary: reasoning.summary.as_deref(),
+        }),
         // Nothing is stored there, so the next turn can only show what was sealed in this one.
-        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
-    }
-    insert(body, "temperature", turn.sampling.temperature);
-    insert(body, "top_p", turn.sampling.top_p);
-    insert(body, "max_output_tokens", turn.sampling.max_output_tokens);
-    if let Some(schema) = &turn.output_schema {
-        let format = json!({
-            "type": "json_schema", "name": schema.name, "schema": schema.schema, "strict": schema.strict,
-        });
-        body.insert("text".to_owned(), json!({ "format": format }));
-    }
-    print(&fields)
+        include: asks.then_some(["reasoning.encrypted_content"]),
+        temperature: turn.sampling.temperature,
+        top_p: turn.sampling.top_p,
+        max_output_tokens: turn.sampling.max_output_tokens,
+        text: format.map(|format| ResponsesText { format }),
+    })
 }
 
 pub(super) fn chat(turn: &Turn) -> Result<Bytes, BackendError> {
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(turn.history.len() + 1);
     if !turn.instructions.is_empty() {
-        messages.push(json!({ "role": "system", "content": turn.instructions }));
+        messages.push(ChatMessage { role: "system", content: ChatContent::Text(&turn.instructions) });
     }
     for entry in &turn.history {
         match entry {
             Entry::Message { role, parts } => {
                 // The name that every server knows.
-                let role = if *role == Role::Developer { json!("system") } else { json!(role) };
-                messages.push(json!({ "role": role, "content": chat_content(parts) }));
+                let role = if *role == Role::Developer { "system" } else { role.as_str() };
+                messages.push(ChatMessage { role, content: ChatContent::of(parts) });
             }
             Entry::Reasoning { .. } => {}
             Entry::Call(_) | Entry::CallOutput { .. } => return Err(only_text()),
         }
     }
-    let mut fields = Map::new();
-    let body = &mut fields;
-    insert(body, "model", Some(&turn.model));
-    insert(body, "stream", Some(true));
-    insert(body, "stream_options", Some(json!({ "include_usage": true })));
-    insert(body, "messages", Some(messages));
-    insert(body, "reasoning_effort", turn.reasoning.effort.as_ref());
-    insert(body, "temperature", turn.sampling.temperature);
-    insert(body, "top_p", turn.sampling.top_p);
-    insert(body, "max_tokens", turn.sampling.max_output_tokens);
-    if let Some(schema) = &turn.output_schema {
-        let schema = json!({ "name": schema.name, "schema": schema.schema, "strict": schema.strict });
-        body.insert("response_format".to_owned(), json!({ "type": "json_schema", "json_schema": schema }));
-    }
-    print(&fields)
+    print(&ChatBody {
+        model: &turn.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        messages,
+        reasoning_effort: turn.reasoning.effort.as_deref(),
+        temperature: turn.sampling.temperature,
+        top_p: turn.sampling.top_p,
+        max_tokens: turn.sampling.max_output_tokens,
+        response_format: turn.output_schema.as_ref().map(ChatFormat::of),
+    })
 }
 
-fn responses_part(part: &Part, role: Role) -> Value {
-    match part {
-        Part::Text(text) => {
-            let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
-            json!({ "type": kind, "text": text })
-        }
-        Part::Image { url, detail } => {
-            json!({ "type": "input_image", "image_url": url, "detail": detail.as_deref().unwrap_or("auto") })
+#[derive(Serialize)]
+struct ResponsesBody<'a> {
+    model: &'a str,
+    stream: bool,
+    store: bool,
+    input: Vec<InputItem<'a>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    instructions: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<AskedReasoning<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<ResponsesText<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputItem<'a> {
+    Message { role: Role, content: Vec<InputPart<'a>> },
+    Reasoning { summary: Vec<SummaryPart<'a>>, encrypted_content: &'a str },
+}
+
+impl<'a> InputItem<'a> {
+    /// Nothing for what means nothing to the service.
+    fn of(entry: &'a Entry) -> Result<Option<InputItem<'a>>, BackendError> {
+        match entry {
+            Entry::Message { role, parts } => {
+                let content = parts.iter().map(|part| InputPart::of(part, *role)).collect();
+                Ok(Some(InputItem::Message { role: *role, content }))
+            }
+            Entry::Reasoning { summary, encrypted: Some(encrypted) } => {
+                let summary = summary.iter().map(|text| SummaryPart::SummaryText { text }).collect();
+                Ok(Some(InputItem::Reasoning { summary, encrypted_content: encrypted }))
+            }
+            // What was not sealed.
+            Entry::Reasoning { .. } => Ok(None),
+            Entry::Call(_) | Entry::CallOutput { .. } => Err(only_text()),
         }
     }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SummaryPart<'a> {
+    SummaryText { text: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputPart<'a> {
+    InputText { text: &'a str },
+    OutputText { text: &'a str },
+    InputImage { image_url: &'a str, detail: &'a str },
+}
+
+impl<'a> InputPart<'a> {
+    fn of(part: &'a Part, role: Role) -> InputPart<'a> {
+        match part {
+            Part::Text(text) if role == Role::Assistant => InputPart::OutputText { text },
+            Part::Text(text) => InputPart::InputText { text },
+            Part::Image { url, detail } => {
+                InputPart::InputImage { image_url: url, detail: detail.as_deref().unwrap_or(AUTO) }
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AskedReasoning<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ResponsesText<'a> {
+    format: ResponsesFormat<'a>,
+}
+
+#[derive(Serialize)]
+struct ResponsesFormat<'a> {
+    r#type: &'static str,
+    name: &'a str,
+    schema: &'a Value,
+    strict: bool,
+}
+
+impl<'a> ResponsesFormat<'a> {
+    fn of(schema: &'a OutputSchema) -> ResponsesFormat<'a> {
+        let OutputSchema { name, schema, strict } = schema;
+        ResponsesFormat { r#type: "json_schema", name, schema, strict: *strict }
+    }
+}
+
+#[derive(Serialize)]
+struct ChatBody<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: StreamOptions,
+    messages: Vec<ChatMessage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ChatFormat<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct ChatMessage<'a> {
+    role: &'static str,
+    content: ChatContent<'a>,
 }
 
 /// A text alone is a string: not every server reads a list.
-fn chat_content(parts: &[Part]) -> Value {
-    match parts {
-        [Part::Text(text)] => json!(text),
-        parts => parts
-            .iter()
-            .map(|part| match part {
-                Part::Text(text) => json!({ "type": "text", "text": text }),
-                Part::Image { url, detail } => {
-                    let detail = detail.as_deref().unwrap_or("auto");
-                    json!({ "type": "image_url", "image_url": { "url": url, "detail": detail } })
-                }
-            })
-            .collect(),
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ChatContent<'a> {
+    Text(&'a str),
+    Parts(Vec<ChatPart<'a>>),
+}
+
+impl<'a> ChatContent<'a> {
+    fn of(parts: &'a [Part]) -> ChatContent<'a> {
+        match parts {
+            [Part::Text(text)] => ChatContent::Text(text),
+            parts => ChatContent::Parts(parts.iter().map(ChatPart::of).collect()),
+        }
     }
 }
 
-fn insert(fields: &mut Map<String, Value>, key: &str, value: Option<impl serde::Serialize>) {
-    if let Some(value) = value {
-        fields.insert(key.to_owned(), json!(value));
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ChatPart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: &'a str,
+    detail: &'a str,
+}
+
+impl<'a> ChatPart<'a> {
+    fn of(part: &'a Part) -> ChatPart<'a> {
+        match part {
+            Part::Text(text) => ChatPart::Text { text },
+            Part::Image { url, detail } => {
+                ChatPart::ImageUrl { image_url: ImageUrl { url, detail: detail.as_deref().unwrap_or(AUTO) } }
+            }
+        }
     }
 }
 
-fn print(body: &Map<String, Value>) -> Result<Bytes, BackendError> {
+#[derive(Serialize)]
+struct ChatFormat<'a> {
+    r#type: &'static str,
+    json_schema: ChatSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct ChatSchema<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    strict: bool,
+}
+
+impl<'a> ChatFormat<'a> {
+    fn of(schema: &'a OutputSchema) -> ChatFormat<'a> {
+        let OutputSchema { name, schema, strict } = schema;
+        ChatFormat { r#type: "json_schema", json_schema: ChatSchema { name, schema, strict: *strict } }
+    }
+}
+
+/// How closely an image is looked at when nobody says.
+const AUTO: &str = "auto";
+
+fn print(body: &impl Serialize) -> Result<Bytes, BackendError> {
     serde_json::to_vec(body).map(Bytes::from).map_err(|error| {
         BackendError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}"))
     })

@@ -6,6 +6,7 @@
 mod body;
 mod chat;
 mod client;
+mod delta;
 mod failure;
 mod line;
 mod reply;

@@ -37,17 +37,20 @@ impl Reply {
         Reply { body, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
     }
 
-    /// Reads the events that are there.
-    fn read(&mut self) {
-        let Reply { frames, reader, events, over, .. } = self;
-        while !*over
-            && let Some(end) = frames.next(|data| match reader {
-                Reader::Responses(reader) => reader.read(data, events),
-                Reader::Chat(reader) => reader.read(data, events),
-            })
-        {
-            *over = end;
-        }
+    /// Reads the events that came.
+    fn read(&mut self, bytes: &[u8]) {
+        let Reply { frames, reader, events, .. } = self;
+        let cut = frames.cut(bytes, |data| match reader {
+            Reader::Responses(reader) => reader.read(data, events),
+            Reader::Chat(reader) => reader.read(data, events),
+        });
+        self.over = match cut {
+            Ok(over) => over,
+            Err(error) => {
+                events.push_back(Err(error));
+                true
+            }
+        };
     }
 
     /// Nothing that matters follows, but a connection whose answer was read to its end can be used again. What is not
@@ -82,13 +85,9 @@ impl Stream for Reply {
             }
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
-                    if let Some(data) = frame.data_ref()
-                        && let Err(error) = self.frames.push(data)
-                    {
-                        self.over = true;
-                        return Poll::Ready(Some(Err(error)));
+                    if let Some(data) = frame.data_ref() {
+                        self.read(data);
                     }
-                    self.read();
                     if self.over {
                         self.read_to_end(cx);
                     }

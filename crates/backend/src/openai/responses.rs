@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::delta::{self, Flat};
 use super::failure::ErrorObject;
 use super::secret::Secret;
 use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
@@ -96,6 +97,10 @@ impl Reader {
             )));
             return true;
         }
+        if let Some(flat) = delta::read(data).filter(|flat| flat.kind.ends_with(".delta")) {
+            self.said(flat, events);
+            return false;
+        }
         let event: Event<'_> = match serde_json::from_slice(data) {
             Ok(event) => event,
             Err(_) => {
@@ -104,50 +109,66 @@ impl Reader {
                 return true;
             }
         };
-        match (&*event.kind, event.delta) {
-            ("response.output_text.delta", Some(delta)) if !delta.is_empty() => {
-                if self.message != event.output_index && std::mem::replace(&mut self.said, true) {
-                    events.push_back(Ok(TurnEvent::NextMessage));
-                }
-                self.message = event.output_index;
-                events.push_back(Ok(TurnEvent::Text(delta.into_owned())));
-            }
-            ("response.reasoning_summary_text.delta", Some(delta)) if !delta.is_empty() => {
-                let part = event.summary_index.unwrap_or(0);
-                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
-            }
-            // What models say that show their thoughts themselves, not a summary of them.
-            ("response.reasoning_text.delta", Some(delta)) if !delta.is_empty() => {
-                let part = event.content_index.unwrap_or(0);
-                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
-            }
-            ("response.refusal.delta", Some(delta)) if !delta.is_empty() => {
-                events.push_back(Ok(TurnEvent::Refusal(delta.into_owned())));
-            }
-            ("response.output_item.done", _) => {
+        match &*event.kind {
+            "response.output_item.done" => {
                 let sealed = event
                     .item
                     .filter(|item| item.kind.as_deref() == Some("reasoning"))
                     .and_then(|item| item.encrypted_content);
                 events.extend(sealed.map(|sealed| Ok(TurnEvent::SealedReasoning(sealed))));
             }
-            ("response.completed" | "response.incomplete", _) => {
+            "response.completed" | "response.incomplete" => {
                 events.extend(last(event.response));
                 return true;
             }
-            ("response.failed", _) => {
+            "response.failed" => {
                 let error = event.response.and_then(|response| response.error).unwrap_or_default();
                 events.push_back(Err(error.into_error(&self.secret)));
                 return true;
             }
-            ("error", _) => {
+            "error" => {
                 let flat = ErrorObject { message: event.message, ..ErrorObject::default() };
                 events.push_back(Err(event.error.unwrap_or(flat).into_error(&self.secret)));
                 return true;
             }
-            _ => {}
+            kind => {
+                let Event { output_index, summary_index, content_index, .. } = event;
+                if let Some(delta) = event.delta {
+                    self.said(Flat { kind, delta, output_index, summary_index, content_index }, events);
+                }
+            }
         }
         false
+    }
+
+    /// Takes what was said, if anything.
+    fn said(&mut self, flat: Flat<'_>, events: &mut Events) {
+        let Flat { kind, delta, output_index, summary_index, content_index } = flat;
+        if delta.is_empty() {
+            return;
+        }
+        match kind {
+            "response.output_text.delta" => {
+                if self.message != output_index && std::mem::replace(&mut self.said, true) {
+                    events.push_back(Ok(TurnEvent::NextMessage));
+                }
+                self.message = output_index;
+                events.push_back(Ok(TurnEvent::Text(delta.into_owned())));
+            }
+            "response.reasoning_summary_text.delta" => {
+                let part = summary_index.unwrap_or(0);
+                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
+            }
+            // What models say that show their thoughts themselves, not a summary of them.
+            "response.reasoning_text.delta" => {
+                let part = content_index.unwrap_or(0);
+                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
+            }
+            "response.refusal.delta" => {
+                events.push_back(Ok(TurnEvent::Refusal(delta.into_owned())));
+            }
+            _ => {}
+        }
     }
 }
 

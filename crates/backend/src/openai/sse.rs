@@ -1,6 +1,5 @@
 //! Cuts a stream of bytes into the data of its events.
 
-use bytes::{Buf, BytesMut};
 use memchr::memchr;
 
 use crate::{BackendError, ErrorKind};
@@ -8,63 +7,77 @@ use crate::{BackendError, ErrorKind};
 /// An event that is larger is no delta of a model.
 const EVENT_LIMIT: usize = 16 << 20;
 
-/// What has arrived and is not cut yet. Each byte is looked at once.
+/// What has arrived and is not cut yet. Each byte is looked at once, and only the beginning of an event whose end has
+/// not come is kept: nearly always, events arrive whole.
 #[derive(Default)]
 pub(super) struct Frames {
-    buffer: BytesMut,
-    /// Up to here there is no line break.
-    seen: usize,
+    /// A line without its end.
+    kept: Vec<u8>,
     /// The data of the event so far, when it has more than one line.
-    data: BytesMut,
+    data: Vec<u8>,
 }
 
 impl Frames {
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), BackendError> {
-        if self.buffer.len() + self.data.len() + bytes.len() > EVENT_LIMIT {
+    /// Calls `take` with the data of each event that is complete, until it says that this was the last.
+    pub(super) fn cut(
+        &mut self,
+        bytes: &[u8],
+        take: impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool, BackendError> {
+        if self.kept.len() + self.data.len() + bytes.len() > EVENT_LIMIT {
             return Err(BackendError::new(
                 ErrorKind::Protocol,
                 "the model's server sent an event without end",
             ));
         }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
+        if self.kept.is_empty() {
+            let (used, over) = self.lines(bytes, 0, take);
+            self.kept.extend_from_slice(&bytes[used..]);
+            return Ok(over);
+        }
+        let mut text = std::mem::take(&mut self.kept);
+        let seen = text.len();
+        text.extend_from_slice(bytes);
+        let (used, over) = self.lines(&text, seen, take);
+        // What is not needed is given back: there are many streams, and most are silent.
+        if used < text.len() {
+            text.drain(..used);
+            self.kept = text;
+        }
+        Ok(over)
     }
 
-    /// Calls `take` with the data of the next event; says whether there was one.
-    pub(super) fn next<T>(&mut self, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
-        loop {
-            let end = match memchr(b'\n', &self.buffer[self.seen..]) {
-                Some(at) => self.seen + at,
-                None => {
-                    self.seen = self.buffer.len();
-                    return None;
-                }
-            };
-            self.seen = 0;
-            let line = self.buffer[..end].strip_suffix(b"\r").unwrap_or(&self.buffer[..end]);
+    /// How much of the text was used, and whether the last event was among it. There is no line break before `seen`.
+    fn lines(&mut self, text: &[u8], seen: usize, mut take: impl FnMut(&[u8]) -> bool) -> (usize, bool) {
+        let (mut start, mut seen) = (0, seen);
+        while let Some(at) = memchr(b'\n', &text[seen..]) {
+            let end = seen + at;
+            let line = &text[start..end];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            start = end + 1;
+            seen = start;
             if line.is_empty() {
-                self.buffer.advance(end + 1);
-                if self.data.is_empty() {
-                    continue;
+                if !self.data.is_empty() && take(&std::mem::take(&mut self.data)) {
+                    return (start, true);
                 }
-                let data = std::mem::take(&mut self.data);
-                return Some(take(&data));
-            }
-            if let Some(data) = line.strip_prefix(b"data:") {
+            } else if let Some(data) = line.strip_prefix(b"data:") {
                 let data = data.strip_prefix(b" ").unwrap_or(data);
                 // Nearly every event has one line, and it is followed by an empty one.
-                if !data.is_empty() && self.data.is_empty() && self.buffer.get(end + 1) == Some(&b'\n') {
-                    let taken = take(data);
-                    self.buffer.advance(end + 2);
-                    return Some(taken);
+                if !data.is_empty() && self.data.is_empty() && text.get(start) == Some(&b'\n') {
+                    start += 1;
+                    seen = start;
+                    if take(data) {
+                        return (start, true);
+                    }
+                    continue;
                 }
                 if !self.data.is_empty() {
-                    self.data.extend_from_slice(b"\n");
+                    self.data.push(b'\n');
                 }
                 self.data.extend_from_slice(data);
             }
-            self.buffer.advance(end + 1);
         }
+        (start, false)
     }
 }
 
@@ -78,10 +91,11 @@ mod tests {
         let mut frames = Frames::default();
         let mut found = Vec::new();
         for chunk in text.as_bytes().chunks(size.max(1)) {
-            frames.push(chunk).unwrap();
-            while let Some(data) = frames.next(|data| String::from_utf8_lossy(data).into_owned()) {
-                found.push(data);
-            }
+            let more = |data: &[u8]| {
+                found.push(String::from_utf8_lossy(data).into_owned());
+                false
+            };
+            frames.cut(chunk, more).unwrap();
         }
         found
     }

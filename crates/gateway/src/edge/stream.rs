@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::metrics::{Counted, Metrics};
 
@@ -45,7 +45,10 @@ pub(super) struct GuardedStream {
     visit: Arc<Visit>,
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
-    wait: Option<(Wait, Pin<Box<Sleep>>)>,
+    wait: Option<(Wait, Instant)>,
+    /// Rings at the end of a wait, or of an earlier one: a timer that is set anew with every request costs more than one
+    /// that rings in vain now and then.
+    alarm: Option<Pin<Box<Sleep>>>,
     /// Runs while the client takes nothing of what waits for it.
     stall: Option<Pin<Box<Sleep>>>,
     linger: Option<(Pin<Box<Sleep>>, usize)>,
@@ -71,6 +74,7 @@ impl GuardedStream {
             visit,
             limits,
             wait: None,
+            alarm: None,
             stall: None,
             linger: None,
             closed: None,
@@ -83,12 +87,15 @@ impl GuardedStream {
 
     /// Holds more of a head. True if there will be none: the client is gone, or has been silent for too long.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        let mut space = [0; STEP];
-        let mut buffer = ReadBuf::new(&mut space);
-        if let Poll::Ready(read) = Pin::new(&mut self.socket).poll_read(cx, &mut buffer) {
-            read?;
-            self.inbox.hold(buffer.filled());
-            return Poll::Ready(Ok(buffer.filled().is_empty()));
+        // Nearly every poll is for the answer's sake and finds nothing to read: no buffer is cleared for those.
+        if self.socket.poll_read_ready(cx)?.is_ready() {
+            let mut space = [0; STEP];
+            let mut buffer = ReadBuf::new(&mut space);
+            if let Poll::Ready(read) = Pin::new(&mut self.socket).poll_read(cx, &mut buffer) {
+                read?;
+                self.inbox.hold(buffer.filled());
+                return Poll::Ready(Ok(buffer.filled().is_empty()));
+            }
         }
         match ready!(self.poll_wait(cx)) {
             Wait::Head => {
@@ -117,12 +124,21 @@ impl GuardedStream {
             (false, true) => (Wait::NextHead, self.limits.idle),
         };
         // A head that drips in is one wait, however many bytes it is made of.
-        if self.wait.as_ref().is_none_or(|(running, _)| *running != wait) {
-            self.wait = Some((wait, Box::pin(sleep(limit))));
+        let until = match self.wait {
+            Some((running, until)) if running == wait => until,
+            Some(_) | None => Instant::now() + limit,
+        };
+        self.wait = Some((wait, until));
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        if alarm.deadline() > until {
+            alarm.as_mut().reset(until);
         }
-        match &mut self.wait {
-            Some((_, deadline)) => deadline.as_mut().poll(cx).map(|()| wait),
-            None => Poll::Pending,
+        loop {
+            ready!(alarm.as_mut().poll(cx));
+            if alarm.deadline() >= until {
+                return Poll::Ready(wait);
+            }
+            alarm.as_mut().reset(until);
         }
     }
 

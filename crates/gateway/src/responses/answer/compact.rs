@@ -12,7 +12,7 @@ impl Responder {
     /// The object that answers a request to compact its conversation.
     pub fn compact(&self, request: &Request) -> Result<Value, ApiError> {
         let earlier = resolve::earlier(request, &self.parts.store, None)?;
-        let said = resolve::resolved(earlier, &request.input, &self.parts.store, None)?;
+        let said = resolve::resolved(earlier, request.input.clone(), &self.parts.store, None)?;
         let compacted = prompt::compact(&said)?;
         let unique = (self.parts.unique)();
         let tokens = estimate(&compacted);

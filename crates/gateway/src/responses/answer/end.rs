@@ -86,14 +86,12 @@ impl Writer<'_> {
         };
         metrics.turn_ended(end, self.usage.unwrap_or_default());
         let counts = self.counts;
-        let echoed =
-            self.request.input.iter().filter(|item| matches!(item, Item::FunctionCall { .. })).count();
         for (what, times) in [
             (Seen::Call, counts.calls),
             (Seen::Repair, counts.repairs),
             (Seen::ParseFailure, counts.malformed),
             (Seen::UnknownName, counts.unknown_names),
-            (Seen::Echo, echoed as u64),
+            (Seen::Echo, self.echoed),
         ] {
             (0..times).for_each(|_| metrics.seen(what));
         }
@@ -111,7 +109,7 @@ impl Writer<'_> {
             repaired_arguments = counts.repairs,
             soft_mismatches = counts.soft_mismatches,
             quoted = counts.quoted,
-            echoed_calls = echoed,
+            echoed_calls = self.echoed,
             asked_again = self.asked_again,
             millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             tools = ?names,

@@ -81,7 +81,7 @@ impl Writer<'_> {
             tokio::select! {
                 biased;
                 done = &mut work => return Ok(done),
-                () = super::running::stopped(&mut self.cancelled) => return Err(Cut::Cancelled),
+                () = self.cancelled.said() => return Err(Cut::Cancelled),
                 () = self.pulse.as_mut() => {
                     // What is waited for has a time limit of its own.
                     self.last_heard = Instant::now();

@@ -30,20 +30,26 @@ impl Writer<'_> {
 
     async fn hear_out(&mut self, ear: &mut Ear, mut stream: TurnStream) -> Result<(), Cut> {
         self.last_heard = Instant::now();
+        let mut just_begun = false;
         loop {
-            let event = tokio::select! {
-                biased;
-                event = stream.next() => event,
-                () = super::running::stopped(&mut self.cancelled) => return Err(Cut::Cancelled),
-                () = self.pulse.as_mut() => {
-                    self.beat().await?;
-                    continue;
+            let event = match ready(&mut stream).await {
+                Some(event) => {
+                    if just_begun {
+                        self.out.let_out().await;
+                    }
+                    event
+                }
+                None => {
+                    self.flush().await?;
+                    self.next_event(&mut stream).await?
                 }
             };
             self.last_heard = Instant::now();
+            // The beginning of the answer goes out with the first words, before what is there behind them is read.
+            just_begun = !std::mem::replace(&mut self.begun, true);
             let mut over = self.take(ear, event)?;
             // Whatever else is there already goes out in the same write.
-            for _ in 0..EVENTS_A_WRITE {
+            for _ in 0..if just_begun { 0 } else { EVENTS_A_WRITE } {
                 if over {
                     break;
                 }
@@ -55,11 +61,26 @@ impl Writer<'_> {
                 return Ok(());
             }
             // A model that never pauses leaves the clock no turn.
-            if *self.cancelled.borrow() {
+            if self.cancelled.is_said() {
                 return Err(Cut::Cancelled);
             }
             if self.last_heard.duration_since(self.began) >= self.responder.parts.settings.answer_limit {
                 return Err(Cut::Failed(too_slow("did not come to an end")));
+            }
+        }
+    }
+
+    /// Waits for the next event, as long as there may be one.
+    async fn next_event(
+        &mut self,
+        stream: &mut TurnStream,
+    ) -> Result<Option<Result<TurnEvent, BackendError>>, Cut> {
+        loop {
+            tokio::select! {
+                biased;
+                event = stream.next() => return Ok(event),
+                () = self.cancelled.said() => return Err(Cut::Cancelled),
+                () = self.pulse.as_mut() => self.beat().await?,
             }
         }
     }

@@ -74,6 +74,8 @@ pub struct Prepared {
     conversation: Vec<Item>,
     /// How much of the conversation came with this request.
     added: usize,
+    /// How many calls the client sent back.
+    echoed: u64,
     unique: String,
     created_at: u64,
     began: Instant,
@@ -125,7 +127,9 @@ impl Responder {
         let began = Instant::now();
         let earlier = resolve::earlier(&request, &self.parts.store, also)?;
         let said = earlier.len();
-        let conversation = resolve::resolved(earlier, &request.input, &self.parts.store, also)?;
+        let input = std::mem::take(&mut request.input);
+        let echoed = input.iter().filter(|item| matches!(item, Item::FunctionCall { .. })).count();
+        let conversation = resolve::resolved(earlier, input, &self.parts.store, also)?;
         let added = conversation.len() - said;
         let can = self.parts.model.capabilities().await.inspect_err(|error| self.note(error.kind))?;
         let tools = Tools::of(&mut request, self.parts.toolbox.as_deref(), &self.parts.settings)?;
@@ -142,6 +146,7 @@ impl Responder {
             request,
             conversation,
             added,
+            echoed: echoed as u64,
             unique: (self.parts.unique)(),
             created_at: self.seconds(),
             began,

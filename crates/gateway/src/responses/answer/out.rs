@@ -1,27 +1,38 @@
 //! Where the bytes of an answer go, one write at a time.
 //!
-//! An answer and whoever sends it on are polled by the same task. The channel between them holds one write, so an
-//! answer never runs ahead of its reader.
+//! An answer and whoever sends it on are polled by the same task. The place between them holds one write, so an
+//! answer never runs ahead of its reader, and a stream that says nothing takes no room for what it may say.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 
 /// The answer's end.
-pub struct Out(Option<mpsc::Sender<Bytes>>);
+pub struct Out(Option<Shared>);
 
 /// The reader's end.
-pub struct Outlet(mpsc::Receiver<Bytes>);
+pub struct Outlet(Shared);
+
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Between>>);
+
+#[derive(Default)]
+struct Between {
+    bytes: Option<Bytes>,
+    /// One of the two ends is gone.
+    closed: bool,
+    /// Whoever waits for the other end.
+    waiting: Option<Waker>,
+}
 
 /// Nobody reads any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gone;
 
 pub fn outlet() -> (Out, Outlet) {
-    let (sender, receiver) = mpsc::channel(1);
-    (Out(Some(sender)), Outlet(receiver))
+    let shared = Shared(Arc::default());
+    (Out(Some(shared.clone())), Outlet(shared))
 }
 
 impl Out {
@@ -31,19 +42,172 @@ impl Out {
     }
 
     pub(super) async fn send(&self, bytes: Bytes) -> Result<(), Gone> {
-        match &self.0 {
-            Some(sender) if !bytes.is_empty() => sender.send(bytes).await.map_err(|_closed| Gone),
-            Some(_) | None => Ok(()),
+        let Some(shared) = &self.0 else { return Ok(()) };
+        if bytes.is_empty() {
+            return Ok(());
         }
+        let mut bytes = Some(bytes);
+        std::future::poll_fn(|cx| {
+            let mut between = shared.lock();
+            if between.closed {
+                return Poll::Ready(Err(Gone));
+            }
+            if between.bytes.is_some() {
+                between.wait(cx);
+                return Poll::Pending;
+            }
+            between.bytes = bytes.take();
+            between.wake();
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Waits until what was written is on its way. A reader collects for as long as there is more at once, so there is
+    /// nothing more for it, once, after it took the last write.
+    pub(super) async fn let_out(&self) {
+        let Some(shared) = &self.0 else { return };
+        let mut paused = false;
+        std::future::poll_fn(|cx| {
+            let mut between = shared.lock();
+            if between.bytes.is_some() && !between.closed {
+                between.wait(cx);
+                return Poll::Pending;
+            }
+            if std::mem::replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
     }
 }
 
 impl Outlet {
     pub async fn next(&mut self) -> Option<Bytes> {
-        self.0.recv().await
+        std::future::poll_fn(|cx| {
+            let mut between = self.0.lock();
+            let bytes = between.take();
+            if bytes.is_none() && !between.closed {
+                between.wait(cx);
+                return Poll::Pending;
+            }
+            Poll::Ready(bytes)
+        })
+        .await
     }
 
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        Pin::new(&mut self.0).poll_recv(cx)
+    /// What is there. For a reader that polls the answer itself whenever nothing is: nobody has to wake it.
+    pub fn take(&mut self) -> Option<Bytes> {
+        self.0.lock().take()
+    }
+}
+
+impl Between {
+    fn take(&mut self) -> Option<Bytes> {
+        let bytes = self.bytes.take();
+        if bytes.is_some() {
+            self.wake();
+        }
+        bytes
+    }
+
+    fn wait(&mut self, cx: &Context<'_>) {
+        match &mut self.waiting {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waiting = Some(cx.waker().clone()),
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Between> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        let mut between = self.lock();
+        between.closed = true;
+        between.wake();
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.0 {
+            shared.close();
+        }
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use bytes::Bytes;
+
+    use super::{Gone, outlet};
+
+    #[tokio::test]
+    async fn writes_arrive_in_order_and_none_is_lost_when_the_answer_ends() {
+        let (out, mut reader) = outlet();
+        let answer = tokio::spawn(async move {
+            for word in ["one", "", "two", "three"] {
+                out.send(Bytes::from(word)).await.unwrap();
+            }
+        });
+        let mut read = Vec::new();
+        while let Some(bytes) = reader.next().await {
+            read.push(bytes);
+        }
+        answer.await.unwrap();
+        assert_eq!(read, ["one", "two", "three"]);
+    }
+
+    #[tokio::test]
+    async fn a_reader_finds_nothing_once_after_a_write_that_is_let_out() {
+        let (out, mut reader) = outlet();
+        let mut answer = std::pin::pin!(async {
+            out.send(Bytes::from("first")).await.unwrap();
+            out.let_out().await;
+            out.send(Bytes::from("rest")).await.unwrap();
+        });
+        let mut seen = Vec::new();
+        std::future::poll_fn(|cx| {
+            let over = answer.as_mut().poll(cx).is_ready();
+            seen.push(reader.take());
+            if over { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        assert_eq!(seen, [Some(Bytes::from("first")), None, Some(Bytes::from("rest"))]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_waits_for_its_reader_and_learns_that_it_is_gone() {
+        let (out, mut reader) = outlet();
+        out.send(Bytes::from("one")).await.unwrap();
+        let second = tokio::spawn(async move {
+            out.send(Bytes::from("two")).await.unwrap();
+            out.send(Bytes::from("three")).await
+        });
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished(), "one write is under way at a time");
+        assert_eq!(reader.take().unwrap(), "one");
+        tokio::task::yield_now().await;
+        drop(reader);
+        assert_eq!(second.await.unwrap(), Err(Gone));
     }
 }

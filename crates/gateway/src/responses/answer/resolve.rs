@@ -20,7 +20,7 @@ pub(super) fn earlier(request: &Request, store: &Store, also: Option<&Store>) ->
 /// stands in the conversation already is not said again, however often it is referred to.
 pub(super) fn resolved(
     mut said: Vec<Item>,
-    input: &[Item],
+    input: Vec<Item>,
     store: &Store,
     also: Option<&Store>,
 ) -> Result<Vec<Item>, ApiError> {
@@ -28,13 +28,12 @@ pub(super) fn resolved(
     for item in &said {
         scale.add(item, "previous_response_id")?;
     }
-    let mut known: HashSet<&str> = said.iter().filter_map(Item::id).collect();
-    let mut added = Vec::new();
-    for (position, item) in input.iter().enumerate() {
-        let is_new = item.id().is_none_or(|id| known.insert(id));
-        let Item::Reference { id } = item else {
-            scale.add(item, "input")?;
-            added.push(item.clone());
+    let mut known: HashSet<String> = said.iter().filter_map(Item::id).map(str::to_owned).collect();
+    for (position, item) in input.into_iter().enumerate() {
+        let is_new = item.id().is_none_or(|id| known.insert(id.to_owned()));
+        let Item::Reference { id } = &item else {
+            scale.add(&item, "input")?;
+            said.push(item);
             continue;
         };
         if !is_new {
@@ -44,9 +43,8 @@ pub(super) fn resolved(
         let found = find(id, store, also);
         let item = found.as_ref().and_then(Found::item).ok_or_else(|| not_kept(id, &param))?;
         scale.add(item, &param)?;
-        added.push(item.clone());
+        said.push(item.clone());
     }
-    said.extend(added);
     Ok(said)
 }
 
@@ -110,7 +108,7 @@ mod tests {
     fn conversation(mut body: Value, store: &Store, also: Option<&Store>) -> Result<Vec<Item>, ApiError> {
         body["model"] = json!("any");
         let request = request::parse_value(body)?;
-        resolved(earlier(&request, store, also)?, &request.input, store, also)
+        resolved(earlier(&request, store, also)?, request.input, store, also)
     }
 
     /// The ids of what was said, or the error.

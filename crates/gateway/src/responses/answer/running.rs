@@ -1,10 +1,12 @@
 //! The answers that are being written, so that one can be cancelled from outside.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use super::Answered;
 
@@ -15,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Running(Arc<Mutex<HashMap<String, Entry>>>);
 
 struct Entry {
-    stop: watch::Sender<bool>,
+    stop: Heard,
     /// Whoever waits for the object.
     waiting: Vec<oneshot::Sender<String>>,
 }
@@ -27,13 +29,54 @@ pub(super) struct TooSlow;
 pub(super) struct Stop {
     id: String,
     running: Arc<Mutex<HashMap<String, Entry>>>,
-    heard: watch::Receiver<bool>,
+    heard: Heard,
+}
+
+/// Whether an answer is to end. Looked at with every event, so that a look costs next to nothing.
+#[derive(Clone, Default)]
+pub(super) struct Heard(Arc<Signal>);
+
+#[derive(Default)]
+struct Signal {
+    said: AtomicBool,
+    waiting: Mutex<Option<Waker>>,
+}
+
+impl Heard {
+    pub(super) fn is_said(&self) -> bool {
+        self.0.said.load(Ordering::Acquire)
+    }
+
+    /// Comes back when the answer is to end.
+    pub(super) async fn said(&self) {
+        std::future::poll_fn(|cx| {
+            // Under the lock, so that whoever says it either is seen here or sees the waker.
+            let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.is_said() {
+                return Poll::Ready(());
+            }
+            match &mut *waiting {
+                Some(waker) => waker.clone_from(cx.waker()),
+                None => *waiting = Some(cx.waker().clone()),
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn say(&self) {
+        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.said.store(true, Ordering::Release);
+        if let Some(waker) = waiting.take() {
+            waker.wake();
+        }
+    }
 }
 
 impl Running {
     pub(super) fn begin(&self, id: &str) -> Stop {
-        let (stop, heard) = watch::channel(false);
-        let entry = Entry { stop, waiting: Vec::new() };
+        let heard = Heard::default();
+        let entry = Entry { stop: heard.clone(), waiting: Vec::new() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), entry);
         Stop { id: id.to_owned(), running: self.0.clone(), heard }
     }
@@ -45,7 +88,7 @@ impl Running {
             let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let entry = running.get_mut(id)?;
             entry.waiting.push(tell);
-            entry.stop.send_replace(true);
+            entry.stop.say();
         }
         Some(match tokio::time::timeout(PATIENCE, told).await {
             Ok(Ok(object)) => Ok(object),
@@ -56,7 +99,7 @@ impl Running {
 
 impl Stop {
     /// Turns true when the answer is to end.
-    pub(super) fn heard(&self) -> watch::Receiver<bool> {
+    pub(super) fn heard(&self) -> Heard {
         self.heard.clone()
     }
 
@@ -77,13 +120,5 @@ impl Stop {
 impl Drop for Stop {
     fn drop(&mut self) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
-    }
-}
-
-/// Comes back when the answer is to end.
-pub(super) async fn stopped(heard: &mut watch::Receiver<bool>) {
-    if heard.wait_for(|stop| *stop).await.is_err() {
-        // Nobody is left who could say so.
-        std::future::pending::<()>().await;
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Tools {
 }
 
 struct Known {
-    tool: OfferedTool,
+    tool: Arc<OfferedTool>,
     runs: Runs,
     /// Whether `tool_choice` lets the model call it.
     allowed: bool,
@@ -52,7 +52,7 @@ impl Tools {
                     ),
                 ));
             }
-            request.tools.push(tool);
+            request.tools.push(Arc::new(tool));
         }
         let choice = std::mem::take(&mut request.choice);
         request.choice = meant(choice, &request.tools, toolbox)?;
@@ -85,7 +85,7 @@ impl Tools {
 
     /// A tool that the model may call.
     pub(super) fn allowed(&self, name: &str) -> Option<(&OfferedTool, Runs)> {
-        self.known.get(name).filter(|known| known.allowed).map(|known| (&known.tool, known.runs))
+        self.known.get(name).filter(|known| known.allowed).map(|known| (&*known.tool, known.runs))
     }
 
     /// Holds arguments against the schema of their tool.
@@ -104,7 +104,11 @@ impl Tools {
 }
 
 /// A client may choose one of the server's tools by its own name, with dots; the model sees another one.
-fn meant(choice: Choice, tools: &[OfferedTool], toolbox: Option<&dyn Toolbox>) -> Result<Choice, ApiError> {
+fn meant(
+    choice: Choice,
+    tools: &[Arc<OfferedTool>],
+    toolbox: Option<&dyn Toolbox>,
+) -> Result<Choice, ApiError> {
     let find = |name: String| -> Result<String, ApiError> {
         if tools.iter().any(|tool| tool.name == name) {
             return Ok(name);

@@ -12,9 +12,9 @@ impl Responder {
     /// The events of an empty answer, which `own` remembers so that it can be continued.
     pub async fn warm_up(&self, request: &Request, own: &Store) -> Bytes {
         let unique = (self.parts.unique)();
-        let input = match resolve::earlier(request, &self.parts.store, Some(own))
-            .and_then(|_earlier| resolve::resolved(Vec::new(), &request.input, &self.parts.store, Some(own)))
-        {
+        let input = match resolve::earlier(request, &self.parts.store, Some(own)).and_then(|_earlier| {
+            resolve::resolved(Vec::new(), request.input.clone(), &self.parts.store, Some(own))
+        }) {
             Ok(input) => input,
             Err(error) => return error_event(Framing::Lines, &error),
         };

@@ -4,11 +4,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use backend::{Capabilities, Entry, Finish, Part, Turn, TurnStream, Usage};
-use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::ear::{Broken, Habits, Heard, MadeCall};
 use super::out::{Gone, Out};
+use super::running::Heard as Cancelled;
 use super::toolbox::ToolboxRun;
 use super::tools::Tools;
 use super::watch::Watch;
@@ -34,6 +34,7 @@ pub(super) struct Writer<'r> {
     pub(super) request: Request,
     pub(super) conversation: Vec<Item>,
     pub(super) added: usize,
+    pub(super) echoed: u64,
     /// What this answer has added to the conversation so far.
     pub(super) trail: Vec<Item>,
     /// How many items that were sent stand in the trail already.
@@ -43,13 +44,15 @@ pub(super) struct Writer<'r> {
     pub(super) tools: Arc<Tools>,
     pub(super) emitter: Emitter,
     pub(super) out: Out,
-    pub(super) cancelled: watch::Receiver<bool>,
+    pub(super) cancelled: Cancelled,
     stream: Option<TurnStream>,
     pub(super) unique: String,
     pub(super) began: Instant,
     pub(super) last_heard: Instant,
     pub(super) pulse: Pin<Box<Sleep>>,
     pub(super) sent_since_beat: bool,
+    /// The model has said something.
+    pub(super) begun: bool,
     pub(super) said_bytes: u64,
     pub(super) usage: Option<Usage>,
     pub(super) counts: Counts,
@@ -101,16 +104,31 @@ impl<'r> Writer<'r> {
         prepared: Prepared,
         framing: Framing,
         out: Out,
-        cancelled: watch::Receiver<bool>,
+        cancelled: Cancelled,
     ) -> Writer<'r> {
-        let Prepared { request, conversation, added, unique, created_at, began, mode, can, tools, stream } =
-            prepared;
+        let Prepared {
+            mut request,
+            conversation,
+            added,
+            echoed,
+            unique,
+            created_at,
+            began,
+            mode,
+            can,
+            tools,
+            stream,
+        } = prepared;
         let emitter = Emitter::new(&request, &unique, created_at, framing);
+        // What the answer repeats is written out by now. Streams live long, and there are many.
+        request.echoed_tools = Vec::new();
+        request.repeated = serde_json::Map::new();
         Writer {
             responder,
             request,
             conversation,
             added,
+            echoed,
             trail: Vec::new(),
             trailed: 0,
             mode,
@@ -125,6 +143,7 @@ impl<'r> Writer<'r> {
             last_heard: Instant::now(),
             pulse: Box::pin(sleep(responder.parts.settings.keep_alive)),
             sent_since_beat: false,
+            begun: false,
             said_bytes: 0,
             usage: None,
             counts: Counts::default(),
@@ -141,10 +160,7 @@ impl<'r> Writer<'r> {
     /// Writes the answer; nothing when nobody reads it any more.
     pub(super) async fn write(mut self, also: Option<&Store>) -> Option<Answered> {
         self.emitter.start();
-        let cut = match self.flush().await {
-            Ok(()) => self.all_turns().await.err(),
-            Err(Gone) => Some(Cut::Gone),
-        };
+        let cut = self.all_turns().await.err();
         if let Some(run) = self.run.take() {
             run.close(cut.as_ref().map(Cut::words)).await;
         }

@@ -54,6 +54,9 @@ impl Place {
     }
 }
 
+/// More than most events need.
+const ROOM: usize = 512;
+
 pub(in crate::responses) struct Encoder {
     framing: Framing,
     /// Of the next event.
@@ -68,7 +71,15 @@ impl Encoder {
 
     /// What was written since the last time.
     pub(in crate::responses) fn take(&mut self) -> Bytes {
-        if self.out.is_empty() { Bytes::new() } else { self.out.split().freeze() }
+        if self.out.is_empty() {
+            return Bytes::new();
+        }
+        let written = self.out.split().freeze();
+        // The rest of a large buffer would keep all of it for as long as the stream lives, which says little from here on.
+        if written.len() >= ROOM {
+            self.out = BytesMut::new();
+        }
+        written
     }
 
     pub(in crate::responses) fn response(&mut self, kind: EventType, shell: &Shell, state: &State<'_>) {
@@ -182,6 +193,7 @@ impl Encoder {
             Framing::Lines => kind.message_head(),
             Framing::Nothing => return,
         };
+        self.out.reserve(ROOM);
         self.out.put_slice(head.as_bytes());
         push_number(&mut self.out, self.sequence);
         fields(&mut self.out);

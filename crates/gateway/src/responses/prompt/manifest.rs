@@ -49,7 +49,7 @@ pub(super) struct Needs {
 
 /// The tools that the model may call in this turn.
 pub(super) fn allowed(request: &Request) -> impl Iterator<Item = &OfferedTool> {
-    request.tools.iter().filter(|tool| request.choice.allows(&tool.name))
+    request.tools.iter().map(|tool| &**tool).filter(|tool| request.choice.allows(&tool.name))
 }
 
 /// Everything that is said to the model before the conversation.

@@ -36,7 +36,7 @@ pub struct Request {
     pub input: Vec<Item>,
     pub previous_response_id: Option<String>,
     /// In the order of the request, one entry for each tool that a model can call.
-    pub tools: Vec<OfferedTool>,
+    pub tools: Vec<Arc<OfferedTool>>,
     /// The tools as they were sent, completed, for the answer to repeat.
     pub echoed_tools: Vec<Value>,
     /// Holds the names that the model sees.

@@ -4,6 +4,7 @@
 //! clients send them by default, and named in [`Tools::ignored`]; forcing one is refused with the choice.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ pub(super) fn is_hosted(kind: &str) -> bool {
 /// What became of the tools of a request.
 #[derive(Default)]
 pub(super) struct Tools {
-    pub(super) offered: Vec<OfferedTool>,
+    pub(super) offered: Vec<Arc<OfferedTool>>,
     /// As they were sent in `tools`, completed.
     pub(super) echoed: Vec<Value>,
     pub(super) server: ServerTools,
@@ -211,7 +212,7 @@ impl Reader {
             } else {
                 names.make(draft.namespace.as_deref(), &draft.own_name)
             };
-            tools.offered.push(draft.named(name));
+            tools.offered.push(Arc::new(draft.named(name)));
         }
         tools
     }

@@ -32,7 +32,7 @@ impl Body for Driven {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Poll::Ready(Some(bytes)) = self.outlet.poll_next(cx) {
+        if let Some(bytes) = self.outlet.take() {
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
         if let Some(answer) = &mut self.answer
@@ -40,6 +40,10 @@ impl Body for Driven {
         {
             self.answer = None;
         }
-        self.outlet.poll_next(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        match self.outlet.take() {
+            Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            None if self.answer.is_none() => Poll::Ready(None),
+            None => Poll::Pending,
+        }
     }
 }
