@@ -26,7 +26,7 @@ use crate::handler::{Handler, Heard, Report};
 use crate::lines::Cut;
 use crate::pace::Pace;
 use crate::tail::{Tail, last_line};
-use crate::{Declared, Drift, Pin, Undeclared, answer, hidden};
+use crate::{Declared, Drift, Pin, Undeclared, answer, hidden, http};
 
 /// More pages of tools than this are a list without end.
 const MAX_PAGES: usize = 64;
@@ -247,7 +247,9 @@ impl Link {
             Err(error) => {
                 let oversized =
                     self.program.as_ref().is_some_and(|it| it.cut.oversized.load(Ordering::Relaxed));
-                if oversized {
+                let too_long =
+                    matches!(&error, ServiceError::TransportSend(sent) if http::is_too_long(&*sent.error));
+                if oversized || too_long {
                     return Err(answer::too_large(who, "a message that does not end in time", max_bytes)
                         .detail("outcome", "unknown"));
                 }
@@ -260,7 +262,7 @@ impl Link {
     async fn broken(&self, what: &str, error: ServiceError) -> Fault {
         let why = match &self.program {
             Some(program) => program.why_it_ended().await,
-            None => Err(hidden::one_line(&error.to_string(), 300)),
+            None => Err(hidden::one_line(&words(&error), 300)),
         };
         match why {
             Ok(fault) => fault,
@@ -294,6 +296,10 @@ impl Program {
             None => "it said nothing about it".to_owned(),
         })
     }
+}
+
+fn words(error: &ServiceError) -> String {
+    if let ServiceError::TransportSend(sent) = error { http::words(&*sent.error) } else { error.to_string() }
 }
 
 /// Passes a report on. Numbers of a server may be anything.

@@ -82,7 +82,7 @@ impl Server {
     pub async fn offer(&self) -> Result<Offer, Fault> {
         let link = self.link().await?;
         match timeout(START, link.offer()).await {
-            Ok(offer) => offer,
+            Ok(offer) => offer.map_err(|fault| self.named(fault)),
             Err(_late) => Err(self.unavailable("it did not list its tools in time")),
         }
     }
@@ -105,7 +105,7 @@ impl Server {
         let begun = async {
             let link = self.link().await?;
             let drift = match timeout(START, link.drift(pin)).await {
-                Ok(drift) => drift,
+                Ok(drift) => drift.map_err(|fault| self.named(fault)),
                 Err(_late) => Err(self.unavailable("it did not list its tools in time")),
             };
             match drift {
@@ -286,6 +286,15 @@ impl Server {
         self.parts.settings.max_output_bytes.get().saturating_mul(2).saturating_add(AROUND)
     }
 
+    /// A fault of the connection, with the name of the server that it is about.
+    fn named(&self, fault: Fault) -> Fault {
+        if fault.failure != Failure::DependencyUnavailable {
+            return fault;
+        }
+        let retryable = fault.is_retryable();
+        self.unavailable(&fault.message).retryable(retryable)
+    }
+
     fn unavailable(&self, why: &str) -> Fault {
         Fault::new(
             Failure::DependencyUnavailable,
@@ -318,7 +327,7 @@ impl Server {
 fn reason(error: &ClientInitializeError) -> String {
     let said = match error {
         ClientInitializeError::ConnectionClosed(_) => "it ended before it was ready".to_owned(),
-        ClientInitializeError::TransportError { error, .. } => error.error.to_string(),
+        ClientInitializeError::TransportError { error, .. } => http::words(&*error.error),
         ClientInitializeError::JsonRpcError(error) => format!("it refuses to begin: {}", error.message),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return reason(fallback),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {

@@ -9,7 +9,7 @@ use http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -39,6 +39,8 @@ pub enum HttpFailed {
     Unwritable(String),
     #[error("its answer cannot be read: {0}")]
     Unreadable(String),
+    #[error("its answer is longer than {0} bytes")]
+    TooLong(usize),
 }
 
 type Failed = StreamableHttpError<HttpFailed>;
@@ -223,9 +225,27 @@ fn unexpected(status: StatusCode) -> Failed {
 
 async fn collect(response: Response<Incoming>, longest: usize) -> Result<Bytes, Failed> {
     let whole = Limited::new(response.into_body(), longest).collect().await;
-    whole
-        .map(http_body_util::Collected::to_bytes)
-        .map_err(|error| StreamableHttpError::Client(HttpFailed::Unreadable(error.to_string())))
+    whole.map(http_body_util::Collected::to_bytes).map_err(|error| {
+        StreamableHttpError::Client(match error.is::<LengthLimitError>() {
+            true => HttpFailed::TooLong(longest),
+            false => HttpFailed::Unreadable(error.to_string()),
+        })
+    })
+}
+
+/// What went wrong on the wire, without the names of the types that it went through.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the others say it in their own words")]
+pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref::<Failed>() {
+        Some(StreamableHttpError::Client(failed)) => failed.to_string(),
+        Some(StreamableHttpError::UnexpectedServerResponse(said)) => said.to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// Whether an answer was given up because of its length.
+pub(crate) fn is_too_long(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<Failed>(), Some(StreamableHttpError::Client(HttpFailed::TooLong(_))))
 }
 
 fn is_request(message: &ClientJsonRpcMessage) -> bool {

@@ -10,6 +10,7 @@ use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 
 pub use client::HttpClient;
+pub(crate) use client::{is_too_long, words};
 
 /// How often a stream that broke off is asked for again.
 const RESUMED: usize = 5;
