@@ -34,6 +34,8 @@ pub struct Capabilities {
     pub output_schema: bool,
     /// Honours [`Turn::reasoning`].
     pub reasoning: bool,
+    /// Honours [`Turn::verbosity`].
+    pub verbosity: bool,
 }
 
 /// A model that a client may name.

@@ -19,6 +19,8 @@ pub struct Turn {
     /// Empty unless the backend has native tools.
     pub tools: Vec<NativeTool>,
     pub reasoning: Reasoning,
+    /// How much to say, in the word of the API: `low`, `medium`, `high`.
+    pub verbosity: Option<String>,
     pub sampling: Sampling,
     pub output_schema: Option<OutputSchema>,
 }

@@ -83,6 +83,7 @@ fn turn(history: Vec<Entry>) -> Turn {
         history,
         tools: Vec::new(),
         reasoning: Reasoning::default(),
+        verbosity: None,
         sampling: Sampling::default(),
         output_schema: None,
     }

@@ -161,6 +161,7 @@ impl TextModel for Codex {
                 sampling: false,
                 output_schema: true,
                 reasoning: true,
+                verbosity: false,
             })
         })
     }

@@ -12,6 +12,8 @@ pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
     let reasoning = &turn.reasoning;
     let asks = reasoning.effort.is_some() || reasoning.summary.is_some();
     let format = turn.output_schema.as_ref().map(ResponsesFormat::of);
+    let verbosity = turn.verbosity.as_deref();
+    let has_text = format.is_some() || verbosity.is_some();
     print(&ResponsesBody {
         model: &turn.model,
         stream: true,
@@ -27,7 +29,7 @@ pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
         temperature: turn.sampling.temperature,
         top_p: turn.sampling.top_p,
         max_output_tokens: turn.sampling.max_output_tokens,
-        text: format.map(|format| ResponsesText { format }),
+        text: has_text.then_some(ResponsesText { format, verbosity }),
     })
 }
 
@@ -53,6 +55,7 @@ pub(super) fn chat(turn: &Turn) -> Result<Bytes, BackendError> {
         stream_options: StreamOptions { include_usage: true },
         messages,
         reasoning_effort: turn.reasoning.effort.as_deref(),
+        verbosity: turn.verbosity.as_deref(),
         temperature: turn.sampling.temperature,
         top_p: turn.sampling.top_p,
         max_tokens: turn.sampling.max_output_tokens,
@@ -144,7 +147,10 @@ struct AskedReasoning<'a> {
 
 #[derive(Serialize)]
 struct ResponsesText<'a> {
-    format: ResponsesFormat<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<ResponsesFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -170,6 +176,8 @@ struct ChatBody<'a> {
     messages: Vec<ChatMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

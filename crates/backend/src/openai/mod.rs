@@ -98,6 +98,7 @@ impl TextModel for OpenAi {
             sampling: true,
             output_schema: true,
             reasoning: true,
+            verbosity: true,
         };
         Box::pin(async move { Ok(can) })
     }

@@ -53,6 +53,7 @@ impl TextModel for Scripted {
             output_schema: false,
             // A model whose script tells what it thought is one that can be asked for it.
             reasoning: self.script.answers.iter().any(|answer| !answer.reasoning.is_empty()),
+            verbosity: false,
         };
         Box::pin(async move { Ok(capabilities) })
     }

@@ -13,6 +13,7 @@ fn turn(said: &str) -> Turn {
         history: vec![Entry::Message { role: Role::User, parts: vec![Part::Text(said.to_owned())] }],
         tools: Vec::new(),
         reasoning: Reasoning::default(),
+        verbosity: None,
         sampling: Sampling::default(),
         output_schema: None,
     }

@@ -30,8 +30,14 @@ use serde_json::json;
 use crate::corpus::{Attack, CALL, TARGET, attacks};
 use crate::places::{records_of, request, said, short};
 
-const CAN: Capabilities =
-    Capabilities { native_tools: false, images: true, sampling: true, output_schema: true, reasoning: true };
+const CAN: Capabilities = Capabilities {
+    native_tools: false,
+    images: true,
+    sampling: true,
+    output_schema: true,
+    reasoning: true,
+    verbosity: true,
+};
 
 /// A text that stands everywhere in a request, and what the model is given for it.
 struct Case {

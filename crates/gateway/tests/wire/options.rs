@@ -55,6 +55,14 @@ fn every_option_is_read() {
 }
 
 #[test]
+fn words_of_include_that_change_nothing_are_named() {
+    let words = ["reasoning.encrypted_content", "message.output_text.logprobs", "odd, one"];
+    let request = read(&with(json!({ "include": words })));
+    assert_eq!(request.include, words);
+    assert_eq!(request.ignored, ["include.message.output_text.logprobs", "include.odd__one"]);
+}
+
+#[test]
 fn a_schema_for_the_answer_is_compiled_once() {
     let request = read(&with(json!({ "text": { "format": {
         "type": "json_schema", "name": "weather", "strict": true,

@@ -26,6 +26,7 @@ fn turn(text: &str) -> Turn {
         history: vec![Entry::Message { role: Role::User, parts: vec![Part::Text(text.to_owned())] }],
         tools: Vec::new(),
         reasoning: Reasoning::default(),
+        verbosity: None,
         sampling: Sampling::default(),
         output_schema: None,
     }

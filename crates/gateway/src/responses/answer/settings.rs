@@ -53,4 +53,7 @@ pub(super) fn note_ignored(request: &mut Request, can: Capabilities) {
         ignore(request.reasoning_effort.take().is_some(), "reasoning.effort");
         ignore(request.reasoning_summary.take().is_some(), "reasoning.summary");
     }
+    if !can.verbosity {
+        ignore(request.verbosity.take().is_some(), "text.verbosity");
+    }
 }

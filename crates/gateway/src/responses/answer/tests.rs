@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use backend::scripted::{Script, Scripted};
 use backend::{
-    BackendError, BoxFuture, Capabilities, Finish, ModelInfo, NativeCall, TextModel, Turn, TurnEvent,
-    TurnStream,
+    BackendError, BoxFuture, Capabilities, ErrorKind, Finish, ModelInfo, NativeCall, TextModel, Turn,
+    TurnEvent, TurnStream,
 };
 use engine::ManualClock;
 use expect_test::expect;
 use futures_core::Stream;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
 use toolkit::CompiledSchema;
 
 use super::{
@@ -325,6 +327,15 @@ async fn a_call_is_the_same_however_it_is_written() {
 }
 
 #[tokio::test]
+async fn how_much_to_say_is_named_as_ignored_where_the_model_cannot_be_told() {
+    let request = || request::parse_value(asking(json!({ "text": { "verbosity": "low" } }))).unwrap();
+    let script = scripted(r#"{"text": "Hi."}"#);
+    let prepared = script.prepare(request(), None).await.unwrap();
+    assert_eq!(prepared.ignored(), ["text.verbosity"]);
+    assert_eq!(prepared.request.verbosity, None, "the answer repeats what is in effect");
+}
+
+#[tokio::test]
 async fn a_backend_that_fails_fails_the_answer_with_one_error() {
     let dies = scripted(r#"{"text": "Well,", "error": {"kind": "died", "message": "it is gone"}}"#);
     assert_eq!(told(&whole(&dies, asking(json!({}))).await), "502 backend_died: it is gone\n");
@@ -332,6 +343,76 @@ async fn a_backend_that_fails_fails_the_answer_with_one_error() {
     let failed: Vec<&Value> = events.iter().filter(|event| event["type"] == "response.failed").collect();
     assert_eq!(failed.len(), 1);
     assert_eq!(failed[0]["response"]["error"], json!({ "code": "backend_died", "message": "it is gone" }));
+}
+
+/// Says a word, then nothing until it is killed.
+struct Mortal(Mutex<Option<oneshot::Receiver<()>>>);
+
+struct LastWords {
+    word: Option<String>,
+    killed: Option<oneshot::Receiver<()>>,
+}
+
+impl Stream for LastWords {
+    type Item = Result<TurnEvent, BackendError>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        if let Some(word) = self.word.take() {
+            return std::task::Poll::Ready(Some(Ok(TurnEvent::Text(word))));
+        }
+        let Some(killed) = &mut self.killed else { return std::task::Poll::Ready(None) };
+        let told = std::task::ready!(std::pin::Pin::new(killed).poll(cx));
+        assert_eq!(told, Ok(()));
+        self.killed = None;
+        std::task::Poll::Ready(Some(Err(BackendError::new(ErrorKind::Died, "it is gone"))))
+    }
+}
+
+impl TextModel for Mortal {
+    fn describe(&self) -> String {
+        "mortal".to_owned()
+    }
+
+    fn capabilities(&self) -> BoxFuture<'_, Result<Capabilities, BackendError>> {
+        Box::pin(async { Ok(NATIVE) })
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, BackendError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn start(&self, _turn: Turn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
+        let killed = self.0.lock().unwrap().take();
+        Box::pin(async move { Ok(TurnStream::new(LastWords { word: Some("Well,".to_owned()), killed })) })
+    }
+
+    fn shut_down(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// The clock stands still while anybody has something to do, so this holds however busy the machine is: between the
+/// death and the last event no timer is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_client_is_told_in_the_moment_in_which_the_model_dies() {
+    let (kill, killed) = oneshot::channel();
+    let responder = Responder::new(parts(Arc::new(Mortal(Mutex::new(Some(killed))))));
+    let request = request::parse_value(asking(json!({ "stream": true }))).unwrap();
+    let prepared = responder.prepare(request, None).await.unwrap();
+    let (out, reader) = outlet();
+    let listening = async { (read(reader).await, Instant::now()) };
+    let killing = async {
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        kill.send(()).unwrap();
+        Instant::now()
+    };
+    let (_, (events, told), died) =
+        tokio::join!(responder.write(prepared, Framing::Lines, out, None), listening, killing);
+    assert_eq!(events.last().unwrap()["type"], "response.failed");
+    assert_eq!(told - died, Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
@@ -453,6 +534,7 @@ const NATIVE: Capabilities = Capabilities {
     sampling: false,
     output_schema: false,
     reasoning: false,
+    verbosity: false,
 };
 
 /// Answers its turns in order, through native tools.

@@ -26,15 +26,12 @@ use super::error::ApiError;
 use super::event::{Encoder, EventType, Framing, Place};
 use super::object::{Outcome, Reason, Shell, State};
 use super::output::{ItemStatus, OutputItem, Sealed, SentItem};
-use super::request::Request;
+use super::request::{Request, SEALED_REASONING};
 use super::tools::{OfferedTool, ToolKind};
 use super::wire_item::WireItem;
 
 /// Arguments go out in pieces of at most this many bytes, so that no event grows without bound before the last.
 const PIECE_BYTES: usize = 64 * 1024;
-
-/// What a request for reasoning to be handed over sealed looks like.
-const SEALED_REASONING: &str = "reasoning.encrypted_content";
 
 /// An answer being written.
 pub struct Emitter {

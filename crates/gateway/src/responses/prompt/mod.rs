@@ -77,6 +77,7 @@ pub fn turn(
         history,
         tools,
         reasoning: reasoning(request, can),
+        verbosity: request.verbosity.clone().filter(|_| can.verbosity),
         sampling: sampling(request, can),
         output_schema: output_schema(request, mode, can),
     })

@@ -8,8 +8,14 @@ use super::{Mode, Problem, compact, repair, turn};
 use crate::responses::item::Item;
 use crate::responses::request::{Request, parse_value};
 
-const EVERYTHING: Capabilities =
-    Capabilities { native_tools: true, images: true, sampling: true, output_schema: true, reasoning: true };
+const EVERYTHING: Capabilities = Capabilities {
+    native_tools: true,
+    images: true,
+    sampling: true,
+    output_schema: true,
+    reasoning: true,
+    verbosity: true,
+};
 
 fn request(mut fields: Value) -> Request {
     fields["model"] = json!("m");

@@ -23,6 +23,7 @@ use toolkit::CompiledSchema;
 
 use self::fields::Fields;
 pub use self::json::read_json;
+pub(in crate::responses) use self::options::SEALED_REASONING;
 use self::path::Path;
 use super::error::ApiError;
 use super::item::Item;
@@ -160,6 +161,8 @@ pub fn parse_value(value: Value) -> Result<Request, ApiError> {
     let text = options::read_text(body.value("text"), Path::Root.key("text"))?;
     let reasoning = options::read_reasoning(body.value("reasoning"), Path::Root.key("reasoning"))?;
     let repeated = options::read_repeated(&mut body, &mut ignored)?;
+    let include = body.array("include", usize::MAX)?;
+    let include = options::read_include(include, Path::Root.key("include"), &mut ignored)?;
 
     let request = Request {
         model: body.required_text("model")?,
@@ -183,7 +186,7 @@ pub fn parse_value(value: Value) -> Result<Request, ApiError> {
         temperature: body.number("temperature", 0.0..=2.0)?,
         top_p: body.number("top_p", 0.0..=1.0)?,
         max_output_tokens: body.count("max_output_tokens", 1)?,
-        include: options::read_include(body.array("include", usize::MAX)?, Path::Root.key("include"))?,
+        include,
         metadata: options::read_metadata(body.object("metadata")?, Path::Root.key("metadata"))?,
         repeated,
         ignored: noted(ignored, body),

@@ -71,13 +71,24 @@ pub(super) fn read_reasoning(value: Option<Value>, at: Path<'_>) -> Result<Reaso
     Ok(Reasoning { effort, summary })
 }
 
-pub(super) fn read_include(list: Option<Vec<Value>>, at: Path<'_>) -> Result<Vec<String>, ApiError> {
+/// The one word of `include` that changes an answer: reasoning is handed over sealed.
+pub(in crate::responses) const SEALED_REASONING: &str = "reasoning.encrypted_content";
+
+/// `include`. Words that change nothing here are named in `ignored`.
+pub(super) fn read_include(
+    list: Option<Vec<Value>>,
+    at: Path<'_>,
+    ignored: &mut Vec<String>,
+) -> Result<Vec<String>, ApiError> {
     let list = fields::bounded(list.unwrap_or_default(), &at, MAX_INCLUDES)?;
     let word = |(index, value): (usize, Value)| match value.as_str() {
         Some(word) => Ok(word.to_owned()),
         None => Err(fields::wrong_type(&at.index(index), "a string", &value)),
     };
-    list.into_iter().enumerate().map(word).collect()
+    let words: Vec<String> = list.into_iter().enumerate().map(word).collect::<Result<_, _>>()?;
+    let without_effect = words.iter().filter(|word| *word != SEALED_REASONING);
+    ignored.extend(without_effect.map(|word| format!("include.{word}")));
+    Ok(words)
 }
 
 /// Up to sixteen short texts that the client finds again in the answer.
