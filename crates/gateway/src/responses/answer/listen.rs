@@ -31,8 +31,11 @@ impl Writer<'_> {
     async fn hear_out(&mut self, ear: &mut Ear, mut stream: TurnStream) -> Result<(), Cut> {
         self.last_heard = Instant::now();
         let mut just_begun = false;
+        // Nothing was there a moment ago. Asking again would drive the backend's connection once more for each event.
+        let mut drained = false;
         loop {
-            let event = match ready(&mut stream).await {
+            let there = if drained { None } else { ready(&mut stream).await };
+            let event = match there {
                 Some(event) => {
                     if just_begun {
                         self.out.let_out().await;
@@ -48,12 +51,16 @@ impl Writer<'_> {
             // The beginning of the answer goes out with the first words, before what is there behind them is read.
             just_begun = !std::mem::replace(&mut self.begun, true);
             let mut over = self.take(ear, event)?;
+            drained = false;
             // Whatever else is there already goes out in the same write.
             for _ in 0..if just_begun { 0 } else { EVENTS_A_WRITE } {
                 if over {
                     break;
                 }
-                let Some(event) = ready(&mut stream).await else { break };
+                let Some(event) = ready(&mut stream).await else {
+                    drained = true;
+                    break;
+                };
                 over = self.take(ear, event)?;
             }
             self.flush().await?;
