@@ -39,6 +39,8 @@ pub(crate) struct Figures {
     pub(crate) rate: f64,
     first_p50: Duration,
     first_p99: Duration,
+    /// To the first delta of text, which is what a person sees.
+    words_p50: Duration,
     /// Seconds a thousand requests.
     cpu: Option<f64>,
     pss: Option<f64>,
@@ -49,7 +51,7 @@ impl Load {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let before = target.tree().map(|tree| tree.cpu());
         let began = Instant::now();
-        let mut firsts = runtime.block_on(async {
+        let firsts = runtime.block_on(async {
             let until = began + self.span;
             let said = if self.kind == Kind::Paced { upstream::PACED } else { "What is the weather?" };
             let request = target.request(self.kind != Kind::Whole, said);
@@ -64,7 +66,10 @@ impl Load {
         });
         let took = began.elapsed().as_secs_f64();
         assert!(!firsts.is_empty(), "{} answered nothing", target.name());
+        let mut words: Vec<Duration> = firsts.iter().map(|first| first.words).collect();
+        let mut firsts: Vec<Duration> = firsts.iter().map(|first| first.byte).collect();
         firsts.sort_unstable();
+        words.sort_unstable();
         let cpu = target
             .tree()
             .zip(before)
@@ -73,6 +78,7 @@ impl Load {
             rate: firsts.len() as f64 / took,
             first_p50: firsts[firsts.len() / 2],
             first_p99: firsts[firsts.len() * 99 / 100],
+            words_p50: words[words.len() / 2],
             cpu,
             pss: target.tree().map(|tree| tree.pss_mib()),
         }
@@ -85,22 +91,32 @@ impl Figures {
         let optional = |value: Option<f64>, digits: usize| {
             value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
         };
-        let added = self.first_p50.as_secs_f64() - direct.first_p50.as_secs_f64();
+        let added = |ours: Duration, theirs: Duration| (ours.as_secs_f64() - theirs.as_secs_f64()) * 1_000.0;
         println!(
-            "  {name:<10} {:>9.0} {:>10} {:>10} {:>14} {:>9}   {:.2}x of direct, first byte {:+.2} ms",
+            "  {name:<10} {:>9.0} {:>10} {:>10} {:>14} {:>9}   {:.2}x of direct, first byte {:+.2} ms, first words {:+.2} ms",
             self.rate,
             millis(self.first_p50),
             millis(self.first_p99),
             optional(self.cpu, 3),
             optional(self.pss, 1),
             self.rate / direct.rate,
-            added * 1_000.0,
+            added(self.first_p50, direct.first_p50),
+            added(self.words_p50, direct.words_p50),
         );
     }
 }
 
+/// How long an answer took to begin.
+#[derive(Clone, Copy)]
+struct First {
+    /// Of the body.
+    byte: Duration,
+    /// The first delta of text; of an answer that is one object, its first byte.
+    words: Duration,
+}
+
 /// Asks until the time is over; gives how long each answer took to begin.
-async fn client(address: std::net::SocketAddr, request: Vec<u8>, until: Instant) -> Vec<Duration> {
+async fn client(address: std::net::SocketAddr, request: Vec<u8>, until: Instant) -> Vec<First> {
     let mut socket = TcpStream::connect(address).await.unwrap();
     socket.set_nodelay(true).unwrap();
     let mut firsts = Vec::new();
@@ -120,12 +136,12 @@ struct Answer {
 }
 
 impl Answer {
-    /// How long the first byte of the body took.
-    async fn read(&mut self, socket: &mut TcpStream, began: Instant) -> Duration {
+    async fn read(&mut self, socket: &mut TcpStream, began: Instant) -> First {
+        const WORDS: &[u8] = b"event: response.output_text.delta";
         self.buffer.clear();
         let mut some = vec![0; 64 * 1024];
         let mut body: Option<(usize, Option<usize>)> = None;
-        let mut first = None;
+        let (mut byte, mut words) = (None, None);
         loop {
             let got = socket.read(&mut some).await.unwrap();
             assert!(got > 0, "hung up: {}", String::from_utf8_lossy(&self.buffer));
@@ -140,14 +156,18 @@ impl Answer {
             }
             let Some((start, length)) = body else { continue };
             if self.buffer.len() > start {
-                first.get_or_insert_with(|| began.elapsed());
+                byte.get_or_insert_with(|| began.elapsed());
+            }
+            if words.is_none() && self.buffer[start..].windows(WORDS.len()).any(|part| part == WORDS) {
+                words = Some(began.elapsed());
             }
             let complete = match length {
                 Some(length) => self.buffer.len() >= start + length,
                 None => self.buffer.ends_with(b"\r\n0\r\n\r\n"),
             };
             if complete {
-                return first.unwrap_or_else(|| began.elapsed());
+                let byte = byte.unwrap_or_else(|| began.elapsed());
+                return First { byte, words: words.unwrap_or(byte) };
             }
         }
     }
