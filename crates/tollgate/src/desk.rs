@@ -14,8 +14,10 @@ mod question;
 mod tests;
 mod words;
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,7 +35,41 @@ use crate::stop::Stop;
 use crate::trust;
 
 /// How long a call waits for its answer, unless told otherwise. Clients give up after a minute.
-pub(crate) const WAIT: Duration = Duration::from_secs(45);
+const WAIT: Duration = Duration::from_secs(45);
+
+/// How long a call waits for its answer, in seconds on the command line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait(Duration);
+
+impl Default for Wait {
+    fn default() -> Wait {
+        Wait(WAIT)
+    }
+}
+
+impl From<Wait> for Duration {
+    fn from(wait: Wait) -> Duration {
+        wait.0
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.as_secs())
+    }
+}
+
+impl FromStr for Wait {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Wait, String> {
+        match given.parse() {
+            Ok(seconds) if seconds <= LIFE.as_secs() => Ok(Wait(Duration::from_secs(seconds))),
+            Ok(_) => Err(format!("a question lives for {} seconds at most", LIFE.as_secs())),
+            Err(_) => Err("give a number of seconds, such as 45".to_owned()),
+        }
+    }
+}
 
 /// How long a question can be answered.
 const LIFE: Duration = Duration::from_mins(10);

@@ -33,6 +33,9 @@ pub(crate) struct Mcp {
     /// Say yes in advance to every call that would be asked about
     #[arg(long)]
     yes: bool,
+    /// Seconds that a call waits for `tollgate approve` before it is refused for now
+    #[arg(long, default_value_t, value_name = "SECONDS")]
+    wait: desk::Wait,
     /// Results as text only, without output schemas
     #[arg(long)]
     text_only: bool,
@@ -57,7 +60,7 @@ impl Mcp {
         } else {
             let folder = desk::folder(Some(&place.vault))?;
             let clock = Arc::new(SystemClock::new());
-            Arc::new(Desk::new(folder, &place.vault, "an MCP client".to_owned(), desk::WAIT, clock))
+            Arc::new(Desk::new(folder, &place.vault, "an MCP client".to_owned(), self.wait.into(), clock))
         };
         let settings = self.settings();
         let stop = interrupts.cancel();

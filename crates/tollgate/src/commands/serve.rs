@@ -10,6 +10,7 @@ use gateway::edge::{Edge, EdgeSettings, Token};
 use gateway::metrics::Metrics;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::desk;
 use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
@@ -73,6 +74,9 @@ pub(crate) struct Serve {
     /// Say yes in advance to what models and MCP clients want to do with the tools
     #[arg(long)]
     yes: bool,
+    /// Seconds that a call waits for `tollgate approve`, where there is no terminal, before it is refused for now
+    #[arg(long, default_value_t, value_name = "SECONDS")]
+    wait: desk::Wait,
     /// The file with the token [default: tollgate/token in the folder for state]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -113,6 +117,7 @@ impl Serve {
             vault: place,
             for_models: self.for_models(),
             yes: self.yes,
+            wait: self.wait.into(),
         };
         let served = faces.open(&interrupts)?;
         let settings = EdgeSettings {

@@ -40,6 +40,8 @@ pub(crate) struct Faces<'a> {
     pub(crate) for_models: Option<ForModels>,
     /// Whether everything has a yes in advance.
     pub(crate) yes: bool,
+    /// How long a call waits for `tollgate approve`.
+    pub(crate) wait: Duration,
 }
 
 /// Which requests get the tools.
@@ -85,7 +87,7 @@ impl Faces<'_> {
             None => Store::in_memory(StoreLimits::default()),
         };
         let offer_tools = self.for_models == Some(ForModels::Offered);
-        let asker = self.vault.as_ref().map(|place| asker(self.yes, place, interrupts)).transpose()?;
+        let asker = self.vault.as_ref().map(|place| self.asker(place, interrupts)).transpose()?;
         let tools = match (&self.vault, &asker, self.for_models) {
             (Some(place), Some(asker), Some(_)) => Some(model_tools(place, asker)?),
             _ => None,
@@ -116,18 +118,18 @@ impl Faces<'_> {
         }
         Ok(Served { router, tools, mcp: face })
     }
-}
 
-/// Who is asked: the person at this terminal, or whoever runs `tollgate approve` where there is none. One person,
-/// whichever run asks.
-fn asker(yes: bool, place: &Place, interrupts: &Interrupts) -> Result<Arc<dyn Approver>, Stop> {
-    if yes || std::io::stderr().is_terminal() {
-        let asker = Asker::new(yes, Arc::new(Progress::new(true)), interrupts.clone());
-        return Ok(Arc::new(asker.of_server()));
+    /// Who is asked: the person at this terminal, or whoever runs `tollgate approve` where there is none. One
+    /// person, whichever run asks.
+    fn asker(&self, place: &Place, interrupts: &Interrupts) -> Result<Arc<dyn Approver>, Stop> {
+        if self.yes || std::io::stderr().is_terminal() {
+            let asker = Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone());
+            return Ok(Arc::new(asker.of_server()));
+        }
+        let folder = desk::folder(Some(&place.vault))?;
+        let clock = Arc::new(SystemClock::new());
+        Ok(Arc::new(Desk::new(folder, &place.vault, "tollgate serve".to_owned(), self.wait, clock)))
     }
-    let folder = desk::folder(Some(&place.vault))?;
-    let clock = Arc::new(SystemClock::new());
-    Ok(Arc::new(Desk::new(folder, &place.vault, "tollgate serve".to_owned(), desk::WAIT, clock)))
 }
 
 fn model_tools(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Arc<GateTools>, Stop> {

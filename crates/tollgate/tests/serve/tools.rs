@@ -99,7 +99,7 @@ fn events_of_tools_are_for_those_who_asked_for_them() {
 #[test]
 fn without_a_yes_and_a_terminal_nothing_is_written_and_the_model_is_told() {
     let sandbox = Sandbox::new();
-    let server = Server::scripted(&sandbox, &copying_model(), &["--tools"]);
+    let server = Server::scripted(&sandbox, &copying_model(), &["--tools", "--wait", "0"]);
     let events = Answer::of(server.stream("Copy my inbox", with_events())).rest();
     assert_eq!(told(&events)[3], ("tollgate:tool.finished", "vault_createFile", "error"));
     assert_eq!(last_text(&events), "I may not.");
