@@ -358,8 +358,12 @@ async fn interrupted(folder: &Path, act: &str) -> (std::path::PathBuf, Vec<Strin
     // Dropped in mid-air: no result for the open call, no end of the run.
     run.abort();
     assert!(run.await.is_err());
-    let runs = std::fs::read_dir(folder.join("runs")).unwrap();
-    let run_dir = runs.map(|entry| entry.unwrap().path()).next().unwrap();
+    // Whoever was writing lets go of the record in their own time.
+    let runs = folder.join("runs");
+    while journal::list_runs(&runs).unwrap().iter().any(|run| run.state == journal::RunState::Running) {
+        tokio::task::yield_now().await;
+    }
+    let run_dir = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).next().unwrap();
     (run_dir, gate.work.ended())
 }
 
