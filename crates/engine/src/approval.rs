@@ -15,6 +15,8 @@ pub struct ConfirmRequest {
     pub whole_plan: bool,
     /// The worst that the plan says it does.
     pub risk: Risk,
+    /// Who wrote the plan, in its own words, where that is known.
+    pub client: Option<String>,
 }
 
 pub enum Answer {
@@ -47,6 +49,11 @@ pub struct ApprovalRequest {
     /// Every reason that is still open; a yes answers all of them.
     pub why: String,
     pub remembering: Remembering,
+    /// Who made the call, in its own words, where that is known.
+    pub client: Option<String>,
+    /// The hash of the policy that the call is judged by. A reason names a rule by its number, which is another rule's
+    /// once the settings have changed.
+    pub policy: Hash,
 }
 
 /// What a yes that is to be remembered would answer later.

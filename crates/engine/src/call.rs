@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    Artifact, Cancellation, ConfirmationId, ExecutionEvent, Failure, Family, Fault, Phase, PolicySnapshot,
-    Timestamp, ToolCall, ToolResult,
+    Artifact, Cancellation, ConfirmationId, ExecutionEvent, Failure, Family, Fault, Hash, Phase,
+    PolicySnapshot, Timestamp, ToolCall, ToolResult,
 };
 use journal::{Journal, Seq};
 use serde_json::Value;
@@ -52,6 +52,7 @@ pub struct Engine {
 pub(crate) struct Parts {
     pub(crate) surface: Arc<Surface>,
     pub(crate) policy: CompiledPolicy,
+    pub(crate) policy_hash: Hash,
     pub(crate) hooks: Hooks,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
@@ -177,6 +178,7 @@ impl Engine {
     /// Fails only on a rule that cannot be understood: a gate with half its rules is no gate.
     pub fn new(parts: EngineParts) -> Result<Engine, BadRule> {
         let policy = CompiledPolicy::compile(parts.policy)?;
+        let policy_hash = policy.policy.hash();
         let limit = policy.policy.limits.max_concurrency.get() as usize;
         let snapshot = policy.policy.snapshot();
         let registry_version = parts.surface.version().into();
@@ -185,6 +187,7 @@ impl Engine {
             parts: Arc::new(Parts {
                 surface: parts.surface,
                 policy,
+                policy_hash,
                 hooks: Hooks(parts.hooks),
                 clock: parts.clock,
                 ids: parts.ids,

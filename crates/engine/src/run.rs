@@ -192,6 +192,8 @@ pub(crate) struct Driver {
     scope: Arc<RunScope>,
     plan: Arc<CheckedPlan>,
     run_id: envelope::RunId,
+    /// Who wrote the plan.
+    planner_version: Option<String>,
     todo: VecDeque<Output>,
     tasks: JoinSet<Input>,
     open: BTreeMap<CallId, CancelToken>,
@@ -214,6 +216,7 @@ impl Driver {
             scope,
             plan: spec.plan.clone(),
             run_id: spec.run_id.clone(),
+            planner_version: spec.planner_version.clone(),
             todo: VecDeque::new(),
             tasks: JoinSet::new(),
             open: BTreeMap::new(),
@@ -446,6 +449,7 @@ impl Driver {
             binding: self.engine.binding(&self.plan),
             whole_plan,
             risk: self.plan.plan.risk_level,
+            client: self.planner_version.clone(),
         };
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
         let foresight = self.foresight.clone().filter(|_| whole_plan);

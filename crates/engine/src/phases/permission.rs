@@ -8,7 +8,7 @@
 //! A yes to a command is a yes to what was read: the whole line is shown, the yes to a plan covers only what
 //! stood in the plan, and a remembered yes answers exactly the same call.
 
-use envelope::{Channel, Failure, Fault, canonical_hash};
+use envelope::{Channel, Failure, Fault, Risk, canonical_hash};
 use toolkit::command_line::CommandLine;
 use toolkit::{CancelCause, Entry};
 
@@ -91,9 +91,9 @@ fn unanswered(
     if reasons.is_empty() {
         return open;
     }
-    let is_unread =
-        inputs.command.is_some() && (!flight.call.filled_in.is_empty() || inputs.changed.is_some());
-    let remembering = remembering(flight, inputs);
+    let is_unread = entry.decl.risk_level == Risk::Commands
+        && (!flight.call.filled_in.is_empty() || inputs.changed.is_some());
+    let remembering = remembering(entry, flight, inputs);
     for AskReason { why, by_plan } in reasons {
         let why = match &flight.call.confirmation_id {
             Some(id) if by_plan && !is_unread => {
@@ -113,12 +113,13 @@ fn unanswered(
 }
 
 /// What a yes to this call may answer later.
-fn remembering(flight: &Flight, inputs: &Inputs) -> Remembering {
+fn remembering(entry: &Entry, flight: &Flight, inputs: &Inputs) -> Remembering {
+    let exactly = || Remembering::Exactly(canonical_hash(inputs.current(&flight.model)));
     match &inputs.command {
+        // What a tool does that reaches out of the vault depends on its input, as with a command line.
+        None if entry.decl.risk_level == Risk::Commands => exactly(),
         None => Remembering::Reasons,
-        Some(line) if line.can_be_remembered() => {
-            Remembering::Exactly(canonical_hash(inputs.current(&flight.model)))
-        }
+        Some(line) if line.can_be_remembered() => exactly(),
         Some(_) => Remembering::Nothing,
     }
 }
@@ -142,7 +143,9 @@ async fn ask_person(
         input: observable(inputs.current(&flight.model)).into_owned(),
         exact: canonical_hash(inputs.current(&flight.model)),
         why: why.clone(),
-        remembering: remembering(flight, inputs),
+        remembering: remembering(entry, flight, inputs),
+        client: flight.call.planner_version.clone(),
+        policy: engine.parts.policy_hash,
     };
     let verdict = tokio::select! {
         biased;
