@@ -401,3 +401,29 @@ fn a_rule_that_fails_its_own_examples_is_not_loaded() {
         .assert_eq(&why(json!({ "effect": "deny", "tools": ["x"], "match": ["ls"] })));
     assert_eq!(RuleEffect::Ask, rule(json!({ "effect": "ask", "command": ["ls"] })).effect);
 }
+
+/// A tool that reaches out of the vault without a command line, as those of other servers do.
+#[tokio::test]
+async fn a_remembered_yes_to_a_tool_that_reaches_out_is_for_exactly_that_call() {
+    let gate = gate(Mode::Ask, Vec::new(), remembering());
+    assert!(gate.call("test.command", json!({ "text": "harmless" })).await.ok);
+    assert!(gate.call("test.command", json!({ "text": "harmless" })).await.ok);
+    assert_eq!(gate.people.asked().len(), 1, "the same call again");
+    assert!(gate.call("test.command", json!({ "text": "important" })).await.ok);
+    assert_eq!(gate.people.asked().len(), 2, "another call");
+}
+
+#[tokio::test]
+async fn a_plan_does_not_say_yes_to_what_it_does_not_show_of_a_tool_that_reaches_out() {
+    let gate = gate(Mode::Ask, Vec::new(), remembering());
+    let steps = json!({
+        "version": "1.0", "goal": "reach out", "riskLevel": "commands",
+        "steps": [
+            { "id": "shown", "tool": "test.command", "args": { "text": "shown" } },
+            { "id": "filled", "tool": "test.command", "args": { "text": "$steps.shown.text" } }
+        ],
+    });
+    let report = gate.run(&steps, RunPlace::Memory).await;
+    assert_eq!(report.status, RunStatus::Ok, "{report:#?}");
+    assert_eq!(gate.people.asked().len(), 2, "{:?}", gate.people.asked());
+}
