@@ -90,6 +90,13 @@ async def converse(client, person):
     ended = await slow_call(client)
     say("cancelled", begun=BEGUN.exists(), ended=ended)
 
+    long = await call("ExecCommand", {"argv": ["seq", "1", "20000"]})
+    link = next(part for part in long.content if part.type == "resource_link")
+    artifact = (await client.read_resource(link.uri)).contents[0]
+    listed = any(resource.uri == link.uri for resource in (await client.list_resources()).resources)
+    lines = len(artifact.text.splitlines())
+    say("artifact", name=link.name, bytes=link.size, lines=lines, listed=listed)
+
     told = []
 
     async def progress(done, _total, _message):

@@ -71,6 +71,15 @@ export async function converse({ client, call, person }) {
   slow.abort("no longer wanted");
   say("cancelled", { begun: existsSync(BEGUN), ended: await ended });
 
+  const long = await call("ExecCommand", { argv: ["seq", "1", "20000"] });
+  const link = long.content.find((part) => part.type === "resource_link");
+  const [artifact] = (await client.readResource({ uri: link.uri })).contents;
+  const { resources } = await client.listResources();
+  say("artifact", {
+    name: link.name, bytes: link.size, lines: artifact.text.split("\n").length - 1,
+    listed: resources.some((resource) => resource.uri === link.uri),
+  });
+
   const told = [];
   const plan = {
     version: "1.0", goal: "Two reads", riskLevel: "read-only",

@@ -19,4 +19,6 @@ mod client;
 mod comply;
 mod conversation;
 mod gateway;
+#[path = "../support/installed.rs"]
+mod installed;
 mod scripted;

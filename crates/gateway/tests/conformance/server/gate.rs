@@ -1,0 +1,145 @@
+//! The gate behind the face: a tool that only looks, sometimes another, and nobody to ask.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::{
+    Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, Mode, Policy, Purpose,
+    SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
+};
+use envelope::{Fault, Idempotency, Risk, SideEffect};
+use gateway::mcp::{Foreseer, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolkit::{BoxFuture, CancelToken, Registry, Surface, SurfaceRules, Tool, ToolCx};
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    /// What comes back.
+    words: String,
+}
+
+struct Echo<const MORE: bool>;
+
+impl<const MORE: bool> Tool for Echo<MORE> {
+    const NAME: &'static str = if MORE { "sample.echoAgain" } else { "sample.echo" };
+    const SUMMARY: &'static str = "Give back what was given";
+    const CATEGORY: &'static str = "sample";
+    const RISK: Risk = Risk::ReadOnly;
+    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+    type Args = Words;
+    type Output = Words;
+
+    async fn run(&self, _cx: &ToolCx, args: Words) -> Result<Words, Fault> {
+        Ok(args)
+    }
+
+    fn preview(&self, args: &Words) -> String {
+        format!("Give back {}", args.words)
+    }
+
+    fn summary(&self, output: &Words) -> String {
+        output.words.clone()
+    }
+}
+
+struct Nobody;
+
+const WHY: &str = "nobody sits before this server";
+
+impl Approver for Nobody {
+    fn confirm<'a>(&'a self, _: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
+        Box::pin(std::future::ready(Answer::No { reason: WHY.to_owned() }))
+    }
+
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        Box::pin(std::future::ready(Verdict::Nobody { why: WHY.to_owned() }))
+    }
+
+    fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
+        Box::pin(std::future::ready(UncertainVerdict::Leave))
+    }
+}
+
+impl Foreseer for Nobody {
+    fn foresee<'a>(&'a self, _tool: &'a str, _args: &'a Value) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+impl Plans for Nobody {
+    fn check(&self, _plan: String) -> BoxFuture<'static, PlanAnswer> {
+        no_plans()
+    }
+
+    fn preview(&self, _plan: String, _cancel: CancelToken) -> BoxFuture<'static, PlanAnswer> {
+        no_plans()
+    }
+
+    fn run(&self, _plan: String, _with: PlanRun) -> BoxFuture<'static, PlanAnswer> {
+        no_plans()
+    }
+}
+
+fn no_plans() -> BoxFuture<'static, PlanAnswer> {
+    let why = "this server runs no plans".to_owned();
+    let answer = PlanAnswer { ok: false, summary: why.clone(), text: why, data: Value::Null, run: None };
+    Box::pin(std::future::ready(answer))
+}
+
+fn gate(more: bool) -> Result<Engine, String> {
+    let mut registry = Registry::new();
+    registry.register(Echo::<false>).map_err(|refused| refused.to_string())?;
+    if more {
+        registry.register(Echo::<true>).map_err(|refused| refused.to_string())?;
+    }
+    let parts = EngineParts {
+        surface: Arc::new(Surface::new(&registry, &BTreeSet::new(), &SurfaceRules::default())),
+        policy: Policy { mode: Mode::Ask, ..Policy::cautious() },
+        hooks: Vec::new(),
+        clock: Arc::new(SystemClock::new()),
+        ids: Arc::new(SystemIds),
+        approver: Arc::new(Nobody),
+        observer: None,
+        executor_version: "conformance".into(),
+        purpose: Purpose::Act,
+        closing: None,
+    };
+    Engine::new(parts).map_err(|bad| bad.to_string())
+}
+
+/// A face whose list of tools can be changed.
+#[derive(Clone)]
+pub(super) struct Changing {
+    pub(super) face: Arc<McpFace>,
+    more: Arc<AtomicBool>,
+}
+
+impl Changing {
+    pub(super) fn new() -> Result<Changing, String> {
+        let more = Arc::new(AtomicBool::new(false));
+        let now = more.clone();
+        let parts = McpParts {
+            make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
+            recorded: Recorded::Memory,
+            desk: Arc::new(Nobody),
+            foreseer: Arc::new(Nobody),
+            plans: Arc::new(Nobody),
+            unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
+            key: [7; 32],
+            version: env!("CARGO_PKG_VERSION"),
+            settings: McpSettings::default(),
+        };
+        Ok(Changing { face: Arc::new(McpFace::new(parts)?), more })
+    }
+
+    /// Lists a tool more, or one less.
+    pub(super) fn change(&self) -> Result<(), String> {
+        self.more.fetch_xor(true, Ordering::SeqCst);
+        self.face.refresh()
+    }
+}

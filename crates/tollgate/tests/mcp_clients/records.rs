@@ -1,0 +1,25 @@
+//! What the records of a vault say after a client has been there.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// Every run, the first one first. Each must be closed and whole.
+#[track_caller]
+pub(crate) fn runs(sandbox: &Sandbox) -> Vec<Value> {
+    let runs = sandbox.tollgate(&["runs", "--json"]).expect_code(0).json();
+    let mut runs = runs.as_array().unwrap().clone();
+    runs.reverse();
+    for run in &runs {
+        let id = run["runId"].as_str().unwrap();
+        assert_ne!(run["status"], "running", "{run}");
+        sandbox.tollgate(&["verify", id]).expect_code(0);
+    }
+    runs
+}
+
+/// A run as a person reads it.
+#[track_caller]
+pub(crate) fn shown(sandbox: &Sandbox, run: &Value) -> String {
+    sandbox.tollgate(&["show", run["runId"].as_str().unwrap()]).expect_code(0).out
+}

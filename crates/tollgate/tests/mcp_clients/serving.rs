@@ -1,0 +1,58 @@
+//! A vault for clients, and `tollgate serve` on it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+/// One folder is closed to every call, and three programs run unasked.
+const SETTINGS: &str = "[[rules]]\neffect = \"deny\"\ntools = [\"vault.*\"]\npaths = [\"Private/**\"]\nreason = \"private notes\"\n\
+    [[rules]]\neffect = \"allow\"\ncommand = [\"sleep\"]\nmatch = [\"sleep 600\"]\nnot_match = [\"id\"]\n\
+    [[rules]]\neffect = \"allow\"\ncommand = [\"touch\"]\nmatch = [\"touch begun\"]\nnot_match = [\"id\"]\n\
+    [[rules]]\neffect = \"allow\"\ncommand = [\"seq\"]\nmatch = [\"seq 1 9\"]\nnot_match = [\"id\"]\n";
+
+pub(crate) fn vault() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.trusted_config(SETTINGS);
+    std::fs::create_dir_all(sandbox.path("home")).unwrap();
+    sandbox
+}
+
+/// The server, until it is told to stop.
+pub(crate) struct Serving {
+    process: Child,
+    pub(crate) url: String,
+    pub(crate) token: String,
+}
+
+impl Serving {
+    pub(crate) fn start(sandbox: &Sandbox, args: &[&str]) -> Serving {
+        let model = sandbox.write("model.jsonl", "{\"text\":\"Hello.\"}\n");
+        let backend = format!("scripted:{}", model.display());
+        let serve = ["serve", "--json", "--port", "0", "--backend", &backend];
+        let log = std::fs::File::create(sandbox.path("serve.log")).unwrap();
+        let mut process =
+            sandbox.command(&[&serve, args].concat()).stderr(log).stdin(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let token = std::fs::read_to_string(ready["tokenFile"].as_str().unwrap()).unwrap().trim().to_owned();
+        Serving { process, url: ready["mcp"].as_str().unwrap().to_owned(), token }
+    }
+
+    /// Tells it to stop, and waits until every record is closed.
+    pub(crate) fn stop(mut self) {
+        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ended = self.process.kill();
+        let _gone = self.process.wait();
+    }
+}
