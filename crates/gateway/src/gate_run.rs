@@ -4,8 +4,8 @@
 mod open_runs;
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use engine::{Approver, SessionCall, SessionRun};
@@ -23,6 +23,8 @@ pub struct Runs {
     open: OpenRuns,
     /// Ends every call, because the server stops.
     stop: CancelToken,
+    /// Those that may still be open: whoever holds one may go on holding it when the server stops.
+    kept: Mutex<Vec<Weak<Kept>>>,
 }
 
 impl Runs {
@@ -33,9 +35,18 @@ impl Runs {
             busy: RwLock::new(()),
             closing: AtomicBool::new(false),
             stop: self.stop.clone(),
-            _open: self.open.one_more(),
+            ends,
+            open: Mutex::new(Some(self.open.one_more())),
         };
-        GateRun { kept: Arc::new(kept), ends }
+        let kept = Arc::new(kept);
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == all.capacity() {
+            // As often as the list would grow, so that it stays as long as there are runs.
+            all.retain(|kept| kept.strong_count() > 0);
+        }
+        all.push(Arc::downgrade(&kept));
+        drop(all);
+        GateRun { kept }
     }
 
     /// Carries work to its end whoever waits for it: going away, or stopping the server, cancels it, and the server
@@ -75,6 +86,23 @@ impl Runs {
         });
     }
 
+    /// Waits until what was told of a run so far can be read from its record. At once for one that is not open here.
+    pub(crate) async fn settled(&self, run: &str) {
+        let open = {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.iter().filter_map(Weak::upgrade).find(|kept| kept.session.run_id().as_str() == run)
+        };
+        if let Some(kept) = open {
+            // One that cannot be kept is read as far as it goes.
+            let _incomplete = kept.session.journal().durable(u64::MAX).await;
+        }
+    }
+
+    /// Fires when the server stops.
+    pub(crate) fn stopping(&self) -> CancelToken {
+        self.stop.clone()
+    }
+
     /// Ends the calls that are under way, and those that still come. Each is recorded as cancelled.
     pub fn stop(&self) {
         self.stop.cancel(CancelCause::Run);
@@ -84,6 +112,12 @@ impl Runs {
     /// a crash: resuming finds out what became of it.
     pub async fn finish(&self, limit: Duration) {
         self.stop();
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        for kept in kept.iter().filter_map(Weak::upgrade) {
+            if !kept.closing.swap(true, Ordering::AcqRel) {
+                tokio::spawn(async move { kept.close(kept.unheld()).await });
+            }
+        }
         if tokio::time::timeout(limit, self.open.all_ended()).await.is_err() {
             tracing::error!(
                 runs = self.open.count(),
@@ -105,7 +139,6 @@ pub enum Ends {
 /// One run of calls.
 pub struct GateRun {
     kept: Arc<Kept>,
-    ends: Ends,
 }
 
 /// A call that wants to be made.
@@ -126,8 +159,9 @@ struct Kept {
     /// Set by whoever closes the record first; the others leave it alone.
     closing: AtomicBool,
     stop: CancelToken,
-    /// The server waits for this. Dropped last, when the session has let go of everything.
-    _open: OpenRun,
+    ends: Ends,
+    /// The server waits for this. Let go of when the record is closed, or with the last who held the run.
+    open: Mutex<Option<OpenRun>>,
 }
 
 impl GateRun {
@@ -190,6 +224,16 @@ impl Kept {
                 tracing::info!(run = %report.run_id, calls = report.steps.len(), "a run of tools has ended");
             }
         }
+        drop(self.open.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// How it ends when nobody says how.
+    fn unheld(&self) -> Option<String> {
+        match self.ends {
+            Ends::Well => None,
+            Ends::Cut if self.stop.is_cancelled() => Some("the server stopped".to_owned()),
+            Ends::Cut => Some("the client went away".to_owned()),
+        }
     }
 }
 
@@ -200,13 +244,8 @@ impl Drop for GateRun {
         if self.kept.closing.swap(true, Ordering::AcqRel) {
             return;
         }
-        let reason = match self.ends {
-            Ends::Well => None,
-            Ends::Cut if self.kept.stop.is_cancelled() => Some("the server stopped".to_owned()),
-            Ends::Cut => Some("the client went away".to_owned()),
-        };
         let kept = self.kept.clone();
-        runtime.spawn(async move { kept.close(reason).await });
+        runtime.spawn(async move { kept.close(kept.unheld()).await });
     }
 }
 

@@ -84,6 +84,29 @@ pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
     Ok(runs)
 }
 
+/// The ids of all runs, latest first as far as ids are drawn in the order of time. Reads no record, so that the newest
+/// of many runs are found without a look at the others.
+pub fn run_ids(runs_dir: &Path) -> Result<Vec<RunId>, JournalError> {
+    let failed = |source| io_error("list", runs_dir, source);
+    let entries = match std::fs::read_dir(runs_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut ids = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(failed)?.file_name();
+        ids.extend(name.to_str().and_then(|name| RunId::parse(name).ok()));
+    }
+    ids.sort_by(|a, b| b.cmp(a));
+    Ok(ids)
+}
+
+/// One run as a list shows it; `None` where there is no record.
+pub fn run_summary(run_dir: &Path) -> Option<RunSummary> {
+    summary(run_dir).unwrap_or_else(|error| unreadable(run_dir, &error))
+}
+
 /// Finds a run by its id, by the beginning of its id if only one fits, or as `last`.
 pub fn find_run(runs_dir: &Path, wanted: &str) -> Result<PathBuf, FindError> {
     let runs = list_runs(runs_dir)?;

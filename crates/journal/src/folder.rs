@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::disk::Dir;
 use crate::error::JournalError;
 use crate::header::{RunFile, RunHeader};
-use crate::kind::{Kind, Seq};
+use crate::kind::{ChainHead, Kind, Seq};
 use crate::objects::Objects;
 use crate::problem::{Problem, ProblemKind};
 use crate::recover::read_run;
@@ -96,6 +96,13 @@ pub struct Records<'a> {
     path: &'a Path,
     scan: Scan<'a>,
     ended: bool,
+}
+
+impl Records<'_> {
+    /// The newest record read so far.
+    pub fn head(&self) -> ChainHead {
+        self.scan.head()
+    }
 }
 
 impl Iterator for Records<'_> {

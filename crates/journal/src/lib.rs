@@ -46,7 +46,7 @@ mod replay_tests;
 
 pub use divergence::{Divergence, DivergenceKind, Replay};
 pub use error::JournalError;
-pub use find::{FindError, RunState, RunSummary, find_run, list_runs};
+pub use find::{FindError, RunState, RunSummary, find_run, list_runs, run_ids, run_summary};
 pub use folder::{Entry, Record, Records, RunFolder};
 pub use header::{RunHeader, RunKind};
 pub use kind::{ChainHead, Kind, Seq};

@@ -106,7 +106,8 @@ fn change(place: &Place, change: impl FnOnce(&mut Approved) -> bool) -> Result<b
     Ok(changed)
 }
 
-fn file(place: &Place) -> Result<PathBuf, Stop> {
+/// Where the word on the servers of a vault is kept.
+pub(crate) fn file(place: &Place) -> Result<PathBuf, Stop> {
     let hash = Hash::of(place.vault.as_os_str().as_encoded_bytes()).to_string();
     let name: String = hash.chars().filter(char::is_ascii_alphanumeric).skip("b3".len()).take(32).collect();
     Ok(trust::state_folder(Some(&place.vault))?.join("servers").join(format!("{name}.json")))

@@ -7,12 +7,9 @@ use engine::Policy;
 use envelope::{Family, Fault, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource};
 use serde_json::{Value, json};
-use toolkit::preview::tokens::estimate;
+use toolkit::preview::tokens::{estimate, prefix_within};
 
-/// The address of something that a run keeps, for clients that read resources.
-pub(super) fn artifact_uri(run: &str, path: &str) -> String {
-    format!("tollgate://runs/{run}/{path}")
-}
+use super::records::Address;
 
 /// What the client gets for a call that ended.
 pub(super) fn told(result: &ToolResult, family: Family, policy: &Policy, structured: bool) -> CallToolResult {
@@ -32,7 +29,7 @@ pub(super) fn told(result: &ToolResult, family: Family, policy: &Policy, structu
     }
     let mut content = vec![ContentBlock::text(receipt.clone())];
     content.extend(result.artifacts.iter().map(|artifact| {
-        let uri = artifact_uri(result.run_id.as_str(), &artifact.path);
+        let uri = Address::artifact_uri(result.run_id.as_str(), &artifact.path);
         ContentBlock::resource_link(Resource::new(uri, artifact.path.clone()).with_size(artifact.bytes))
     }));
     let mut told = CallToolResult::success(content).with_meta(Some(meta));
@@ -49,15 +46,51 @@ fn data(result: &ToolResult, receipt: String, budget: usize) -> Value {
         || receipt.lines().next().unwrap_or_default().to_owned(),
         |canonical| canonical.summary_text.clone(),
     );
-    let fits = |data: &&Value| {
-        let text = data.to_string();
-        // An estimate costs a look at every byte; what is far too long needs none.
-        text.len() <= budget.saturating_mul(16) && estimate(&text) <= budget
-    };
-    match result.data.as_ref().filter(fits) {
-        Some(data) => json!({ "summary": summary, "data": data }),
-        None => json!({ "summary": summary, "receipt": receipt }),
+    if let Some(data) = &result.data {
+        let whole = json!({ "summary": summary, "data": data });
+        if fits(&whole, budget) {
+            return whole;
+        }
     }
+    in_place_of_data(&summary, &receipt, budget)
+}
+
+/// The receipt as data. It was made to fit as text; spelled as JSON it may have to lose some lines more.
+pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> Value {
+    // A receipt begins with the outcome, which is not said a second time where room is short.
+    let short = &summary[..prefix_within(summary, budget / 4)];
+    let whole = json!({ "summary": summary, "receipt": receipt });
+    if fits(&whole, budget) {
+        return whole;
+    }
+    let mut allowed = budget.saturating_sub(estimate(short));
+    loop {
+        let kept = &receipt[..prefix_within(receipt, allowed)];
+        let lines = if kept.len() == receipt.len() {
+            kept
+        } else {
+            kept.rsplit_once('\n').map_or(kept, |(lines, _)| lines)
+        };
+        let left_out = receipt.len() - lines.len();
+        let note = if left_out == 0 {
+            String::new()
+        } else {
+            format!("\n… {left_out} more bytes, which the text of this result has")
+        };
+        let cut = json!({ "summary": short, "receipt": format!("{lines}{note}") });
+        if allowed == 0 || fits(&cut, budget) {
+            return cut;
+        }
+        // A text of nothing but quotes doubles; one step more and it fits for certain.
+        allowed = if allowed > 8 { allowed * 7 / 8 } else { 0 };
+    }
+}
+
+/// Whether this, as a client would show it to its model, is no more than a model may be given.
+pub(super) fn fits(value: &Value, budget: usize) -> bool {
+    let text = value.to_string();
+    // An estimate costs a look at every byte; what is far too long needs none.
+    text.len() <= budget.saturating_mul(16) && estimate(&text) <= budget
 }
 
 /// A failure of ours, outside of any call.

@@ -19,6 +19,8 @@ use super::question::{ClientAnswer, Question};
 
 /// A longer question is one that no dialog shows in full, so no client is given it.
 const LONGEST: usize = 32 * 1024;
+const CROWDED: &str = "too many calls wait for an answer already; answer those first, or have several changes approved \
+     at once with plan_run";
 /// Nobody reads a question in less.
 const READING: Duration = Duration::from_millis(150);
 
@@ -67,8 +69,11 @@ impl ClientAsker {
             Ok(Ok(ClientAnswer::No)) => Asked::No { reason: declined("declined", took) },
             Ok(Ok(ClientAnswer::Dismissed)) => Asked::No { reason: declined("put away unanswered", took) },
             Ok(Ok(ClientAnswer::Unasked)) => Asked::Not,
+            Ok(Ok(ClientAnswer::Crowded)) => Asked::No { reason: CROWDED.to_owned() },
             Ok(Err(_gone)) => Asked::No { reason: "the client went away before it answered".to_owned() },
-            Err(_late) => Asked::No { reason: "no answer came in time".to_owned() },
+            Ok(Ok(ClientAnswer::Silent)) | Err(_) => {
+                Asked::No { reason: "no answer came in time".to_owned() }
+            }
         }
     }
 

@@ -1,16 +1,16 @@
 //! One `tools/call`, from the request to its answer, over as many rounds as questions need.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::Approvals;
 use envelope::{Fault, Hash, ToolName, canonical_hash, nearest};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ElicitRequest, InputRequest,
     InputRequests, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
     ServerRequest,
 };
-use rmcp::service::{PeerRequestOptions, RequestContext};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext, ServiceError};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -20,10 +20,12 @@ use toolkit::{BoxFuture, CancelCause, CancelToken, Progress, ProgressSink};
 use super::answer;
 use super::asking::ClientAsker;
 use super::face::McpHandler;
-use super::parked::Bound;
+use super::parked::{Bound, Waiting};
 use super::plans::PlanTool;
 use super::question::{self, ClientAnswer, Question};
-use crate::gate_run::{GateCall, GateRun};
+use super::runs::OpenRun;
+use super::surface::Surface;
+use crate::gate_run::GateCall;
 
 /// The key of the one question in a round.
 const APPROVAL: &str = "approval";
@@ -41,7 +43,13 @@ pub(super) struct Pending {
     tool: ToolName,
     args: Hash,
     /// Keeps the run open.
-    _run: Option<Arc<GateRun>>,
+    run: Option<Arc<OpenRun>>,
+}
+
+impl Pending {
+    pub(super) fn is_in(&self, run: &Arc<OpenRun>) -> bool {
+        self.run.as_ref().is_some_and(|own| Arc::ptr_eq(own, run))
+    }
 }
 
 /// How a call ended: already in words for the client.
@@ -60,21 +68,22 @@ impl McpHandler {
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.tool_named(&request.name)?;
+        let surface = self.face.surface();
+        let tool = tool_named(&surface, &request.name)?;
         let args = request.arguments.unwrap_or_default();
         // Arguments that differ in anything are other arguments.
         let args_hash = canonical_hash(&Value::Object(args.clone()));
         let principal = self.principal(&cx);
         let Some(state) = request.request_state else {
-            let pending = self.begin(tool, args, args_hash, &cx)?;
+            let pending = self.begin(&surface, tool, args, args_hash, &cx)?;
             return self.follow(pending, &principal, cx).await;
         };
         let bound = Bound { tool: &tool, args: &args_hash, principal: &principal };
         let waiting = match self.face.parked.take(&state, &bound) {
             Ok(waiting) => waiting,
             Err(why) => {
-                let fault = Fault::new(envelope::Failure::ApprovalRejected, why.to_string())
-                    .hint("make the call again without a state; nothing was done");
+                let fault =
+                    Fault::new(envelope::Failure::ApprovalRejected, why.to_string()).hint(why.way_out());
                 return Ok(answer::failed(&fault).into());
             }
         };
@@ -84,20 +93,9 @@ impl McpHandler {
         self.follow(waiting.pending, &principal, cx).await
     }
 
-    fn tool_named(&self, called: &str) -> Result<ToolName, ErrorData> {
-        let listing = self.face.listing();
-        listing.own_name(called).cloned().ok_or_else(|| {
-            let hint = match nearest(called, listing.names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "tools/list names them all".to_owned(),
-            };
-            let shown: String = called.chars().take(80).flat_map(char::escape_debug).collect();
-            ErrorData::invalid_params(format!("unknown tool `{shown}`; {hint}"), None)
-        })
-    }
-
     fn begin(
         &self,
+        surface: &Arc<Surface>,
         tool: ToolName,
         args: Map<String, Value>,
         args_hash: Hash,
@@ -112,29 +110,30 @@ impl McpHandler {
             progress: Arc::new(move |progress| drop(report.try_send(progress))),
             cancel: cancel.clone(),
         };
-        let (result, run) = self.start(tool.clone(), args, line, cx)?;
-        Ok(Pending { result, questions, progress, cancel, tool, args: args_hash, _run: run })
+        let (result, run) = self.start(surface, tool.clone(), args, line, cx)?;
+        Ok(Pending { result, questions, progress, cancel, tool, args: args_hash, run })
     }
 
     fn start(
         &self,
+        surface: &Arc<Surface>,
         tool: ToolName,
         args: Map<String, Value>,
         line: Line,
         cx: &RequestContext<RoleServer>,
-    ) -> Result<(BoxFuture<'static, Outcome>, Option<Arc<GateRun>>), ErrorData> {
+    ) -> Result<(BoxFuture<'static, Outcome>, Option<Arc<OpenRun>>), ErrorData> {
         if let Some(which) = PlanTool::of(&tool) {
             return Ok((self.plan_call(which, args, line, cx), None));
         }
-        let run = self.run_for(cx).map_err(|error| ErrorData::internal_error(error, None))?;
-        let family = self.face.family(&tool);
-        let approver = self.approver(line.questions, Value::Object(args.clone()));
+        let run = self.run_for(surface, cx).map_err(|error| ErrorData::internal_error(error, None))?;
+        let approvals = run.surface.policy.approval;
+        let approver = self.approver(line.questions, approvals, Value::Object(args.clone()));
         let call = GateCall { tool, args, approver, progress: Some(line.progress), cancel: line.cancel };
-        let running = run.call(call);
-        let face = self.face.clone();
+        let running = run.run.call(call);
+        let surface = run.surface.clone();
         let result = Box::pin(async move {
             match running.await {
-                Ok(result) => face.told(&result, family),
+                Ok(result) => surface.told(&result),
                 Err(fault) => answer::failed(&fault),
             }
         });
@@ -145,6 +144,7 @@ impl McpHandler {
     pub(super) fn approver(
         &self,
         client: Option<mpsc::Sender<Question>>,
+        approvals: Approvals,
         args: Value,
     ) -> Option<Arc<dyn engine::Approver>> {
         let parts = &self.face.parts;
@@ -155,7 +155,7 @@ impl McpHandler {
         Some(Arc::new(ClientAsker {
             client,
             desk: parts.desk.clone(),
-            approvals: self.face.approvals(),
+            approvals,
             foreseer: parts.foreseer.clone(),
             args,
             limit: parts.settings.answer_limit,
@@ -170,21 +170,30 @@ impl McpHandler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut told = Told::new(&cx);
+        let mut asking: Option<BoxFuture<'_, ()>> = None;
         let mut alive = interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let is_wanted = !pending.cancel.is_cancelled();
             tokio::select! {
                 biased;
                 result = &mut pending.result => return Ok(result.into()),
-                () = cx.ct.cancelled(), if !pending.cancel.is_cancelled() => {
+                // A question that is open is left so until the call has ended: to let go of it would be an answer.
+                () = cx.ct.cancelled(), if is_wanted => pending.cancel.cancel(CancelCause::Run),
+                _ = self.gone().cancelled(), if is_wanted && asking.is_some() => {
                     pending.cancel.cancel(CancelCause::Run);
                 }
-                Some(question) = pending.questions.recv() => {
-                    if !is_modern(&cx) {
-                        ask_now(question, &cx, self.face.parts.settings.answer_limit).await;
+                () = answered(&mut asking), if is_wanted => asking = None,
+                Some(question) = pending.questions.recv(), if is_wanted && asking.is_none() => {
+                    if is_modern(&cx) {
+                        match self.park(pending, question, principal) {
+                            Ok(asks) => return Ok(asks),
+                            Err(again) => pending = *again,
+                        }
                         continue;
                     }
-                    return Ok(self.park(pending, question, principal));
+                    let limit = self.face.parts.settings.answer_limit;
+                    asking = Some(Box::pin(ask_now(question, cx.peer.clone(), limit)));
                 }
                 Some(progress) = pending.progress.recv() => told.progress(&cx, progress).await,
                 _ = alive.tick() => told.alive(&cx).await,
@@ -192,7 +201,13 @@ impl McpHandler {
         }
     }
 
-    fn park(&self, pending: Pending, question: Question, principal: &str) -> CallToolResponse {
+    /// The question as the answer to this request; or the call again, which has been told that it is not asked.
+    fn park(
+        &self,
+        pending: Pending,
+        question: Question,
+        principal: &str,
+    ) -> Result<CallToolResponse, Box<Pending>> {
         let Question { text, can_last, reply } = question;
         let nonce = (self.face.parts.unique)();
         let (tool, args) = (pending.tool.clone(), pending.args);
@@ -201,41 +216,55 @@ impl McpHandler {
             Ok(state) => {
                 let ask = InputRequest::Elicitation(ElicitRequest::new(question::form(text, can_last)));
                 let asks = InputRequests::from([(APPROVAL.to_owned(), ask)]);
-                InputRequiredResult::new(Some(asks), Some(state)).into()
+                Ok(InputRequiredResult::new(Some(asks), Some(state)).into())
             }
-            Err(_too_many) => {
-                let what = "too many calls wait for an answer already; nothing was done";
-                let fault = Fault::new(envelope::Failure::PolicyBlocked, what)
-                    .hint("answer those first, or have several changes approved at once with plan_run");
-                answer::failed(&fault).into()
+            Err(waiting) => {
+                let Waiting { pending, reply, .. } = *waiting;
+                let _unheard = reply.send(ClientAnswer::Crowded);
+                Err(Box::new(pending))
             }
         }
     }
 }
 
+/// The tool that a client means.
+fn tool_named(surface: &Surface, called: &str) -> Result<ToolName, ErrorData> {
+    let listing = &surface.listing;
+    listing.own_name(called).cloned().ok_or_else(|| {
+        let hint = match nearest(called, listing.names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "tools/list names them all".to_owned(),
+        };
+        let shown: String = called.chars().take(80).flat_map(char::escape_debug).collect();
+        ErrorData::invalid_params(format!("unknown tool `{shown}`; {hint}"), None)
+    })
+}
+
 /// Asks on the connection itself, as clients do that opened with `initialize`.
-async fn ask_now(question: Question, cx: &RequestContext<RoleServer>, limit: Duration) {
+async fn ask_now(question: Question, peer: Peer<RoleServer>, limit: Duration) {
     let Question { text, can_last, reply } = question;
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(question::form(text, can_last)));
     let mut options = PeerRequestOptions::no_options();
     options.timeout = Some(limit);
-    let answer = async {
-        let sent = cx.peer.send_request_with_option(request, options).await.ok()?;
-        match sent.await_response().await.ok()? {
-            ClientResult::ElicitResult(answer) => Some(answer),
-            _ => None,
-        }
+    let answer = match peer.send_request_with_option(request, options).await {
+        Ok(sent) => sent.await_response().await,
+        Err(error) => Err(error),
     };
-    let answer = {
-        let mut answer = pin!(answer);
-        tokio::select! {
-            biased;
-            answer = &mut answer => answer,
-            () = cx.ct.cancelled() => None,
-        }
+    let meant = match answer {
+        Ok(ClientResult::ElicitResult(answer)) => question::meant(&answer, can_last),
+        // Silence is a no, and not a client that cannot ask.
+        Err(ServiceError::Timeout { .. }) => ClientAnswer::Silent,
+        Ok(_) | Err(_) => ClientAnswer::Unasked,
     };
-    let meant = answer.map_or(ClientAnswer::Unasked, |answer| question::meant(&answer, can_last));
     let _unheard = reply.send(meant);
+}
+
+/// Ends when the question that is open has its answer; never, if none is.
+async fn answered(asking: &mut Option<BoxFuture<'_, ()>>) {
+    match asking {
+        Some(asking) => asking.await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Whether the client says that it can put a form before a person.

@@ -4,24 +4,30 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use engine::{Approvals, Approver, Policy, RunPlace, SessionRequest};
-use envelope::{Family, ToolName, ToolResult};
+use engine::{Approver, RunPlace, SessionRequest};
+use envelope::RunId;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::watch;
+use toolkit::CancelToken;
 
-use super::answer;
 use super::asking::Foreseer;
 use super::calls::is_modern;
+use super::changes::{Changes, Look};
 use super::instructions::INSTRUCTIONS;
-use super::listing::{Listing, Show};
+use super::listing::Show;
 use super::parked::Parked;
-use super::plans::{self, Plans};
-use super::runs::{OwnRun, SharedRun};
-use crate::gate_run::{Ends, GateRun, Runs};
+use super::plans::Plans;
+use super::records::{self, Address, Records};
+use super::runs::{OpenRun, OwnRun, SharedRuns};
+use super::surface::Surface;
+use crate::gate_run::{Ends, Runs};
 use crate::gate_tools::MakeEngine;
 
 /// How the face behaves, where that is not settled by the protocol.
@@ -81,15 +87,9 @@ pub struct McpFace {
     pub(super) parts: McpParts,
     pub(super) parked: Parked,
     pub(super) runs: Runs,
-    shared: SharedRun,
+    pub(super) changes: Changes,
+    shared: SharedRuns,
     surface: RwLock<Arc<Surface>>,
-}
-
-/// The tools and the rules as they stand.
-struct Surface {
-    listing: Listing,
-    policy: Policy,
-    families: std::collections::HashMap<ToolName, Family>,
 }
 
 impl McpFace {
@@ -99,15 +99,54 @@ impl McpFace {
         Ok(McpFace {
             parked: Parked::new(parts.key, parts.settings.answer_limit).map_err(|error| error.to_string())?,
             runs: Runs::default(),
-            shared: SharedRun::new(parts.settings.idle_limit),
+            changes: Changes::new(None),
+            shared: SharedRuns::new(parts.settings.idle_limit),
             surface: RwLock::new(Arc::new(surface)),
             parts,
         })
     }
 
+    /// Looks now and then whether what gates are made from has changed, and takes the change over.
+    #[must_use]
+    pub fn looking(mut self, look: Look) -> McpFace {
+        self.changes = Changes::new(Some(look));
+        self
+    }
+
+    /// Makes the list of tools anew, and tells clients if it is another. What cannot be made leaves all as it was.
+    pub fn refresh(&self) -> Result<(), String> {
+        let new = surface(&self.parts)?;
+        let mut current = self.surface.write().unwrap_or_else(PoisonError::into_inner);
+        if current.is_like(&new) {
+            return Ok(());
+        }
+        let is_other_list = !current.listing.is_like(&new.listing);
+        *current = Arc::new(new);
+        drop(current);
+        tracing::info!("the settings have changed; the next call opens a run under them");
+        if is_other_list {
+            self.changes.another_list();
+        }
+        Ok(())
+    }
+
+    /// Lets no further call into the runs that are open.
+    pub(super) fn retire(&self) {
+        let mut current = self.surface.write().unwrap_or_else(PoisonError::into_inner);
+        // The same in everything but that no run was opened under it.
+        let same = Surface::clone(&current);
+        *current = Arc::new(same);
+    }
+
     /// A server for one connection, or for all requests that stand alone.
     pub fn handler(self: &Arc<McpFace>, lasting: Lasting) -> McpHandler {
-        McpHandler { face: self.clone(), own: Arc::default(), lasting }
+        McpHandler {
+            face: self.clone(),
+            own: Arc::default(),
+            lasting,
+            gone: CancelToken::new(),
+            lists: self.changes.subscribe(),
+        }
     }
 
     /// The runs of all clients: to be stopped and waited for when the server ends.
@@ -115,28 +154,25 @@ impl McpFace {
         &self.runs
     }
 
-    pub(super) fn listing(&self) -> impl std::ops::Deref<Target = Listing> + use<> {
-        ListingOf(self.surface())
-    }
-
-    fn surface(&self) -> Arc<Surface> {
+    pub(super) fn surface(&self) -> Arc<Surface> {
         self.surface.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn approvals(&self) -> Approvals {
-        self.surface().policy.approval
+    fn records(&self) -> Option<Records> {
+        match &self.parts.recorded {
+            Recorded::Disk(runs) => Some(Records { runs: runs.clone() }),
+            Recorded::Memory => None,
+        }
     }
 
-    pub(super) fn family(&self, tool: &ToolName) -> Family {
-        self.surface().families.get(tool).copied().unwrap_or_default()
-    }
-
-    pub(super) fn told(&self, result: &ToolResult, family: Family) -> CallToolResult {
-        answer::told(result, family, &self.surface().policy, self.parts.settings.structured)
-    }
-
-    fn open(&self, client: &str) -> Result<GateRun, String> {
+    fn open(&self, client: &str, now: &Arc<Surface>) -> Result<OpenRun, String> {
         let engine = (self.parts.make)()?;
+        // The settings may have changed since the last look; the run tells what it was really opened under.
+        let surface = if *engine.policy() == now.policy {
+            now.clone()
+        } else {
+            Arc::new(Surface::of(&engine, show(&self.parts.settings)))
+        };
         let place = match &self.parts.recorded {
             Recorded::Disk(runs) => RunPlace::Disk(runs.clone()),
             Recorded::Memory => RunPlace::Memory,
@@ -145,34 +181,23 @@ impl McpFace {
             place,
             goal: format!("calls of {client}"),
             planner_version: Some(client.to_owned()),
-            tools: self.listing().own(),
+            tools: surface.listing.own(),
         };
         let session = engine.open_session(request).map_err(|error| {
             tracing::error!(%error, "a run could not be opened");
             format!("the record of the run cannot be started, so no tool was run: {error}")
         })?;
-        Ok(self.runs.keep(session, Ends::Well))
+        Ok(OpenRun::new(self.runs.keep(session, Ends::Well), surface, now.clone()))
     }
 }
 
-struct ListingOf(Arc<Surface>);
-
-impl std::ops::Deref for ListingOf {
-    type Target = Listing;
-
-    fn deref(&self) -> &Listing {
-        &self.0.listing
-    }
+fn show(settings: &McpSettings) -> Show {
+    Show { dotted: settings.dotted, structured: settings.structured }
 }
 
 fn surface(parts: &McpParts) -> Result<Surface, String> {
     let engine = (parts.make)()?;
-    let show = Show { dotted: parts.settings.dotted, structured: parts.settings.structured };
-    let families =
-        engine.surface().iter().map(|(entry, _)| (entry.decl.name.clone(), entry.decl.family)).collect();
-    let mut listing = Listing::of(&engine, show);
-    plans::list(&mut listing, show);
-    Ok(Surface { listing, policy: engine.policy().clone(), families })
+    Ok(Surface::of(&engine, show(&parts.settings)))
 }
 
 /// How long what a client is lasts.
@@ -190,27 +215,54 @@ pub struct McpHandler {
     pub(super) face: Arc<McpFace>,
     own: Arc<OwnRun>,
     lasting: Lasting,
+    /// Fires when nobody is there any more who could answer or listen.
+    gone: CancelToken,
+    /// Every list since the client came, so that none is missed between its coming and its listening.
+    lists: watch::Receiver<u64>,
 }
 
 impl McpHandler {
-    /// Ends the run of this connection.
+    /// Ends the run of this connection, once its calls have. Those that wait for an answer end now: nobody is left to
+    /// give it.
     pub async fn end(&self) {
-        self.own.end().await;
+        if let Some(own) = self.own.take() {
+            self.face.parked.let_go(&own);
+            own.run.close(None).await;
+        }
     }
 
-    pub(super) fn run_for(&self, cx: &RequestContext<RoleServer>) -> Result<Arc<GateRun>, String> {
+    pub(super) fn gone(&self) -> &CancelToken {
+        &self.gone
+    }
+
+    pub(super) fn run_for(
+        &self,
+        now: &Arc<Surface>,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<Arc<OpenRun>, String> {
         let client = client_name(cx);
-        let open = || self.face.open(&client);
-        if self.lasting == Lasting::Connection || !is_modern(cx) {
-            return self.own.get(&open);
+        let open = || self.face.open(&client, now);
+        if self.has_own_run(cx) {
+            return self.own.get(now, &open);
         }
-        let (run, is_new) = self.face.shared.get(&open)?;
+        let (run, is_new) = self.face.shared.get(&client, now, &open)?;
         if is_new {
-            let face = self.face.clone();
+            let (face, id) = (self.face.clone(), run.run.run_id().clone());
             // Nobody else would end it: the requests that share it come and go.
-            self.face.runs.beside(async move { face.shared.watch().await });
+            self.face.runs.beside(async move {
+                face.shared.watch(&client, &id, || face.parked.sweep()).await;
+            });
         }
         Ok(run)
+    }
+
+    fn has_own_run(&self, cx: &RequestContext<RoleServer>) -> bool {
+        self.lasting == Lasting::Connection || !is_modern(cx)
+    }
+
+    /// The run that this client's next call would be made in, if there is one yet.
+    fn current_run(&self, cx: &RequestContext<RoleServer>) -> Option<RunId> {
+        if self.has_own_run(cx) { self.own.id() } else { self.face.shared.id(&client_name(cx)) }
     }
 
     /// What the client calls itself.
@@ -236,7 +288,11 @@ fn client_name(cx: &RequestContext<RoleServer>) -> String {
 
 impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let can = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let can = ServerCapabilities::builder().enable_tools().enable_tool_list_changed();
+        let can = match self.face.records() {
+            Some(_) => can.enable_resources().enable_completions().build(),
+            None => can.build(),
+        };
         let me = Implementation::new("tollgate", self.face.parts.version);
         ServerConfig::new(can).with_server_info(me).with_instructions(INSTRUCTIONS)
     }
@@ -246,11 +302,12 @@ impl ServerHandler for McpHandler {
         request: Option<PaginatedRequestParams>,
         _cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.face.listing().page(request.as_ref().and_then(|page| page.cursor.as_deref()))
+        self.face.look().await;
+        self.face.surface().listing.page(request.as_ref().and_then(|page| page.cursor.as_deref()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.face.listing().tool(name).cloned()
+        self.face.surface().listing.tool(name).cloned()
     }
 
     async fn call_tool(
@@ -258,6 +315,66 @@ impl ServerHandler for McpHandler {
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.face.look().await;
         self.answer_call(request, cx).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let Some(records) = self.face.records() else { return Ok(ListResourcesResult::default()) };
+        let current = self.current_run(&cx);
+        if let Some(run) = &current {
+            self.face.runs.settled(run.as_str()).await;
+        }
+        records.list(request.and_then(|page| page.cursor), current).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(self.face.records().map(|_| records::templates()).unwrap_or_default())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let Some(records) = self.face.records() else {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        };
+        if let Some(address) = Address::parse(&request.uri) {
+            self.face.runs.settled(address.run()).await;
+        }
+        records.read(request.uri).await.map(ReadResourceResponse::from)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        match self.face.records() {
+            Some(records) => records.complete(request).await,
+            None => Ok(CompleteResult::default()),
+        }
+    }
+
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        let told = self.face.clone().tell_peer(cx.peer, self.lists.clone());
+        self.face.runs.beside(told);
+    }
+
+    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
+        self.face.tell_listener(listener, self.lists.clone(), &self.gone).await
     }
 }

@@ -10,12 +10,15 @@ use rmcp::model::{CacheScope, JsonObject, ListToolsResult, MetaObject, Tool, Too
 use serde_json::{Value, json};
 use toolkit::Visibility;
 
+use super::schemas;
+
 /// Long enough that a list seldom needs a second page, short enough for a client that shows pages.
 const PAGE: usize = 100;
 /// Clients may keep the list for a minute; it seldom changes, and then they are told.
 const FRESH_MS: u64 = 60_000;
 
 /// Every tool that can be called, in name order.
+#[derive(Clone)]
 pub(super) struct Listing {
     tools: Vec<Tool>,
     /// By what clients call it and by its own name.
@@ -45,6 +48,11 @@ impl Listing {
             listing.own_names.insert(decl.name.to_string(), decl.name.clone());
         }
         listing
+    }
+
+    /// Whether clients would be shown the same.
+    pub(super) fn is_like(&self, other: &Listing) -> bool {
+        self.tools == other.tools
     }
 
     /// The tool that a client means.
@@ -98,18 +106,24 @@ impl Listing {
 
 fn tool(decl: &ToolDecl, name: &str, structured: bool) -> Tool {
     let title = title(decl.name.as_str());
-    let mut tool = Tool::new(name.to_owned(), decl.summary.clone(), object(&decl.input_schema))
+    let mut tool = Tool::new(name.to_owned(), decl.summary.clone(), schemas::input(&decl.input_schema))
         .with_title(title)
         .with_annotations(hints(decl))
         .with_meta(meta(decl));
     if structured {
-        tool = tool.with_raw_output_schema(object(&output_schema(&decl.output_schema)));
+        tool = tool.with_raw_output_schema(schemas::output(&output_schema(&decl.output_schema)));
     }
     tool
 }
 
 /// What `structuredContent` looks like: what the tool gave, or the receipt where that is too long for a model.
 pub(super) fn output_schema(data: &Value) -> Value {
+    let mut data = data.clone();
+    if let Some(data) = data.as_object_mut() {
+        // They speak of the whole, which this no longer is.
+        data.retain(|word, _| word != "$schema" && word != "$id");
+    }
+    lead_into(&mut data, "#/properties/data");
     json!({
         "type": "object",
         "properties": {
@@ -119,6 +133,26 @@ pub(super) fn output_schema(data: &Value) -> Value {
         },
         "required": ["summary"],
     })
+}
+
+/// Makes the references of a schema that has been put into another one lead to the same places as before.
+fn lead_into(schema: &mut Value, place: &str) {
+    match schema {
+        Value::Object(words) => {
+            for (word, value) in words {
+                match (word.as_str(), value) {
+                    ("$ref", Value::String(reference)) if reference.starts_with('#') => {
+                        reference.replace_range(..1, place);
+                    }
+                    // Values, not schemas.
+                    ("const" | "enum" | "default" | "examples", _) => {}
+                    (_, value) => lead_into(value, place),
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(|schema| lead_into(schema, place)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn meta(decl: &ToolDecl) -> MetaObject {
@@ -177,7 +211,36 @@ pub(super) fn object(schema: &Value) -> Arc<JsonObject> {
 
 #[cfg(test)]
 mod tests {
-    use super::title;
+    use serde_json::json;
+
+    use super::{output_schema, title};
+
+    #[test]
+    fn references_in_an_output_schema_still_lead_where_they_led() {
+        let own = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "tree": { "$ref": "#/$defs/node" },
+                "same": { "$ref": "#" },
+                "$ref": { "const": { "$ref": "#/$defs/node" } },
+            },
+            "$defs": { "node": { "type": "array", "items": { "$ref": "#/$defs/node" } } },
+        });
+        let nested = output_schema(&own);
+        assert_eq!(
+            nested["properties"]["data"],
+            json!({
+                "type": "object",
+                "properties": {
+                    "tree": { "$ref": "#/properties/data/$defs/node" },
+                    "same": { "$ref": "#/properties/data" },
+                    "$ref": { "const": { "$ref": "#/$defs/node" } },
+                },
+                "$defs": { "node": { "type": "array", "items": { "$ref": "#/properties/data/$defs/node" } } },
+            })
+        );
+    }
 
     #[test]
     fn a_title_is_the_name_in_words() {

@@ -4,6 +4,8 @@
 //! tools/call -> calls: find the tool, make the call in a run of its own pace -> answer: receipt and data
 //!                 |  the gate asks: asking -> the client's person, now (with `initialize`) or in a second round
 //!                 |                          (parked), or someone whom the client cannot speak for
+//! resources/read -> records: what is on record, within bounds
+//! the surface changes -> changes: clients are told, the next call opens a run under it
 //! ```
 //!
 //! Two eras of the protocol are alive: clients that open with `initialize`, and those that send all they have to say
@@ -12,6 +14,7 @@
 mod answer;
 mod asking;
 mod calls;
+mod changes;
 mod face;
 mod http;
 mod instructions;
@@ -19,12 +22,16 @@ mod listing;
 mod parked;
 mod plans;
 mod question;
+mod records;
 mod runs;
+mod schemas;
 mod stdio;
+mod surface;
 
 pub use asking::Foreseer;
+pub use changes::{Look, Looked};
 pub use face::Lasting;
 pub use face::{McpFace, McpHandler, McpParts, McpSettings, Recorded};
-pub use http::mount;
+pub use http::{mount, mount_within};
 pub use plans::{PLAN_BUDGET, PlanAnswer, PlanRun, Plans};
 pub use stdio::serve_stdio;

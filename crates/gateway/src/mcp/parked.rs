@@ -5,7 +5,7 @@
 //! It opens one waiting call once. The call itself never left: it is the same one, recorded once.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use envelope::{Hash, ToolName};
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::calls::Pending;
 use super::question::ClientAnswer;
+use super::runs::OpenRun;
 
 /// More waiting calls than any person answers; a client that asks for more gets no further question.
 const MOST: usize = 256;
@@ -50,8 +51,21 @@ pub(super) enum NotWaiting {
     Other,
     #[error("the question has expired")]
     Expired,
-    #[error("no call waits for this answer: it was given before, or the server has been started anew")]
+    #[error(
+        "no call waits for this answer: it was given before, or came too late, or the server has been started anew"
+    )]
     Gone,
+}
+
+impl NotWaiting {
+    pub(super) fn way_out(self) -> &'static str {
+        match self {
+            NotWaiting::Other | NotWaiting::Expired => {
+                "make the call again without a state; nothing was done"
+            }
+            NotWaiting::Gone => "the call may have been made: look before you make it again, without a state",
+        }
+    }
 }
 
 impl Bound<'_> {
@@ -76,12 +90,12 @@ impl Parked {
         pending: Pending,
         reply: oneshot::Sender<ClientAnswer>,
         can_last: bool,
-    ) -> Result<String, Waiting> {
+    ) -> Result<String, Box<Waiting>> {
         let waiting = Waiting { pending, reply, can_last, since: Instant::now() };
+        self.sweep();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sweep(&mut calls);
         if calls.len() >= MOST {
-            return Err(waiting);
+            return Err(Box::new(waiting));
         }
         let bytes = bound.bytes();
         let options = SealOptions::new().associated_data(&bytes).ttl(self.lasts);
@@ -92,18 +106,34 @@ impl Parked {
 
     /// The call that waits for this answer. Taken: the same state opens nothing again.
     pub(super) fn take(&self, state: &str, bound: &Bound<'_>) -> Result<Waiting, NotWaiting> {
-        let opened = self.codec.open_with(state, &bound.bytes()).map_err(|error| match error {
-            RequestStateError::Expired => NotWaiting::Expired,
-            _ => NotWaiting::Other,
+        let opened = self.codec.open_with(state, &bound.bytes()).map_err(|error| {
+            if matches!(error, RequestStateError::Expired) { NotWaiting::Expired } else { NotWaiting::Other }
         })?;
         let nonce = String::from_utf8(opened).map_err(|_| NotWaiting::Other)?;
+        let taken = self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&nonce);
+        let waiting = taken.ok_or(NotWaiting::Gone)?;
+        if waiting.since.elapsed() >= self.lasts {
+            return Err(NotWaiting::Expired);
+        }
+        Ok(waiting)
+    }
+
+    /// Lets go of the calls of a run, which cancels them: nobody comes back to them any more.
+    pub(super) fn let_go(&self, run: &Arc<OpenRun>) {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sweep(&mut calls);
-        calls.remove(&nonce).ok_or(NotWaiting::Gone)
+        let left: Vec<(String, Waiting)> =
+            calls.extract_if(|_, waiting| waiting.pending.is_in(run)).collect();
+        drop(calls);
+        drop(left);
     }
 
     /// A call whose question has expired ends by itself; what is left of it here goes.
-    fn sweep(&self, calls: &mut HashMap<String, Waiting>) {
-        calls.retain(|_, waiting| waiting.since.elapsed() < self.lasts);
+    pub(super) fn sweep(&self) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let expired: Vec<(String, Waiting)> =
+            calls.extract_if(|_, waiting| waiting.since.elapsed() >= self.lasts).collect();
+        // Letting go of a call can end its run, which is nothing to do while others wait for the lock.
+        drop(calls);
+        drop(expired);
     }
 }

@@ -11,7 +11,6 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
-use toolkit::preview::tokens::estimate;
 use toolkit::{BoxFuture, CancelToken, ProgressSink};
 
 use super::answer;
@@ -162,7 +161,8 @@ impl McpHandler {
             PlanTool::Check => parts.plans.check(plan),
             PlanTool::Preview => parts.plans.preview(plan, line.cancel),
             PlanTool::Run => {
-                let approver = self.approver(line.questions, Value::Null);
+                let approvals = self.face.surface().policy.approval;
+                let approver = self.approver(line.questions, approvals, Value::Null);
                 let (progress, client) = (line.progress, self.client(cx));
                 let with = PlanRun { approver, progress, cancel: line.cancel, client };
                 parts.plans.run(plan, with)
@@ -213,9 +213,11 @@ fn told(done: PlanAnswer, structured: bool) -> CallToolResult {
     }
     let mut told = CallToolResult::success(content).with_meta(Some(meta));
     if structured {
-        let fits = estimate(&data.to_string()) <= PLAN_BUDGET;
-        let (name, value) = if fits { ("data", data) } else { ("receipt", Value::String(text)) };
-        told.structured_content = Some(json!({ "summary": summary, name: value }));
+        let whole = json!({ "summary": summary, "data": data });
+        told.structured_content = Some(match answer::fits(&whole, PLAN_BUDGET) {
+            true => whole,
+            false => answer::in_place_of_data(&summary, &text, PLAN_BUDGET),
+        });
     }
     told
 }

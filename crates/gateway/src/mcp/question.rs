@@ -35,6 +35,10 @@ pub(super) enum ClientAnswer {
     Dismissed,
     /// The client could not ask.
     Unasked,
+    /// Nothing came in the time that there was.
+    Silent,
+    /// It was not asked, because too many other questions wait.
+    Crowded,
 }
 
 /// The question as the protocol has it: a form with one choice, of which nothing is chosen beforehand.

@@ -1,8 +1,13 @@
 //! The face over a pair of pipes: one client, from its first line to the end of its input.
 
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use toolkit::{CancelCause, CancelToken};
 
 use super::face::McpHandler;
 
@@ -13,6 +18,7 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), String> {
+    let input = Noticed { input, gone: handler.gone().clone() };
     let opening = handler.serve((input, output));
     let mut stop = std::pin::pin!(stop);
     let running = tokio::select! {
@@ -37,5 +43,32 @@ pub async fn serve_stdio(
         Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
         Ok(other) => Err(format!("the connection ended badly: {other:?}")),
         Err(error) => Err(format!("the connection crashed: {error}")),
+    }
+}
+
+/// Input whose end is noticed at once. What still runs gets a while to be answered; but nobody is there any more to
+/// answer a question or to listen, and waiting for that would only make the end late.
+struct Noticed<R> {
+    input: R,
+    gone: CancelToken,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Noticed<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (before, had_room) = (buffer.filled().len(), buffer.remaining() > 0);
+        let polled = Pin::new(&mut self.input).poll_read(cx, buffer);
+        let ended = match &polled {
+            Poll::Ready(Ok(())) => had_room && buffer.filled().len() == before,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        };
+        if ended {
+            self.gone.cancel(CancelCause::Run);
+        }
+        polled
     }
 }

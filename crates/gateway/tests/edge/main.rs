@@ -9,6 +9,7 @@
 
 mod bodies;
 mod capacity;
+mod cells;
 mod drain;
 mod heads;
 mod keep_alive;

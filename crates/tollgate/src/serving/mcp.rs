@@ -9,6 +9,7 @@ use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
 use shell::Lifetime;
 
 use super::foresight::CallForeseer;
+use super::live::LivePlace;
 use super::plans::ClientPlans;
 use crate::place::Place;
 use crate::stop::Stop;
@@ -16,37 +17,47 @@ use crate::wiring::{self, Toolset};
 
 /// Makes the gate for one run on a vault, with `asker` to answer for it.
 pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<MakeEngine, Stop> {
-    let (place, asker) = (place.clone(), asker.clone());
-    let make = move || -> Result<Engine, Stop> {
-        let tools = Toolset::open(&place, Lifetime::Session)?;
-        wiring::engine(&place, &tools, asker.clone(), Arc::new(Nobody))
-    };
     // Whatever is wrong with the settings is said now, in full.
-    drop(make()?);
-    Ok(Arc::new(move || make().map_err(|stop| stop.message)))
+    drop(gate(place, asker)?);
+    let (place, asker) = (place.clone(), asker.clone());
+    Ok(Arc::new(move || gate(&place, &asker).map_err(|stop| stop.message)))
 }
 
-/// The face on a vault. `desk` is asked where a client's word does not count.
+fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Engine, Stop> {
+    let tools = Toolset::open(place, Lifetime::Session)?;
+    wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody))
+}
+
+/// The face on a vault, under its settings as they are at the time. `desk` is asked where a client's word does not
+/// count.
 pub(crate) fn face(
     place: &Arc<Place>,
     desk: Arc<dyn Approver>,
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
+    drop(gate(place, &desk)?);
+    let live = LivePlace::new(place)?;
+    let make = {
+        let (live, desk) = (live.clone(), desk.clone());
+        move || gate(&live.current(), &desk).map_err(|stop| stop.message)
+    };
+    let look = {
+        let (live, desk) = (live.clone(), desk.clone());
+        move || live.look(|place| gate(place, &desk).map(drop))
+    };
     let parts = McpParts {
-        make: maker(place, &desk)?,
+        make: Arc::new(make),
         recorded: Recorded::Disk(place.prepare_runs()?),
-        foreseer: Arc::new(CallForeseer {
-            place: place.clone(),
-            tools: Arc::new(Toolset::open(place, Lifetime::Session)?),
-        }),
-        plans: Arc::new(ClientPlans { place: place.clone(), approver: desk.clone() }),
+        foreseer: Arc::new(CallForeseer::new(live.clone())),
+        plans: Arc::new(ClientPlans { live, approver: desk.clone() }),
         desk,
         unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
         key: key()?,
         version: env!("CARGO_PKG_VERSION"),
         settings,
     };
-    McpFace::new(parts).map(Arc::new).map_err(|error| Stop::bad_input("tools", error))
+    let face = McpFace::new(parts).map_err(|error| Stop::bad_input("tools", error))?;
+    Ok(Arc::new(face.looking(Arc::new(look))))
 }
 
 fn key() -> Result<[u8; 32], Stop> {

@@ -4,6 +4,7 @@ pub(crate) mod backend;
 pub(crate) mod faces;
 pub(crate) mod foresight;
 pub(crate) mod home;
+pub(crate) mod live;
 pub(crate) mod mcp;
 pub(crate) mod plans;
 pub(crate) mod welcome;

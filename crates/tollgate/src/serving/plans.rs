@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Approver, Engine, Foresight, Observer, RunCancel, RunPlace, RunReport, RunRequest};
 use envelope::{EventType, ExecutionEvent, ToolResult};
@@ -10,8 +11,10 @@ use journal::RunKind;
 use plan::{CheckedPlan, Finding, RunStatus};
 use serde_json::json;
 use shell::Lifetime;
+use toolkit::preview::tokens::prefix_within;
 use toolkit::{BoxFuture, CancelToken, Progress as CallProgress, ProgressSink};
 
+use super::live::LivePlace;
 use crate::diff::Limits;
 use crate::effects;
 use crate::findings;
@@ -24,40 +27,40 @@ use crate::visible::{count, one_line};
 use crate::watch::Watcher;
 use crate::wiring::{self, Toolset};
 
-/// About four characters make a token; a text of this many is within the budget of a plan.
-const MOST_CHARS: usize = PLAN_BUDGET * 3;
+/// What is kept for the line that says how much is missing.
+const NOTE_TOKENS: usize = 40;
 
 /// The plans of clients on one vault.
 pub(crate) struct ClientPlans {
-    pub(crate) place: Arc<Place>,
+    pub(crate) live: Arc<LivePlace>,
     /// Who answers where the client brings nobody.
     pub(crate) approver: Arc<dyn Approver>,
 }
 
 impl Plans for ClientPlans {
     fn check(&self, plan: String) -> BoxFuture<'static, PlanAnswer> {
-        let place = self.place.clone();
+        let place = self.live.current();
         Box::pin(async move { or_stopped(checked(&place, &plan).await) })
     }
 
     fn preview(&self, plan: String, cancel: CancelToken) -> BoxFuture<'static, PlanAnswer> {
-        let place = self.place.clone();
+        let place = self.live.current();
         Box::pin(async move { or_stopped(previewed(&place, &plan, cancel).await) })
     }
 
     fn run(&self, plan: String, with: PlanRun) -> BoxFuture<'static, PlanAnswer> {
-        let (place, approver) = (self.place.clone(), self.approver.clone());
+        let (place, approver) = (self.live.current(), self.approver.clone());
         Box::pin(async move { or_stopped(carried(&place, &plan, approver, with).await) })
     }
 }
 
 /// A plan that may run, or what is wrong with it.
-type Judged = Result<CheckedPlan, PlanAnswer>;
+type Judged = Result<CheckedPlan, Box<PlanAnswer>>;
 
 async fn checked(place: &Place, text: &str) -> Result<PlanAnswer, Stop> {
     let tools = Toolset::open(place, Lifetime::Run)?;
     Ok(match judge(place, &tools, text) {
-        Err(wrong) => wrong,
+        Err(wrong) => *wrong,
         Ok(plan) => {
             let order = findings::order(&plan).join(", ");
             let summary = format!(
@@ -86,7 +89,7 @@ fn judge(place: &Place, tools: &Toolset, text: &str) -> Judged {
         for finding in &found {
             let _infallible = write!(text, "\n{}", findings::lines(finding, Paint::plain()));
         }
-        refused(summary, text, &found)
+        Box::new(refused(summary, text, &found))
     })
 }
 
@@ -98,7 +101,7 @@ async fn previewed(place: &Arc<Place>, text: &str, cancel: CancelToken) -> Resul
     let tools = Arc::new(Toolset::open(place, Lifetime::Run)?);
     let plan = match judge(place, &tools, text) {
         Ok(plan) => plan,
-        Err(wrong) => return Ok(wrong),
+        Err(wrong) => return Ok(*wrong),
     };
     let rehearsal = Rehearsal::new(place, tools, &plan);
     let preview = rehearsal.perform(Limits::screen(), ended_by(cancel)).await?;
@@ -117,14 +120,18 @@ async fn carried(
     let tools = Arc::new(Toolset::open(place, Lifetime::Run)?);
     let plan = match judge(place, &tools, text) {
         Ok(plan) => plan,
-        Err(wrong) => return Ok(wrong),
+        Err(wrong) => return Ok(*wrong),
     };
     // With a yes in advance nobody looks, so nothing is foreseen.
     let looks = with.approver.is_some();
     let seer = looks.then(|| Arc::new(Seer::new(Rehearsal::new(place, tools.clone(), &plan), None)));
     let watcher = Watcher::of_run(Arc::new(Progress::new(true)));
-    let follower =
-        Arc::new(Follower { watcher: watcher.clone(), told: with.progress, steps: plan.steps.len() as u64 });
+    let follower = Arc::new(Follower {
+        watcher: watcher.clone(),
+        told: with.progress,
+        steps: plan.steps.len() as u64,
+        finished: AtomicU64::new(0),
+    });
     let engine: Engine = wiring::engine(place, &tools, with.approver.unwrap_or(fallback), follower)?;
     let request = RunRequest {
         plan,
@@ -184,16 +191,18 @@ struct Follower {
     watcher: Arc<Watcher>,
     told: ProgressSink,
     steps: u64,
+    finished: AtomicU64,
 }
 
 impl Observer for Follower {
     fn event(&self, event: &ExecutionEvent) {
         self.watcher.event(event);
-        let is_news = matches!(event.event_type, EventType::StepProgress | EventType::StepFinished);
-        if is_news {
+        let is_end = event.event_type == EventType::StepFinished;
+        if is_end || event.event_type == EventType::StepProgress {
+            let done = self.finished.fetch_add(u64::from(is_end), Ordering::Relaxed) + u64::from(is_end);
             let step = event.step_id.as_ref().map(|step| format!("{step}: ")).unwrap_or_default();
             let message = format!("{step}{}", one_line(&event.message));
-            (self.told)(CallProgress { done: 0, total: Some(self.steps), message });
+            (self.told)(CallProgress { done: done.min(self.steps), total: Some(self.steps), message });
         }
     }
 
@@ -222,12 +231,37 @@ fn or_stopped(answer: Result<PlanAnswer, Stop>) -> PlanAnswer {
 
 /// Within what a model may be given. What is left out is counted, and where to find it is said.
 fn short(text: String) -> String {
-    let Some((cut, _)) = text.char_indices().nth(MOST_CHARS) else { return text };
-    let kept = text[..cut].rfind('\n').map_or(cut, |line| line);
+    if prefix_within(&text, PLAN_BUDGET) == text.len() {
+        return text;
+    }
+    let cut = prefix_within(&text, PLAN_BUDGET - NOTE_TOKENS);
+    let kept = text[..cut].rfind('\n').unwrap_or(cut);
     let rest = text[kept..].lines().count();
     format!(
         "{}\n… {} more; `tollgate preview` and `tollgate show last` have them all",
         &text[..kept],
         count(rest as u64, "line")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use gateway::mcp::PLAN_BUDGET;
+    use toolkit::preview::tokens::estimate;
+
+    use super::short;
+
+    #[test]
+    fn a_text_in_any_language_is_cut_to_what_a_model_may_be_given() {
+        assert_eq!(short("one\ntwo".to_owned()), "one\ntwo");
+        for line in ["a line of words\n", "計画は三つのノートを作ります\n", "\"\\\"\\\"\\\n"] {
+            let text = short(line.repeat(4_000));
+            assert!(estimate(&text) <= PLAN_BUDGET, "{}", estimate(&text));
+            assert!(
+                text.contains(" more lines") || text.contains(" lines more"),
+                "{}",
+                &text[text.len() - 90..]
+            );
+        }
+    }
 }

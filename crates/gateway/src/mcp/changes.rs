@@ -1,0 +1,143 @@
+//! Changes of the surface while clients are connected: noticed by looking now and then, and told to whoever listens.
+//!
+//! Whoever wires the face knows the files that decide; here is only when they are looked at. A call looks before it is
+//! made, so that one that comes after a change runs under it. A run that is open keeps what it was opened under.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::service::{Peer, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use toolkit::CancelToken;
+
+use super::face::McpFace;
+
+/// A look costs a few system calls, which many calls in a second need not pay each.
+const LOOK_AT_MOST: Duration = Duration::from_secs(1);
+/// How soon those hear of a change who only listen.
+const LOOK_FOR_LISTENERS: Duration = Duration::from_secs(2);
+
+/// Takes over what has changed of what gates are made from. May block for a moment.
+pub type Look = Arc<dyn Fn() -> Looked + Send + Sync>;
+
+/// What a look found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// All holds that held.
+    Same,
+    /// Gates are made from something else now.
+    Changed,
+    /// No gate can be made any more: what is open ends, and the next call is told why.
+    Unusable,
+}
+
+pub(super) struct Changes {
+    look: Option<Look>,
+    last: Mutex<Option<Instant>>,
+    /// Counts the lists there have been.
+    lists: watch::Sender<u64>,
+}
+
+impl Changes {
+    pub(super) fn new(look: Option<Look>) -> Changes {
+        Changes { look, last: Mutex::default(), lists: watch::Sender::new(0) }
+    }
+
+    /// Hears of every list from now on.
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.lists.subscribe()
+    }
+
+    pub(super) fn another_list(&self) {
+        self.lists.send_modify(|count| *count += 1);
+    }
+
+    /// How to look, if it is time to.
+    fn due(&self) -> Option<Look> {
+        let look = self.look.as_ref()?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < LOOK_AT_MOST) {
+            return None;
+        }
+        *last = Some(Instant::now());
+        Some(look.clone())
+    }
+}
+
+impl McpFace {
+    /// Looks, at most once a second, whether the surface has changed, and takes the change over.
+    pub(super) async fn look(self: &Arc<McpFace>) {
+        let Some(look) = self.changes.due() else { return };
+        let face = self.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let refreshed = match look() {
+                Looked::Same => Ok(()),
+                Looked::Changed => face.refresh(),
+                Looked::Unusable => {
+                    face.retire();
+                    Ok(())
+                }
+            };
+            if let Err(error) = refreshed {
+                tracing::error!(error, "the settings have changed and cannot be used; the old ones hold");
+            }
+        });
+        if looking.await.is_err() {
+            tracing::error!("looking for changed settings crashed; the old ones hold");
+        }
+    }
+
+    /// Tells a client of the older era of every new list, until it is gone.
+    pub(super) async fn tell_peer(
+        self: Arc<McpFace>,
+        peer: Peer<RoleServer>,
+        mut lists: watch::Receiver<u64>,
+    ) {
+        let mut looks = interval(LOOK_FOR_LISTENERS);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                changed = lists.changed() => {
+                    if changed.is_err() || peer.notify_tool_list_changed().await.is_err() {
+                        return;
+                    }
+                }
+                _ = looks.tick() => {
+                    if peer.is_transport_closed() {
+                        return;
+                    }
+                    self.look().await;
+                }
+            }
+        }
+    }
+
+    /// Tells a client of the newer era on the stream that it listens to, until it, or the server, ends that.
+    pub(super) async fn tell_listener(
+        self: &Arc<McpFace>,
+        listener: SubscriptionContext,
+        mut lists: watch::Receiver<u64>,
+        gone: &CancelToken,
+    ) -> Result<(), ErrorData> {
+        let stopping = self.runs.stopping();
+        let mut looks = interval(LOOK_FOR_LISTENERS);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = listener.cancelled() => return Ok(()),
+                _ = gone.cancelled() => return Ok(()),
+                _ = stopping.cancelled() => return Ok(()),
+                changed = lists.changed() => {
+                    if changed.is_err() || listener.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+                _ = looks.tick() => self.look().await,
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Who is asked, what a yes, a no and silence come to, and what the record says of it. In both eras.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use engine::{Approvals, Voice};
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::client::{Client, Era, in_both, later, text, yes};
+use crate::house::House;
+
+const ERAS: [Era; 2] = [Era::Old, Era::New];
+
+fn note(what: &str) -> Value {
+    json!({ "text": what })
+}
+
+#[tokio::test]
+async fn a_yes_of_the_client_makes_one_call_and_the_record_says_whose_it_was() {
+    let told = in_both(async |era| {
+        let house = House::with(|ways| ways.foreseen = Some("+ a\n".to_owned()));
+        let mut client = Client::open(&house, era).await;
+        let (question, result) = client.call_and_answer("test_note", note("a"), yes("once")).await;
+        assert_eq!(house.deeds(), ["a"]);
+        client.leave().await;
+        format!(
+            "{}\n--\n{}\n--\n{}",
+            question["message"].as_str().unwrap(),
+            text(&result),
+            house.record().await
+        )
+    })
+    .await;
+    expect![[r#"
+        Note a
+
+        Why you are asked: mode ask
+        Tool: test.note
+        Input: {
+          "text": "a"
+        }
+
+        + a
+        --
+        Noted a
+        --
+        calls of tester 1
+        - test.note ok (mode ask: approved (client))
+    "#]]
+    .assert_eq(&told);
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_is_asked_for_once() {
+    let told = in_both(async |era| {
+        let house = House::new();
+        let mut client = Client::open(&house, era).await;
+        client.call_and_answer("test_note", note("a"), yes("session")).await;
+        let second = client.call("test_note", note("b")).await;
+        assert_eq!(second["isError"], false, "{second}");
+        assert_eq!(house.deeds(), ["a", "b"]);
+        client.leave().await;
+        house.record().await
+    })
+    .await;
+    expect![[r#"
+        calls of tester 1
+        - test.note ok (mode ask: approved and remembered (client))
+        - test.note ok (mode ask: a remembered yes)
+    "#]]
+    .assert_eq(&told);
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_of_one_connection_is_none_for_another() {
+    for era in ERAS {
+        let house = House::new();
+        let mut first = Client::open(&house, era).await;
+        first.call_and_answer("test_note", note("a"), yes("session")).await;
+        let mut second = Client::open(&house, era).await;
+        let decline = json!({ "action": "decline" });
+        let (_, result) = second.call_and_answer("test_note", note("b"), decline).await;
+        assert_eq!(result["isError"], true);
+        assert_eq!(house.deeds(), ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn only_a_yes_in_so_many_words_is_one() {
+    let told = in_both(async |era| {
+        let house = House::new();
+        let mut client = Client::open(&house, era).await;
+        let mut told = String::new();
+        for answer in [
+            json!({ "action": "decline" }),
+            json!({ "action": "cancel" }),
+            json!({ "action": "accept" }),
+            yes("no"),
+            yes("yes"),
+        ] {
+            let (_, result) = client.call_and_answer("test_note", note("a"), answer.clone()).await;
+            assert_eq!(result["isError"], true, "{result}");
+            assert!(result.get("structuredContent").is_none());
+            told += &format!("{answer}\n  {}\n", text(&result).replace('\n', "\n  "));
+        }
+        assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 0));
+        client.leave().await;
+        told + &house.record().await
+    })
+    .await;
+    expect![[r#"
+        {"action":"decline"}
+          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          Next: do not send the same call again unless the person asks for it
+        {"action":"cancel"}
+          test.note failed (approval_rejected): the person said no to Note a: put away unanswered at once: the client may not have shown the question to anyone
+          Next: do not send the same call again unless the person asks for it
+        {"action":"accept"}
+          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          Next: do not send the same call again unless the person asks for it
+        {"action":"accept","content":{"decision":"no"}}
+          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          Next: do not send the same call again unless the person asks for it
+        {"action":"accept","content":{"decision":"yes"}}
+          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          Next: do not send the same call again unless the person asks for it
+        calls of tester 1
+        - test.note approval_rejected
+        - test.note approval_rejected
+        - test.note approval_rejected
+        - test.note approval_rejected
+        - test.note approval_rejected
+    "#]].assert_eq(&told);
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_leaves_it_to_the_desk() {
+    for era in ERAS {
+        for cannot in [json!({}), json!({ "elicitation": { "url": {} } })] {
+            let house = House::new();
+            house.desk.says_yes.store(true, Ordering::Relaxed);
+            let mut client = Client::open_with(&house, era, cannot).await;
+            let result = client.call("test_note", note("a")).await;
+            assert_eq!(result["isError"], false, "{result}");
+            assert_eq!((house.deeds(), house.asked_at_desk()), (vec!["a".to_owned()], 1));
+            client.leave().await;
+            let record = house.record().await;
+            assert!(record.contains("(approve)"), "{record}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_is_at_the_desk_nothing_is_done() {
+    for era in ERAS {
+        let house = House::new();
+        let mut client = Client::open_with(&house, era, json!({})).await;
+        let result = client.call("test_note", note("a")).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1));
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_wants_a_person_does_not_take_the_word_of_a_client() {
+    for era in ERAS {
+        let house = House::with(|ways| {
+            ways.policy.approval = Approvals { writes: Voice::Person, ..Approvals::default() };
+        });
+        let mut client = Client::open(&house, era).await;
+        let result = client.call("test_note", note("a")).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1));
+        assert!(client.heard.iter().all(|message| message["method"] != "elicitation/create"));
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_no_dialog_shows_in_full_goes_to_the_desk() {
+    for era in ERAS {
+        let house = House::new();
+        let mut client = Client::open(&house, era).await;
+        let result = client.call("test_note", note(&"long ".repeat(8_000))).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(house.asked_at_desk(), 1);
+    }
+}
+
+#[tokio::test]
+async fn with_a_yes_in_advance_nobody_is_asked() {
+    for era in ERAS {
+        let house = House::with(|ways| ways.settings.asks = false);
+        house.desk.says_yes.store(true, Ordering::Relaxed);
+        let mut client = Client::open(&house, era).await;
+        let result = client.call("test_note", note("a")).await;
+        assert_eq!(result["isError"], false, "{result}");
+        assert_eq!(house.deeds(), ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn silence_is_a_no_and_not_a_matter_for_the_desk() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::Old).await;
+    let id = client.begin("tools/call", json!({ "name": "test_note", "arguments": note("a") })).await;
+    client.asked().await;
+    later(Duration::from_secs(601)).await;
+    let result = client.end(id).await;
+    expect![[r#"
+        test.note failed (approval_rejected): the person said no to Note a: no answer came in time
+        Next: do not send the same call again unless the person asks for it"#]]
+    .assert_eq(text(&result));
+    assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 0));
+}
+
+#[tokio::test]
+async fn a_client_that_answers_with_an_error_could_not_ask() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::Old).await;
+    let id = client.begin("tools/call", json!({ "name": "test_note", "arguments": note("a") })).await;
+    let asked = client.asked().await;
+    let error = json!({ "code": -32601, "message": "what is elicitation?" });
+    client.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error })).await;
+    let result = client.end(id).await;
+    assert_eq!(result["isError"], true);
+    assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1));
+}

@@ -1,0 +1,235 @@
+//! Answers that nobody gave: forged, swapped, repeated, late. None of them makes anything happen.
+
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::client::{Client, Era, later, text, yes};
+use crate::house::House;
+
+fn note(what: &str) -> Value {
+    json!({ "text": what })
+}
+
+/// A call that waits for its second round; returns the state that leads back to it.
+async fn parked(client: &mut Client) -> Value {
+    let asked = client.call("test_note", note("a")).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    asked["requestState"].clone()
+}
+
+/// Does something with a waiting call's state; tells what came of it, and then that the honest answer still works.
+async fn attack(how: impl AsyncFnOnce(&House, &mut Client, Value) -> Value, expect: Expect) {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let state = parked(&mut client).await;
+    let result = how(&house, &mut client, state.clone()).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!(house.deeds(), Vec::<String>::new());
+    let honest = client.second_round("test_note", note("a"), &state, yes("once")).await;
+    assert_eq!(text(&honest).lines().next(), Some("Noted a"), "{honest}");
+    assert_eq!(house.deeds(), ["a"]);
+    expect.assert_eq(text(&result));
+    client.leave().await;
+    let record = house.record().await;
+    assert_eq!(record.matches("test.note ok").count(), 1, "{record}");
+}
+
+#[tokio::test]
+async fn a_state_with_a_flipped_byte_opens_nothing() {
+    attack(
+        async |_, client, state| {
+            let mut last = Value::Null;
+            let state = state.as_str().unwrap();
+            for at in [0, 1, state.len() / 2, state.len() - 1] {
+                let mut bytes = state.as_bytes().to_vec();
+                bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+                let flipped = json!(String::from_utf8(bytes).unwrap());
+                last = client.second_round("test_note", note("a"), &flipped, yes("once")).await;
+                assert_eq!(last["isError"], true, "{at}: {last}");
+            }
+            last
+        },
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_state_of_garbage_opens_nothing() {
+    attack(
+        async |_, client, _| {
+            let mut last = Value::Null;
+            for garbage in ["", "rs1.", "nonce-0", "\u{0}", "rs1.bm9uY2UtMA.AAAA", &"x".repeat(100_000)] {
+                last = client.second_round("test_note", note("a"), &json!(garbage), yes("once")).await;
+                assert_eq!(last["isError"], true, "{garbage:.20}: {last}");
+            }
+            last
+        },
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn arguments_swapped_after_the_question_are_not_those_that_were_asked_about() {
+    attack(
+        async |_, client, state| client.second_round("test_note", note("b"), &state, yes("once")).await,
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn arguments_that_were_not_there_before_are_not_those_that_were_asked_about() {
+    attack(
+        async |_, client, state| {
+            let more = json!({ "text": "a", "more": null });
+            client.second_round("test_note", more, &state, yes("once")).await
+        },
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn another_tool_cannot_use_the_answer() {
+    attack(
+        async |_, client, state| client.second_round("test_look", note("a"), &state, yes("once")).await,
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn another_client_cannot_use_the_answer() {
+    attack(
+        async |_, client, state| {
+            client.rename("somebody else");
+            let result = client.second_round("test_note", note("a"), &state, yes("once")).await;
+            client.rename("tester");
+            result
+        },
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_state_of_another_process_opens_nothing() {
+    attack(
+        async |_, client, _| {
+            let other = House::with(|ways| ways.key = [8; 32]);
+            let mut elsewhere = Client::open(&other, Era::New).await;
+            let state = parked(&mut elsewhere).await;
+            let result = client.second_round("test_note", note("a"), &state, yes("once")).await;
+            elsewhere.leave().await;
+            other.face.runs().stop();
+            result
+        },
+        expect![[r#"
+            this state was not made for this call: the tool, its arguments or the client differ from the question
+            make the call again without a state; nothing was done"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_without_a_state_is_no_answer() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let params = json!({
+        "name": "test_note",
+        "arguments": note("a"),
+        "inputResponses": { "approval": yes("once") },
+    });
+    let asked = client.request("tools/call", params).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert_eq!(house.deeds(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_answer_works_once() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let state = parked(&mut client).await;
+    client.second_round("test_note", note("a"), &state, yes("once")).await;
+    let again = client.second_round("test_note", note("a"), &state, yes("once")).await;
+    expect![[r#"
+        no call waits for this answer: it was given before, or came too late, or the server has been started anew
+        the call may have been made: look before you make it again, without a state"#]].assert_eq(text(&again));
+    assert_eq!(house.deeds(), ["a"]);
+    client.leave().await;
+    expect![[r#"
+        calls of tester 1
+        - test.note ok (mode ask: approved (client))
+    "#]]
+    .assert_eq(&house.record().await);
+}
+
+#[tokio::test]
+async fn a_no_cannot_be_turned_into_a_yes_afterwards() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let state = parked(&mut client).await;
+    client.second_round("test_note", note("a"), &state, json!({ "action": "decline" })).await;
+    let again = client.second_round("test_note", note("a"), &state, yes("once")).await;
+    assert_eq!(again["isError"], true);
+    assert_eq!(house.deeds(), Vec::<String>::new());
+    client.leave().await;
+    expect![[r#"
+        calls of tester 1
+        - test.note approval_rejected
+    "#]]
+    .assert_eq(&house.record().await);
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_too_late_is_none() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let state = parked(&mut client).await;
+    later(Duration::from_secs(601)).await;
+    let late = client.second_round("test_note", note("a"), &state, yes("once")).await;
+    expect![[r#"
+        the question has expired
+        make the call again without a state; nothing was done"#]]
+    .assert_eq(text(&late));
+    assert_eq!(house.deeds(), Vec::<String>::new());
+    client.leave().await;
+    expect![[r#"
+        calls of tester 1
+        - test.note approval_rejected
+    "#]]
+    .assert_eq(&house.record().await);
+}
+
+#[tokio::test]
+async fn an_answer_to_a_question_that_was_not_asked_falls_to_the_desk() {
+    // The second round comes, but says nothing to the one question that is open.
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let state = parked(&mut client).await;
+    let params = json!({
+        "name": "test_note",
+        "arguments": note("a"),
+        "requestState": state,
+        "inputResponses": { "another": yes("once") },
+    });
+    let result = client.request("tools/call", params).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1));
+}

@@ -1,0 +1,200 @@
+//! A client that writes and reads lines of JSON, of either era.
+
+use std::time::Duration;
+
+use gateway::mcp::serve_stdio;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+
+use crate::house::House;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// Opens with `initialize`; is asked on the connection.
+    Old,
+    /// Says all with every request; is asked in a second round.
+    New,
+}
+
+pub(crate) struct Client {
+    era: Era,
+    name: &'static str,
+    capabilities: Value,
+    to: WriteHalf<DuplexStream>,
+    from: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    next: u64,
+    /// What came besides answers.
+    pub(crate) heard: Vec<Value>,
+    server: JoinHandle<Result<(), String>>,
+}
+
+impl Client {
+    /// One that can put forms before its person.
+    pub(crate) async fn open(house: &House, era: Era) -> Client {
+        Client::open_with(house, era, json!({ "elicitation": { "form": {} } })).await
+    }
+
+    pub(crate) async fn open_with(house: &House, era: Era, capabilities: Value) -> Client {
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (input, output) = tokio::io::split(theirs);
+        let handler = house.handler();
+        let server = tokio::spawn(async move {
+            let served = serve_stdio(handler.clone(), input, output, std::future::pending()).await;
+            handler.end().await;
+            served
+        });
+        let (from, to) = tokio::io::split(ours);
+        let from = BufReader::new(from).lines();
+        let mut client =
+            Client { era, name: "tester", capabilities, to, from, next: 0, heard: Vec::new(), server };
+        if era == Era::Old {
+            let hello = json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": client.capabilities,
+                "clientInfo": { "name": client.name, "version": "1" },
+            });
+            client.request("initialize", hello).await;
+            client.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        }
+        client
+    }
+
+    /// What every request of the newer era carries.
+    pub(crate) fn meta(name: &str, capabilities: &Value) -> Value {
+        json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": name, "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        })
+    }
+
+    /// Calls itself something else from now on.
+    pub(crate) fn rename(&mut self, name: &'static str) {
+        self.name = name;
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        self.to.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    /// The next message, whatever it is.
+    pub(crate) async fn read(&mut self) -> Value {
+        let line = self.from.next_line().await.unwrap().expect("the server has closed");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Begins a request; returns its id.
+    pub(crate) async fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+        self.next += 1;
+        if self.era == Era::New {
+            let meta = params["_meta"].take();
+            params["_meta"] = Client::meta(self.name, &self.capabilities);
+            if let Some(more) = meta.as_object() {
+                params["_meta"].as_object_mut().unwrap().extend(more.clone());
+            }
+        }
+        self.send(json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params })).await;
+        self.next
+    }
+
+    /// Reads until the answer to a request; what comes before it is heard.
+    pub(crate) async fn end(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.read().await;
+            if message["id"] == id && message.get("method").is_none() {
+                return message.get("result").unwrap_or(&message["error"]).clone();
+            }
+            self.heard.push(message);
+        }
+    }
+
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params).await;
+        self.end(id).await
+    }
+
+    pub(crate) async fn call(&mut self, tool: &str, args: Value) -> Value {
+        self.request("tools/call", json!({ "name": tool, "arguments": args })).await
+    }
+
+    /// Calls, and answers the question that comes of it. Returns the question and the result.
+    pub(crate) async fn call_and_answer(&mut self, tool: &str, args: Value, answer: Value) -> (Value, Value) {
+        match self.era {
+            Era::Old => {
+                let id = self.begin("tools/call", json!({ "name": tool, "arguments": args })).await;
+                let asked = self.asked().await;
+                self.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer })).await;
+                (asked["params"].clone(), self.end(id).await)
+            }
+            Era::New => {
+                let asked = self.call(tool, args.clone()).await;
+                let question = asked["inputRequests"]["approval"]["params"].clone();
+                let state = asked["requestState"].clone();
+                (question, self.second_round(tool, args, &state, answer).await)
+            }
+        }
+    }
+
+    pub(crate) async fn second_round(
+        &mut self,
+        tool: &str,
+        args: Value,
+        state: &Value,
+        answer: Value,
+    ) -> Value {
+        let params = json!({
+            "name": tool,
+            "arguments": args,
+            "requestState": state,
+            "inputResponses": { "approval": answer },
+        });
+        self.request("tools/call", params).await
+    }
+
+    /// The next question of the server.
+    pub(crate) async fn asked(&mut self) -> Value {
+        loop {
+            let message = self.read().await;
+            if message["method"] == "elicitation/create" {
+                return message;
+            }
+            self.heard.push(message);
+        }
+    }
+
+    pub(crate) async fn cancel(&mut self, id: u64) {
+        let params = json!({ "requestId": id });
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
+    }
+
+    /// Closes its side and waits for the server to end.
+    pub(crate) async fn leave(self) {
+        let Client { to, from, server, .. } = self;
+        drop((to, from));
+        server.await.unwrap().unwrap();
+    }
+}
+
+/// What both eras tell, which must be the same.
+pub(crate) async fn in_both(check: impl AsyncFn(Era) -> String) -> String {
+    let old = check(Era::Old).await;
+    assert_eq!(check(Era::New).await, old);
+    old
+}
+
+pub(crate) fn yes(decision: &str) -> Value {
+    json!({ "action": "accept", "content": { "decision": decision } })
+}
+
+/// What a result says to a model.
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}"))
+}
+
+/// Lets so much time pass for everything that waits.
+pub(crate) async fn later(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}

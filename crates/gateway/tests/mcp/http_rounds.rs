@@ -1,0 +1,181 @@
+//! Calls over HTTP: requests that stand alone, and sessions of the older era.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use journal::{RunState, run_ids, run_summary};
+use serde_json::{Value, json};
+
+use crate::client::{later, text, yes};
+use crate::house::House;
+use crate::http_client::{ACCEPT, ask, begin, hear, modern, parsed, post, serve};
+use crate::rig::{CLOSE, Rig};
+
+fn note(what: &str) -> Value {
+    json!({ "name": "test_note", "arguments": { "text": what } })
+}
+
+fn answered(what: &str, state: &Value, answer: Value) -> Value {
+    let mut params = note(what);
+    params["requestState"] = state.clone();
+    params["inputResponses"] = json!({ "approval": answer });
+    params
+}
+
+/// Waits until every run has come to its end by itself.
+async fn all_ended(house: &House) {
+    let is_open = |run: &envelope::RunId| {
+        let summary = run_summary(&house.runs().join(run.as_str())).unwrap();
+        !matches!(summary.state, RunState::Finished(_))
+    };
+    while run_ids(house.runs()).unwrap().iter().any(is_open) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_yes_in_a_second_request_makes_one_call_in_one_run_which_ends_when_its_client_is_silent() {
+    let house = House::with(|ways| ways.settings.idle_limit = Duration::from_secs(60));
+    let rig = serve(&house).await;
+    let asked = ask(&rig, "tester", "tools/call", note("a")).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let done = ask(&rig, "tester", "tools/call", answered("a", &asked["requestState"], yes("once"))).await;
+    assert_eq!(done["isError"], false, "{done}");
+    let again = ask(&rig, "tester", "tools/call", answered("a", &asked["requestState"], yes("once"))).await;
+    assert_eq!(again["isError"], true);
+    assert_eq!(house.deeds(), ["a"]);
+    later(Duration::from_secs(61)).await;
+    all_ended(&house).await;
+    ask(&rig, "tester", "tools/call", json!({ "name": "test_look", "arguments": { "text": "x" } })).await;
+    later(Duration::from_secs(61)).await;
+    all_ended(&house).await;
+    expect![[r#"
+        calls of tester 1
+        - test.note ok (mode ask: approved (client))
+        calls of tester 1
+        - test.look ok (allowed: mode ask, read-only)
+    "#]]
+    .assert_eq(&house.told());
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_of_one_client_is_none_for_another_on_the_same_server() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let asked = ask(&rig, "first", "tools/call", note("a")).await;
+    ask(&rig, "first", "tools/call", answered("a", &asked["requestState"], yes("session"))).await;
+    let done = ask(&rig, "first", "tools/call", note("b")).await;
+    assert_eq!(done["isError"], false, "{done}");
+    let asked = ask(&rig, "second", "tools/call", note("c")).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let stolen = ask(&rig, "first", "tools/call", answered("c", &asked["requestState"], yes("once"))).await;
+    assert_eq!(stolen["isError"], true);
+    assert_eq!(house.deeds(), ["a", "b"]);
+    house.face.runs().stop();
+    rig.stop().await;
+    expect![[r#"
+        calls of first 1
+        - test.note ok (mode ask: approved and remembered (client))
+        - test.note ok (mode ask: a remembered yes)
+        calls of second 1
+        - test.note canceled
+    "#]]
+    .assert_eq(&house.record().await);
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_comes_back_to_does_not_keep_its_run_open() {
+    let house = House::with(|ways| {
+        ways.settings.answer_limit = Duration::from_secs(50);
+        ways.settings.idle_limit = Duration::from_secs(60);
+    });
+    let rig = serve(&house).await;
+    let asked = ask(&rig, "tester", "tools/call", note("a")).await;
+    assert_eq!(asked["resultType"], "input_required");
+    // Once while it waits, once when its time is over, once to be silent for long enough.
+    for _ in 0..3 {
+        later(Duration::from_secs(61)).await;
+    }
+    all_ended(&house).await;
+    expect![[r#"
+        calls of tester 1
+        - test.note approval_rejected
+    "#]]
+    .assert_eq(&house.told());
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_while_its_call_runs_cancels_it() {
+    let house = House::with(|ways| ways.settings.idle_limit = Duration::from_secs(60));
+    let rig = serve(&house).await;
+    let params = json!({ "name": "test_wait", "arguments": { "text": "" } });
+    let (headers, body) = modern("tester", "tools/call", params);
+    let mut body: Value = serde_json::from_str(&body).unwrap();
+    body["params"]["_meta"]["progressToken"] = json!("p");
+    let mut socket = begin(&rig, &headers, &body.to_string()).await;
+    hear(&mut socket, &mut String::new(), Some("notifications/progress")).await;
+    drop(socket);
+    // At the latest when the server writes its next sign of life.
+    for _ in 0..3 {
+        later(Duration::from_secs(20)).await;
+    }
+    later(Duration::from_secs(61)).await;
+    all_ended(&house).await;
+    expect![[r#"
+        calls of tester 1
+        - test.wait canceled (allowed: mode ask, read-only)
+    "#]]
+    .assert_eq(&house.told());
+    rig.stop().await;
+}
+
+/// Opens a session of the older era; returns the header that names it.
+async fn session(rig: &Rig) -> String {
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "elicitation": {} },
+            "clientInfo": { "name": "elder", "version": "1" },
+        },
+    });
+    let opened = post(rig, ACCEPT, &hello.to_string()).await;
+    assert_eq!(opened.status, 200);
+    let id = opened.header("mcp-session-id").unwrap().to_owned();
+    let headers = format!("{ACCEPT}Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-06-18\r\n");
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(post(rig, &headers, &ready.to_string()).await.status, 202);
+    headers
+}
+
+#[tokio::test]
+async fn a_session_outlasts_the_time_that_a_person_may_take() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let headers = session(&rig).await;
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": note("a") });
+    let mut socket = begin(&rig, &headers, &call.to_string()).await;
+    let mut read = String::new();
+    let asked = hear(&mut socket, &mut read, Some("elicitation/create")).await;
+    // Longer than rmcp would keep a session in which nothing happens.
+    later(Duration::from_secs(599)).await;
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": yes("once") });
+    assert_eq!(post(&rig, &headers, &answer.to_string()).await.status, 202);
+    let done = hear(&mut socket, &mut read, None).await;
+    assert_eq!(text(&done["result"]).lines().next(), Some("Noted a"));
+    assert_eq!(house.deeds(), ["a"]);
+    // The end of the session is the end of its run.
+    let ended = rig.exchange(rig.request("DELETE /mcp", &format!("{headers}{CLOSE}"), "")).await;
+    assert!((200..300).contains(&parsed(&ended).status), "{ended}");
+    all_ended(&house).await;
+    expect![[r#"
+        calls of elder 1
+        - test.note ok (mode ask: approved (client))
+    "#]]
+    .assert_eq(&house.told());
+    let gone = post(&rig, &headers, &call.to_string()).await;
+    assert_eq!(gone.status, 404);
+    rig.stop().await;
+}

@@ -1,0 +1,119 @@
+//! Lists and results as clients take them: pages, hints, and two forms that each are enough and no longer than they may be.
+
+use engine::Policy;
+use envelope::Family;
+use expect_test::expect;
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+use serde_json::{Value, json};
+use toolkit::CompiledSchema;
+use toolkit::preview::tokens::estimate;
+
+use crate::client::{Client, Era, text, yes};
+use crate::house::House;
+
+async fn listed(client: &mut Client) -> Vec<Value> {
+    client.request("tools/list", json!({})).await["tools"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn every_tool_has_a_name_that_clients_take_a_title_all_hints_and_both_schemas() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let tools = listed(&mut client).await;
+    let mut told = String::new();
+    for tool in &tools {
+        let hints = &tool["annotations"];
+        told += &format!(
+            "{} ({}): reads {}, destroys {}, idempotent {}, open {}\n",
+            tool["name"].as_str().unwrap(),
+            tool["title"].as_str().unwrap(),
+            hints["readOnlyHint"],
+            hints["destructiveHint"],
+            hints["idempotentHint"],
+            hints["openWorldHint"]
+        );
+        assert_eq!(tool["inputSchema"]["type"], "object");
+        assert_eq!(tool["outputSchema"]["type"], "object");
+    }
+    expect![[r#"
+        test_leave (Leave (test)): reads true, destroys false, idempotent true, open false
+        test_look (Look (test)): reads true, destroys false, idempotent true, open false
+        test_note (Note (test)): reads false, destroys true, idempotent false, open false
+        test_wait (Wait (test)): reads true, destroys false, idempotent true, open false
+        plan_check (Check (plan)): reads true, destroys false, idempotent true, open false
+        plan_preview (Preview (plan)): reads true, destroys false, idempotent true, open false
+        plan_run (Run (plan)): reads false, destroys true, idempotent false, open true
+    "#]]
+    .assert_eq(&told);
+}
+
+#[tokio::test]
+async fn data_fits_its_schema_and_errors_have_none() {
+    for era in [Era::Old, Era::New] {
+        let house = House::new();
+        let mut client = Client::open(&house, era).await;
+        let tools = listed(&mut client).await;
+        let schema = |name: &str| {
+            let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+            CompiledSchema::compile(&tool["outputSchema"]).unwrap()
+        };
+        let look = client.call("test_look", json!({ "text": "a \"b\"\n" })).await;
+        assert_eq!(look["structuredContent"]["data"], json!({ "text": "a \"b\"\n" }));
+        let long = client.call("test_look", json!({ "text": "long \"words\"\n".repeat(9_000) })).await;
+        assert!(long["structuredContent"]["receipt"].is_string(), "{long}");
+        let (_, noted) = client.call_and_answer("test_note", json!({ "text": "n" }), yes("once")).await;
+        for (name, result) in [("test_look", look), ("test_look", long), ("test_note", noted)] {
+            assert_eq!(schema(name).validate(&result["structuredContent"]), []);
+        }
+        let refused = client.call("test_note", json!({ "text": ".." })).await;
+        assert!(refused.get("structuredContent").is_none() && refused["isError"] == true, "{refused}");
+        let plan = client.call("plan_check", json!({ "plan": {} })).await;
+        assert_eq!(schema("plan_check").validate(&plan["structuredContent"]), []);
+        let refused = client.call("plan_run", json!({ "plan": {} })).await;
+        assert!(refused.get("structuredContent").is_none() && refused["isError"] == true, "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_face_that_only_speaks_text_has_neither_data_nor_schemas_for_it() {
+    let house = House::with(|ways| ways.settings.structured = false);
+    let mut client = Client::open(&house, Era::New).await;
+    assert!(listed(&mut client).await.iter().all(|tool| tool.get("outputSchema").is_none()));
+    let look = client.call("test_look", json!({ "text": "a" })).await;
+    assert!(look.get("structuredContent").is_none(), "{look}");
+}
+
+#[tokio::test]
+async fn a_cursor_of_somebody_else_is_refused() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    let error = client.request("tools/list", json!({ "cursor": "7" })).await;
+    assert_eq!(error["code"], -32602, "{error}");
+    let rest = client.request("tools/list", json!({ "cursor": "plan_check" })).await;
+    let names: Vec<&Value> = rest["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["plan_preview", "plan_run"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever a tool gives, neither form is longer than a receipt of its family may be.
+    #[test]
+    fn both_forms_stay_within_the_budget(
+        piece in prop::collection::vec(any::<char>(), 1..40),
+        times in 1_usize..2_000,
+    ) {
+        let said: String = piece.into_iter().collect::<String>().repeat(times).chars().take(60_000).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let result = runtime.block_on(async {
+            let house = House::new();
+            let mut client = Client::open(&house, Era::New).await;
+            client.call("test_look", json!({ "text": said })).await
+        });
+        let budget = Policy::cautious().receipts.budget(Family::External, None);
+        assert_eq!(result["isError"], false);
+        assert!(estimate(text(&result)) <= budget, "{}", estimate(text(&result)));
+        let data = result["structuredContent"].to_string();
+        assert!(estimate(&data) <= budget, "{} of {budget}", estimate(&data));
+    }
+}
