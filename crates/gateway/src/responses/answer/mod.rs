@@ -19,6 +19,8 @@ mod running;
 mod settings;
 mod shape;
 #[cfg(test)]
+mod telemetry_tests;
+#[cfg(test)]
 mod tests;
 mod toolbox;
 mod tools;

@@ -25,7 +25,7 @@ impl<'a> Names<'a> {
         let name = |tool: &'a crate::responses::tools::OfferedTool| {
             ((tool.namespace.as_deref(), tool.own_name.as_str()), tool.name.as_str())
         };
-        Names(request.tools.iter().map(|tool| name(&**tool)).collect())
+        Names(request.tools.iter().map(|tool| name(tool)).collect())
     }
 
     /// Of a tool that is not offered any more, the client's name.
