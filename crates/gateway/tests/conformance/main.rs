@@ -28,7 +28,7 @@ fn every_scenario_of_the_older_suite_passes() {
     }
     let report = Suite::Of2025.run(&Server::start().url, &["--suite", "all"]);
     expect![[r#"
-        32 scenarios, 53 checks: 46 passed, 7 for information
+        32 scenarios, 46 checks passed
     "#]]
     .assert_eq(&report.text());
 }
@@ -40,7 +40,7 @@ fn every_scenario_that_2025_11_25_requires_passes() {
     }
     let report = Suite::Of2026.run(&Server::start().url, &["--requirements", "2025-11-25"]);
     expect![[r#"
-        33 scenarios, 90 checks: 83 passed, 7 for information
+        33 scenarios, 83 checks passed
     "#]]
     .assert_eq(&report.text());
 }
@@ -53,9 +53,7 @@ fn every_scenario_that_2026_07_28_requires_passes() {
     }
     let report = Suite::Of2026.run(&Server::start().url, &["--requirements", "2026-07-28"]);
     expect![[r#"
-        50 scenarios, 198 checks: 194 passed, 0 for information
-        WARNING sep-2164-resource-not-found sep-2164-error-code: Expected error code -32602 (Invalid Params), got -32601. 
-        WARNING sep-2164-resource-not-found sep-2164-data-uri: Error data.uri is undefined, expected "test://nonexistent-resource-for-conformance-testing". This is a SHOULD requirement.
+        50 scenarios, 196 checks passed
         SKIPPED server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription: Server did not declare prompts.listChanged capability in server/discover
         SKIPPED tasks-status-notifications tasks-status-notifications: Skipped: SEP-2663 delivers notifications/tasks via the SEP-2575 subscriptions/listen stream, not via the tools/call POST SSE response that the prior harness observed. The harness needs a rewrite against the new channel; tracked as a follow-up.
     "#]].assert_eq(&report.text());

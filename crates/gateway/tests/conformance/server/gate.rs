@@ -1,6 +1,7 @@
 //! The gate behind the face: a tool that only looks, sometimes another, and nobody to ask.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -120,12 +121,12 @@ pub(super) struct Changing {
 }
 
 impl Changing {
-    pub(super) fn new() -> Result<Changing, String> {
+    pub(super) fn new(runs: PathBuf) -> Result<Changing, String> {
         let more = Arc::new(AtomicBool::new(false));
         let now = more.clone();
         let parts = McpParts {
             make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
-            recorded: Recorded::Memory,
+            recorded: Recorded::Disk(runs),
             desk: Arc::new(Nobody),
             foreseer: Arc::new(Nobody),
             plans: Arc::new(Nobody),

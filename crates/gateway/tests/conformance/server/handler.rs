@@ -32,7 +32,7 @@ impl ServerHandler for Fixtures {
     fn get_info(&self) -> ServerConfig {
         let mut info = self.own.get_info();
         let mut can = serde_json::to_value(&info.capabilities).unwrap_or_default();
-        for more in ["prompts", "completions", "logging"] {
+        for more in ["prompts", "logging"] {
             can[more] = json!({});
         }
         can["resources"]["subscribe"] = json!(true);
@@ -96,8 +96,8 @@ impl ServerHandler for Fixtures {
         prompts::get(&request)
     }
 
-    async fn complete(&self, _request: CompleteRequestParams, _cx: Cx) -> Result<CompleteResult, ErrorData> {
-        Ok(CompleteResult::default())
+    async fn complete(&self, request: CompleteRequestParams, cx: Cx) -> Result<CompleteResult, ErrorData> {
+        self.own.complete(request, cx).await
     }
 
     async fn set_level(&self, _request: SetLevelRequestParams, _cx: Cx) -> Result<(), ErrorData> {

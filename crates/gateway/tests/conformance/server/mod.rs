@@ -39,7 +39,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let edge = runtime.block_on(edge(&token));
         let url = format!("http://{}/mcp", edge.address());
-        let (list, tasks) = (Changing::new().unwrap(), Tasks::default());
+        let (list, tasks) = (Changing::new(folder.path().join("runs")).unwrap(), Tasks::default());
         let face = list.face.clone();
         let within = move |own| Fixtures { own, list: list.clone(), tasks: tasks.clone() };
         let router = mount_within(axum::Router::new(), &face, within);
