@@ -19,6 +19,7 @@ use super::question::{ClientAnswer, Question};
 
 /// A longer question is one that no dialog shows in full, so no client is given it.
 const LONGEST: usize = 32 * 1024;
+const MOST_LINES: usize = 1_000;
 const CROWDED: &str = "too many calls wait for an answer already; answer those first, or have several changes approved \
      at once with plan_run";
 /// Nobody reads a question in less.
@@ -39,21 +40,32 @@ pub(super) struct ClientAsker {
     pub(super) foreseer: Arc<dyn Foreseer>,
     /// What the call was made with, unless it is a plan that asks.
     pub(super) args: Value,
+    /// Whether a yes may be kept for later calls: not where anybody may claim to be the same client.
+    pub(super) can_last: bool,
     /// How long an answer may take.
     pub(super) limit: Duration,
 }
 
 /// What asking the client came to.
 enum Asked {
-    Yes { lasting: bool },
-    No { reason: String },
+    Yes {
+        lasting: bool,
+    },
+    No {
+        reason: String,
+    },
+    /// There was no answer, which is not a person's no, and as little a yes.
+    Unanswered {
+        why: &'static str,
+    },
     Not,
 }
 
 impl ClientAsker {
     async fn ask_client(&self, risk: Risk, text: String, can_last: bool) -> Asked {
         let Some(client) = &self.client else { return Asked::Not };
-        if self.approvals.least(risk) != Voice::Client || text.len() > LONGEST {
+        let is_long = text.len() > LONGEST || text.lines().count() > MOST_LINES;
+        if self.approvals.least(risk) != Voice::Client || is_long {
             return Asked::Not;
         }
         let (reply, answer) = oneshot::channel();
@@ -69,26 +81,26 @@ impl ClientAsker {
             Ok(Ok(ClientAnswer::No)) => Asked::No { reason: declined("declined", took) },
             Ok(Ok(ClientAnswer::Dismissed)) => Asked::No { reason: declined("put away unanswered", took) },
             Ok(Ok(ClientAnswer::Unasked)) => Asked::Not,
-            Ok(Ok(ClientAnswer::Crowded)) => Asked::No { reason: CROWDED.to_owned() },
-            Ok(Err(_gone)) => Asked::No { reason: "the client went away before it answered".to_owned() },
-            Ok(Ok(ClientAnswer::Silent)) | Err(_) => {
-                Asked::No { reason: "no answer came in time".to_owned() }
-            }
+            Ok(Ok(ClientAnswer::Crowded)) => Asked::Unanswered { why: CROWDED },
+            Ok(Err(_gone)) => Asked::Unanswered { why: "the client went away before it answered" },
+            Ok(Ok(ClientAnswer::Silent)) | Err(_) => Asked::Unanswered { why: "no answer came in time" },
         }
     }
 
     async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
-        let can_last = request.remembering != Remembering::Nothing;
+        let can_last = self.can_last && request.remembering != Remembering::Nothing;
         let text = self.call_text(request).await;
         match self.ask_client(request.risk, text, can_last).await {
             Asked::Yes { lasting: true } => Verdict::Remember { channel: Channel::Client },
             Asked::Yes { lasting: false } => Verdict::Once { channel: Channel::Client },
             Asked::No { reason } => Verdict::Reject { reason },
+            Asked::Unanswered { why } => Verdict::Nobody { why: why.to_owned() },
             Asked::Not => self.desk.approve(request).await,
         }
     }
 
-    /// What the call would do first; what it was called with, whole, below it.
+    /// What it is in words that nobody else wrote, then what the call would do, on one line so that it cannot pass for
+    /// more than that; what it was called with, whole, below it.
     async fn call_text(&self, request: &ApprovalRequest) -> String {
         let input = serde_json::to_string_pretty(&request.input).unwrap_or_default();
         let foreseen = match request.risk {
@@ -102,8 +114,10 @@ impl ClientAsker {
         };
         let foreseen = foreseen.map(|text| format!("\n\n{}", text.trim_end())).unwrap_or_default();
         format!(
-            "{}\n\nWhy you are asked: {}\nTool: {}\nInput: {input}{foreseen}",
-            request.preview, request.why, request.tool
+            "Tool: {}\nWhy you are asked: {}\n\n{}\n\nInput: {input}{foreseen}",
+            request.tool,
+            one_line(&request.why),
+            one_line(&request.preview)
         )
     }
 
@@ -111,9 +125,14 @@ impl ClientAsker {
         match self.ask_client(request.risk, request.text.clone(), false).await {
             Asked::Yes { .. } => Answer::Yes { channel: Channel::Client },
             Asked::No { reason } => Answer::No { reason },
+            Asked::Unanswered { why } => Answer::Nobody { why: why.to_owned() },
             Asked::Not => self.desk.confirm(request).await,
         }
     }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
 }
 
 /// A no from a client that had no time to show anything is said to be one.
@@ -135,5 +154,19 @@ impl Approver for ClientAsker {
 
     fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
         self.desk.settle(uncertain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::declined;
+
+    #[test]
+    fn a_no_that_nobody_can_have_read_is_said_to_be_one() {
+        assert_eq!(declined("declined", Duration::from_millis(900)), "declined in the client");
+        let at_once = "declined at once: the client may not have shown the question to anyone";
+        assert_eq!(declined("declined", Duration::from_millis(2)), at_once);
     }
 }

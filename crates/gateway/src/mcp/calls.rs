@@ -127,7 +127,8 @@ impl McpHandler {
         }
         let run = self.run_for(surface, cx).map_err(|error| ErrorData::internal_error(error, None))?;
         let approvals = run.surface.policy.approval;
-        let approver = self.approver(line.questions, approvals, Value::Object(args.clone()));
+        let can_last = self.has_own_run(cx);
+        let approver = self.approver(line.questions, approvals, Value::Object(args.clone()), can_last);
         let call = GateCall { tool, args, approver, progress: Some(line.progress), cancel: line.cancel };
         let running = run.run.call(call);
         let surface = run.surface.clone();
@@ -146,6 +147,7 @@ impl McpHandler {
         client: Option<mpsc::Sender<Question>>,
         approvals: Approvals,
         args: Value,
+        can_last: bool,
     ) -> Option<Arc<dyn engine::Approver>> {
         let parts = &self.face.parts;
         if !parts.settings.asks {
@@ -158,6 +160,7 @@ impl McpHandler {
             approvals,
             foreseer: parts.foreseer.clone(),
             args,
+            can_last,
             limit: parts.settings.answer_limit,
         }))
     }

@@ -256,7 +256,8 @@ impl McpHandler {
         Ok(run)
     }
 
-    fn has_own_run(&self, cx: &RequestContext<RoleServer>) -> bool {
+    /// Whether what this client does is told apart from what others do by more than the name that it gives itself.
+    pub(super) fn has_own_run(&self, cx: &RequestContext<RoleServer>) -> bool {
         self.lasting == Lasting::Connection || !is_modern(cx)
     }
 

@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use http_body::Body as _;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::face::{Lasting, McpFace, McpHandler};
-use crate::edge::BODY_LIMIT;
+use crate::api_error::{ApiError, ErrorType};
+use crate::edge::{BODY_LIMIT, error_response};
 
 /// A session of the older era that nobody uses. Longer than any question may wait, since a session counts as unused
 /// while its client's person thinks.
@@ -36,5 +41,20 @@ pub fn mount_within<S: ServerHandler>(
         .with_max_request_body_bytes(BODY_LIMIT);
     let face = face.clone();
     let make = move || Ok(within(face.handler(Lasting::Http)));
-    router.route_service("/mcp", StreamableHttpService::new(make, Arc::new(sessions), config))
+    let served = StreamableHttpService::new(make, Arc::new(sessions), config);
+    router.merge(Router::new().route_service("/mcp", served).layer(from_fn(refuse_long)))
+}
+
+/// A body that says it is too long is not waited for. One that does not say so is cut off at the limit.
+async fn refuse_long(request: Request, next: Next) -> Response {
+    if request.body().size_hint().lower() <= BODY_LIMIT as u64 {
+        return next.run(request).await;
+    }
+    error_response(&ApiError {
+        status: 413,
+        kind: ErrorType::InvalidRequest,
+        code: "body_too_large",
+        message: format!("The body is too large: at most {BODY_LIMIT} bytes are taken."),
+        param: None,
+    })
 }

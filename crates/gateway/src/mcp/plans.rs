@@ -162,7 +162,7 @@ impl McpHandler {
             PlanTool::Preview => parts.plans.preview(plan, line.cancel),
             PlanTool::Run => {
                 let approvals = self.face.surface().policy.approval;
-                let approver = self.approver(line.questions, approvals, Value::Null);
+                let approver = self.approver(line.questions, approvals, Value::Null, false);
                 let (progress, client) = (line.progress, self.client(cx));
                 let with = PlanRun { approver, progress, cancel: line.cancel, client };
                 parts.plans.run(plan, with)

@@ -100,19 +100,15 @@ mod tests {
                 "properties": {
                   "decision": {
                     "type": "string",
-                    "oneOf": [
-                      {
-                        "const": "once",
-                        "title": "Yes, this once"
-                      },
-                      {
-                        "const": "session",
-                        "title": "Yes, and do not ask again in this session"
-                      },
-                      {
-                        "const": "no",
-                        "title": "No"
-                      }
+                    "enum": [
+                      "once",
+                      "session",
+                      "no"
+                    ],
+                    "enumNames": [
+                      "Yes, this once",
+                      "Yes, and do not ask again in this session",
+                      "No"
                     ]
                   }
                 },

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_output_schema_still_lets_through_every_value_that_it_let_through() {
-        expect![[r#"{"type":"object","properties":{"path":{"type":["string","null"],"format":"uri"},"limit":{"type":["integer","null"],"minimum":0,"default":null},"items":{"type":"array","items":{"type":"number"}},"format":{"type":"string","enum":["uint64"],"default":"uint64"}},"required":["path"]}"#]]
+        expect![[r#"{"type":"object","properties":{"path":{"type":["string","null"],"format":"uri"},"limit":{"type":["integer","null"],"default":null,"minimum":0},"items":{"type":"array","items":{"type":"number"}},"format":{"type":"string","enum":["uint64"],"default":"uint64"}},"required":["path"]}"#]]
         .assert_eq(&serde_json::to_string(&*output(&declared())).unwrap());
     }
 }

@@ -102,7 +102,10 @@ async fn only_a_yes_in_so_many_words_is_one() {
             let (_, result) = client.call_and_answer("test_note", note("a"), answer.clone()).await;
             assert_eq!(result["isError"], true, "{result}");
             assert!(result.get("structuredContent").is_none());
-            told += &format!("{answer}\n  {}\n", text(&result).replace('\n', "\n  "));
+            // How soon the answer came is a matter of the machine.
+            let said =
+                text(&result).replace(" at once: the client may not have shown the question to anyone", "");
+            told += &format!("{answer}\n  {}\n", said.replace(" in the client", "").replace('\n', "\n  "));
         }
         assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 0));
         client.leave().await;
@@ -111,19 +114,19 @@ async fn only_a_yes_in_so_many_words_is_one() {
     .await;
     expect![[r#"
         {"action":"decline"}
-          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          test.note failed (approval_rejected): the person said no to Note a: declined
           Next: do not send the same call again unless the person asks for it
         {"action":"cancel"}
-          test.note failed (approval_rejected): the person said no to Note a: put away unanswered at once: the client may not have shown the question to anyone
+          test.note failed (approval_rejected): the person said no to Note a: put away unanswered
           Next: do not send the same call again unless the person asks for it
         {"action":"accept"}
-          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          test.note failed (approval_rejected): the person said no to Note a: declined
           Next: do not send the same call again unless the person asks for it
         {"action":"accept","content":{"decision":"no"}}
-          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          test.note failed (approval_rejected): the person said no to Note a: declined
           Next: do not send the same call again unless the person asks for it
         {"action":"accept","content":{"decision":"yes"}}
-          test.note failed (approval_rejected): the person said no to Note a: declined at once: the client may not have shown the question to anyone
+          test.note failed (approval_rejected): the person said no to Note a: declined
           Next: do not send the same call again unless the person asks for it
         calls of tester 1
         - test.note approval_rejected
@@ -131,7 +134,8 @@ async fn only_a_yes_in_so_many_words_is_one() {
         - test.note approval_rejected
         - test.note approval_rejected
         - test.note approval_rejected
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
 
 #[tokio::test]
@@ -208,8 +212,8 @@ async fn silence_is_a_no_and_not_a_matter_for_the_desk() {
     later(Duration::from_secs(601)).await;
     let result = client.end(id).await;
     expect![[r#"
-        test.note failed (approval_rejected): the person said no to Note a: no answer came in time
-        Next: do not send the same call again unless the person asks for it"#]]
+        test.note failed (policy_blocked): mode ask needs a yes to Note a, and nobody can be asked: no answer came in time
+        Next: ask the person to run with another mode, or to say yes with `--yes`"#]]
     .assert_eq(text(&result));
     assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 0));
 }

@@ -212,7 +212,7 @@ async fn a_yes_that_comes_too_late_is_none() {
     client.leave().await;
     expect![[r#"
         calls of tester 1
-        - test.note approval_rejected
+        - test.note policy_blocked
     "#]]
     .assert_eq(&house.record().await);
 }

@@ -117,8 +117,8 @@ async fn when_too_many_calls_wait_the_next_is_told_so_and_ends() {
     }
     let refused = client.request("tools/call", note("one more")).await;
     expect![[r#"
-        test.note failed (approval_rejected): the person said no to Note one more: too many calls wait for an answer already; answer those first, or have several changes approved at once with plan_run
-        Next: do not send the same call again unless the person asks for it"#]]
+        test.note failed (policy_blocked): mode ask needs a yes to Note one more, and nobody can be asked: too many calls wait for an answer already; answer those first, or have several changes approved at once with plan_run
+        Next: ask the person to run with another mode, or to say yes with `--yes`"#]]
     .assert_eq(text(&refused));
     // Those that nobody answered make room when their time is over.
     later(Duration::from_secs(601)).await;
@@ -127,6 +127,6 @@ async fn when_too_many_calls_wait_the_next_is_told_so_and_ends() {
     house.face.runs().stop();
     client.leave().await;
     let record = house.record().await;
-    assert_eq!(record.matches("test.note approval_rejected").count(), 257, "{record}");
+    assert_eq!(record.matches("test.note policy_blocked").count(), 257, "{record}");
     assert_eq!(record.matches("test.note canceled").count(), 1, "{record}");
 }
