@@ -38,7 +38,7 @@ impl CallForeseer {
     }
 
     fn opened(&self) -> Option<(Arc<Place>, Arc<Toolset>)> {
-        let now = self.live.current();
+        let now = self.live.current().ok()?;
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((place, tools)) = tools.as_ref().filter(|(place, _)| Arc::ptr_eq(place, &now)) {
             return Some((place.clone(), tools.clone()));

@@ -1,8 +1,9 @@
 //! A vault whose settings may change while it is served.
 //!
 //! What decides is in three files: the settings, what servers were approved, and what was trusted. Looking is comparing
-//! what the system says of them; only a difference makes anybody read. Settings that cannot be used leave those in
-//! force that were. Where it is not the settings that changed but the word of the person, nothing new is begun.
+//! what the system says of them; only a difference makes anybody read. Where the settings as they stand cannot be used,
+//! whether they cannot be read or nobody has trusted them, nothing new is begun: whoever changed them may have meant to
+//! forbid it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use gateway::mcp::Looked;
 
+use crate::exit::Exit;
 use crate::place::Place;
 use crate::servers;
 use crate::settings::{CONFIG_FILE, Settings};
@@ -20,6 +22,8 @@ pub(crate) struct LivePlace {
     current: RwLock<Arc<Place>>,
     files: Vec<PathBuf>,
     seen: Mutex<Vec<Stamp>>,
+    /// Why there is no vault to be had now.
+    unusable: Mutex<Option<String>>,
 }
 
 /// What the system says of a file: a change of it shows here.
@@ -30,11 +34,23 @@ impl LivePlace {
         let files =
             vec![place.vault.join(CONFIG_FILE), servers::file(place)?, trust::trust_file(&place.vault)?];
         let seen = Mutex::new(stamps(&files));
-        Ok(Arc::new(LivePlace { current: RwLock::new(place.clone()), files, seen }))
+        let (current, unusable) = (RwLock::new(place.clone()), Mutex::default());
+        Ok(Arc::new(LivePlace { current, files, seen, unusable }))
     }
 
-    /// The vault under the settings that are in force.
-    pub(crate) fn current(&self) -> Arc<Place> {
+    /// The vault under its settings, if they can be used as they stand.
+    pub(crate) fn current(&self) -> Result<Arc<Place>, Stop> {
+        match &*self.unusable.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(why) => {
+                let message = format!("the settings have changed, so nothing is run for now: {why}");
+                Err(Stop::new(Exit::Denied, "settings_unusable", message)
+                    .hint("mend them, or decide with `tollgate trust`; no restart is needed"))
+            }
+            None => Ok(self.before()),
+        }
+    }
+
+    fn before(&self) -> Arc<Place> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -48,17 +64,18 @@ impl LivePlace {
             }
             *seen = now;
         }
-        let before = self.current();
-        match reload(&before).and_then(|place| usable(&place).map(|()| place)) {
+        let (looked, why) = match reload(&self.before()).and_then(|place| usable(&place).map(|()| place)) {
             Ok(place) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = place;
-                Looked::Changed
+                (Looked::Changed, None)
             }
             Err(stop) => {
                 tracing::error!(error = %stop.message, "the settings have changed and cannot be used");
-                if usable(&before).is_ok() { Looked::Same } else { Looked::Unusable }
+                (Looked::Unusable, Some(stop.message))
             }
-        }
+        };
+        *self.unusable.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        looked
     }
 }
 
@@ -104,34 +121,40 @@ mod tests {
     fn live(place: &Arc<Place>) -> LivePlace {
         let files = vec![place.vault.join(super::CONFIG_FILE)];
         let seen = std::sync::Mutex::new(super::stamps(&files));
-        LivePlace { current: std::sync::RwLock::new(place.clone()), files, seen }
+        let unusable = std::sync::Mutex::default();
+        LivePlace { current: std::sync::RwLock::new(place.clone()), files, seen, unusable }
     }
 
     #[test]
-    fn settings_are_taken_over_once_and_bad_ones_not_at_all() {
+    fn settings_are_taken_over_once() {
         let vault = tempfile::tempdir().unwrap();
         let live = live(&place(vault.path()));
         let fine = |_: &Arc<Place>| Ok(());
         assert_eq!(live.look(fine), Looked::Same);
         write(vault.path(), "mode = \"read-only\"\n");
         assert_eq!(live.look(fine), Looked::Changed);
-        assert_eq!(live.current().settings.policy.mode, engine::Mode::ReadOnly);
+        assert_eq!(live.current().unwrap().settings.policy.mode, engine::Mode::ReadOnly);
         assert_eq!(live.look(fine), Looked::Same);
-        write(vault.path(), "mode = \n");
-        assert_eq!(live.look(fine), Looked::Same);
-        assert_eq!(live.current().settings.policy.mode, engine::Mode::ReadOnly);
-        write(vault.path(), "state = \"elsewhere\"\n");
-        assert_eq!(live.look(fine), Looked::Same);
-        assert_eq!(live.current().settings.state, None);
     }
 
     #[test]
-    fn where_not_even_the_old_settings_can_be_used_any_more_that_is_said() {
+    fn nothing_is_run_under_settings_that_were_replaced_by_some_that_cannot_be_used() {
         let vault = tempfile::tempdir().unwrap();
         let live = live(&place(vault.path()));
-        write(vault.path(), "mode = \"ask\"\n");
+        let fine = |_: &Arc<Place>| Ok(());
+        for bad in ["mode = \n", "state = \"elsewhere\"\n"] {
+            write(vault.path(), bad);
+            assert_eq!(live.look(fine), Looked::Unusable, "{bad}");
+            assert_eq!(live.current().err().unwrap().code, "settings_unusable");
+            assert_eq!(live.look(fine), Looked::Same);
+            assert!(live.current().is_err(), "it stays so until they are mended");
+        }
+        write(vault.path(), "mode = \"read-only\"\n");
         let untrusted = |_: &Arc<Place>| Err(Stop::bad_input("untrusted_settings", "not trusted any more"));
         assert_eq!(live.look(untrusted), Looked::Unusable);
-        assert_eq!(live.look(untrusted), Looked::Same);
+        assert!(live.current().is_err());
+        write(vault.path(), "mode = \"ask\"\n");
+        assert_eq!(live.look(fine), Looked::Changed);
+        assert_eq!(live.current().unwrap().settings.policy.mode, engine::Mode::Ask);
     }
 }

@@ -15,12 +15,15 @@ use crate::place::Place;
 use crate::stop::Stop;
 use crate::wiring::{self, Toolset};
 
-/// Makes the gate for one run on a vault, with `asker` to answer for it.
+/// Makes the gate for one run on a vault, under its settings as they are then, with `asker` to answer for it.
 pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<MakeEngine, Stop> {
     // Whatever is wrong with the settings is said now, in full.
     drop(gate(place, asker)?);
-    let (place, asker) = (place.clone(), asker.clone());
-    Ok(Arc::new(move || gate(&place, &asker).map_err(|stop| stop.message)))
+    let (live, asker) = (LivePlace::new(place)?, asker.clone());
+    Ok(Arc::new(move || {
+        live.look(|place| gate(place, &asker).map(drop));
+        live.current().and_then(|place| gate(&place, &asker)).map_err(|stop| stop.message)
+    }))
 }
 
 fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Engine, Stop> {
@@ -39,7 +42,7 @@ pub(crate) fn face(
     let live = LivePlace::new(place)?;
     let make = {
         let (live, desk) = (live.clone(), desk.clone());
-        move || gate(&live.current(), &desk).map_err(|stop| stop.message)
+        move || live.current().and_then(|place| gate(&place, &desk)).map_err(|stop| stop.message)
     };
     let look = {
         let (live, desk) = (live.clone(), desk.clone());

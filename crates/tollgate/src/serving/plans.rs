@@ -40,17 +40,32 @@ pub(crate) struct ClientPlans {
 impl Plans for ClientPlans {
     fn check(&self, plan: String) -> BoxFuture<'static, PlanAnswer> {
         let place = self.live.current();
-        Box::pin(async move { or_stopped(checked(&place, &plan).await) })
+        Box::pin(async move {
+            or_stopped(match place {
+                Ok(place) => checked(&place, &plan).await,
+                Err(stop) => Err(stop),
+            })
+        })
     }
 
     fn preview(&self, plan: String, cancel: CancelToken) -> BoxFuture<'static, PlanAnswer> {
         let place = self.live.current();
-        Box::pin(async move { or_stopped(previewed(&place, &plan, cancel).await) })
+        Box::pin(async move {
+            or_stopped(match place {
+                Ok(place) => previewed(&place, &plan, cancel).await,
+                Err(stop) => Err(stop),
+            })
+        })
     }
 
     fn run(&self, plan: String, with: PlanRun) -> BoxFuture<'static, PlanAnswer> {
         let (place, approver) = (self.live.current(), self.approver.clone());
-        Box::pin(async move { or_stopped(carried(&place, &plan, approver, with).await) })
+        Box::pin(async move {
+            or_stopped(match place {
+                Ok(place) => carried(&place, &plan, approver, with).await,
+                Err(stop) => Err(stop),
+            })
+        })
     }
 }
 
