@@ -8,7 +8,7 @@ pub(crate) struct Bench {
     about: &'static str,
 }
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     Bench {
         name: "gate",
         package: "engine",
@@ -38,6 +38,11 @@ const BENCHES: [Bench; 6] = [
         name: "responses",
         package: "tollgate",
         about: "requests through the server, against the model's server itself, a relay and another gateway",
+    },
+    Bench {
+        name: "mcp",
+        package: "gateway",
+        about: "a trivial tool call over MCP, on pipes and over HTTP, against rmcp with the same tool and no gate",
     },
 ];
 
