@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Format};
-use super::{jsonc, jsonc_edit, toml_text};
+use super::merge::{Change, changed, changes};
+use super::{jsonc, jsonc_edit, toml_edit, toml_text};
 
 /// What has to be done to a file.
 #[derive(Debug, PartialEq)]
@@ -18,27 +19,73 @@ pub(crate) enum Edited {
     },
 }
 
-/// Puts the entry into the text. Says why if the text cannot be understood.
+/// Puts the entry into the text. Of one that is there already, only what is ours is renewed. Says why if the text
+/// cannot be understood.
 pub(crate) fn edit(client: Client, text: &str, name: &str, entry: &Value) -> Result<Edited, String> {
     let key = client.key();
     let before = meaning(client, text)?;
-    let old = entry_in(&before, key, name)?;
-    if old == Some(entry) {
-        return Ok(Edited::Already);
-    }
-    let replaces = old.is_some();
-    let new = match client.format() {
-        Format::Json => jsonc_edit::put(text, key, name, entry)?,
-        Format::Toml => toml_text::put(text, key, name, entry)?,
+    let (new, merged, replaces) = match entry_in(&before, key, name)? {
+        None => (added(client, text, name, entry)?, entry.clone(), false),
+        Some(Value::Object(old)) => {
+            let fields = entry.as_object().ok_or("the entry is not an object")?;
+            let changes = changes(old, fields)?;
+            if changes.is_empty() {
+                return Ok(Edited::Already);
+            }
+            (renewed(client, text, name, &changes)?, changed(old, &changes), true)
+        }
+        Some(_) => return Err(format!("`{name}` is not an object")),
     };
     // Whatever this file is made of, the result must mean what it meant and the entry.
     let mut wanted = before;
     let servers = wanted.entry(key).or_insert_with(|| json!({}));
-    servers[name] = entry.clone();
+    servers[name] = merged;
     match meaning(client, &new) {
         Ok(after) if after == wanted => Ok(Edited::New { text: new, replaces }),
         Ok(_) | Err(_) => Err(format!("`{key}` is written in a way that cannot be extended safely")),
     }
+}
+
+fn added(client: Client, text: &str, name: &str, entry: &Value) -> Result<String, String> {
+    match client.format() {
+        Format::Json => jsonc_edit::set(text, &[client.key(), name], entry),
+        Format::Toml => Ok(toml_text::put(text, client.key(), name, entry)),
+    }
+}
+
+/// The text with these changes of one entry, and with every comment that it had.
+fn renewed(client: Client, text: &str, name: &str, changes: &[Change]) -> Result<String, String> {
+    let path = |fields: &'_ [String]| -> Vec<String> {
+        [client.key(), name].into_iter().map(str::to_owned).chain(fields.iter().cloned()).collect()
+    };
+    let mut new = text.to_owned();
+    match client.format() {
+        Format::Json => {
+            for change in changes {
+                new = match change {
+                    Change::Set(fields, value) => jsonc_edit::set(&new, &borrowed(&path(fields)), value)?,
+                    Change::Remove(fields) => jsonc_edit::remove(&new, &borrowed(&path(fields)))?,
+                };
+            }
+            if jsonc::comments(&new) != jsonc::comments(text) {
+                return Err(format!("a comment stands inside of what would change in `{name}`"));
+            }
+        }
+        Format::Toml => {
+            // Each is put right behind the head, so the last one comes first.
+            for change in changes.iter().rev() {
+                new = match change {
+                    Change::Set(fields, value) => toml_edit::set(&new, &borrowed(&path(fields)), value)?,
+                    Change::Remove(fields) => toml_edit::remove(&new, &borrowed(&path(fields)))?,
+                };
+            }
+        }
+    }
+    Ok(new)
+}
+
+fn borrowed(path: &[String]) -> Vec<&str> {
+    path.iter().map(String::as_str).collect()
 }
 
 /// The servers that the text names.
@@ -54,7 +101,7 @@ pub(crate) fn entries(client: Client, text: &str) -> Result<Map<String, Value>, 
 /// A file with this entry and nothing else.
 pub(crate) fn snippet(client: Client, name: &str, entry: &Value) -> String {
     match client.format() {
-        Format::Json => jsonc_edit::put("", client.key(), name, entry).unwrap_or_default(),
+        Format::Json => jsonc_edit::set("", &[client.key(), name], entry).unwrap_or_default(),
         Format::Toml => toml_text::table(client.key(), name, entry),
     }
 }

@@ -75,6 +75,21 @@ pub(super) fn end_of_comments(text: &str, stretch: Range<usize>) -> Option<usize
     end
 }
 
+/// Every comment of a text that can be read, in order.
+pub(super) fn comments(text: &str) -> Vec<&str> {
+    let mut reader = Reader { text, at: 0 };
+    let mut comments = Vec::new();
+    while let Some(byte) = reader.peek() {
+        let start = reader.at;
+        match byte {
+            b'"' if reader.string().is_ok() => {}
+            b'/' if reader.skip_comment().is_ok() => comments.extend(text.get(start..reader.at)),
+            _ => reader.at = start + 1,
+        }
+    }
+    comments
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,

@@ -1,27 +1,84 @@
-//! Puts one entry into JSON text and leaves every other byte as it is.
+//! Puts one value into JSON text, or takes one out, and leaves every other byte as it is.
 
 use serde_json::{Value, json};
 
 use super::jsonc::{Kind, Member, Node, end_of_comments, read};
 
-/// The text with `entry` under `key`, then `name`. Says why if that is not possible.
-pub(super) fn put(text: &str, key: &str, name: &str, entry: &Value) -> Result<String, String> {
+/// The text with `value` at the end of this path. Says why if that is not possible.
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let style = Style::of(text);
     let Some(root) = read(text)? else {
-        let whole = style.lines(&json!({ key: { name: entry } }), "");
+        let whole = style.lines(&nested(path, value), "");
         let before =
             if text.is_empty() || text == "\u{feff}" || text.ends_with('\n') { "" } else { style.end };
         return Ok(format!("{text}{before}{whole}{}", style.end));
     };
-    let Kind::Object(members) = &root.kind else { return Err("it is not an object".to_owned()) };
-    let Some(servers) = members.iter().find(|member| member.key == key) else {
-        return Ok(style.insert(text, &root, members, key, &json!({ name: entry })));
-    };
-    let Kind::Object(entries) = &servers.value.kind else { return Err(format!("`{key}` is not an object")) };
-    Ok(match entries.iter().find(|member| member.key == name) {
-        Some(old) => style.replace(text, old, entry),
-        None => style.insert(text, &servers.value, entries, name, entry),
-    })
+    let mut above = None;
+    let mut node = &root;
+    for (depth, key) in path.iter().enumerate() {
+        let members = members_of(node, above)?;
+        let rest = path.get(depth + 1..).unwrap_or_default();
+        match members.iter().find(|member| member.key == *key) {
+            Some(member) if rest.is_empty() => return Ok(style.replace(text, member, value)),
+            Some(member) => (above, node) = (Some(*key), &member.value),
+            None => return Ok(style.insert(text, node, members, key, &nested(rest, value))),
+        }
+    }
+    Err("nothing is named".to_owned())
+}
+
+/// The text without what is at the end of this path, which must be there. Comments around it stay.
+pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, String> {
+    let missing = || format!("`{}` is not there", path.join("."));
+    let (last, above) = path.split_last().ok_or_else(missing)?;
+    let root = read(text)?.ok_or_else(missing)?;
+    let mut node = &root;
+    for (depth, key) in above.iter().enumerate() {
+        let members = members_of(node, depth.checked_sub(1).map(|before| above[before]))?;
+        node = &members.iter().find(|member| member.key == *key).ok_or_else(missing)?.value;
+    }
+    let members = members_of(node, above.last().copied())?;
+    let place = members.iter().position(|member| member.key == *last).ok_or_else(missing)?;
+    Ok(without(text, node, members, place))
+}
+
+fn members_of<'a>(node: &'a Node, name: Option<&str>) -> Result<&'a [Member], String> {
+    match (&node.kind, name) {
+        (Kind::Object(members), _) => Ok(members),
+        (Kind::Array(_) | Kind::Plain(_), Some(name)) => Err(format!("`{name}` is not an object")),
+        (Kind::Array(_) | Kind::Plain(_), None) => Err("it is not an object".to_owned()),
+    }
+}
+
+/// The value inside of objects with these keys.
+fn nested(path: &[&str], value: &Value) -> Value {
+    path.iter().rev().fold(value.clone(), |inner, key| json!({ *key: inner }))
+}
+
+/// Cuts one member out, its comma, and its line if nothing else is on it.
+fn without(text: &str, object: &Node, members: &[Member], place: usize) -> String {
+    let (from, to) = (members[place].key_at, members[place].value.span.end);
+    let next = members.get(place + 1).map_or(object.span.end - 1, |next| next.key_at);
+    let own = comma_in(text, to..next);
+    // The last one without a comma of its own leaves none behind.
+    let earlier = place.checked_sub(1).filter(|_| own.is_none());
+    let earlier = earlier.and_then(|before| comma_in(text, members[before].value.span.end..from));
+    let mut head = text[..from].to_owned();
+    if let Some(comma) = earlier {
+        head.remove(comma);
+    }
+    let mut tail = text[to..].to_owned();
+    if let Some(comma) = own {
+        tail.remove(comma - to);
+    }
+    let blank = |text: &str| text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+    match (head.rfind('\n'), tail.find('\n')) {
+        (Some(start), Some(end)) if blank(&head[start + 1..]) && blank(&tail[..end]) => {
+            format!("{}{}", &head[..=start], &tail[end + 1..])
+        }
+        _ if head.ends_with(' ') && tail.starts_with(' ') => format!("{head}{}", &tail[1..]),
+        _ => head + &tail,
+    }
 }
 
 /// How the person writes.
@@ -67,6 +124,14 @@ impl Style {
 
     /// Behind the last member, whose own comment stays with it.
     fn insert(&self, text: &str, object: &Node, members: &[Member], name: &str, value: &Value) -> String {
+        let is_list = value.as_object().is_some_and(|fields| !fields.is_empty());
+        if let Some(last) = members.last()
+            && !is_list
+            && !text[object.span.clone()].contains('\n')
+        {
+            let at = last.value.span.end;
+            return format!("{}, {}: {}{}", &text[..at], json!(name), self.lines(value, ""), &text[at..]);
+        }
         let close = object.span.end - 1;
         let outer = indent_at(text, object.span.start).to_owned();
         let first = members.first().filter(|first| is_first_on_line(text, first.key_at));

@@ -11,9 +11,11 @@ mod file;
 mod found;
 mod jsonc;
 mod jsonc_edit;
+mod merge;
 mod places;
 #[cfg(test)]
 mod tests;
+mod toml_edit;
 mod toml_text;
 mod trial;
 

@@ -4,3 +4,5 @@ mod bytes;
 mod clients;
 mod edits;
 mod files;
+mod kept;
+mod merges;

@@ -7,7 +7,7 @@ use crate::connect::client::Client;
 use crate::connect::edit::{Edited, edit};
 
 /// Space of all kinds between two words.
-fn space() -> impl Strategy<Value = &'static str> {
+pub(super) fn space() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         Just(""),
         Just(" "),
