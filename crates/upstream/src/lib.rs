@@ -23,6 +23,7 @@ mod pin;
 mod server;
 mod servers;
 mod settings;
+mod spelling;
 mod tail;
 mod tool;
 

@@ -3,11 +3,12 @@
 //! Nobody here knows which of them are paths, so every text that could be one counts as one: a rule that keeps a
 //! folder closed has to hold whatever a server calls its arguments. A text too many costs a refusal that names it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
-use envelope::VaultPath;
 use serde_json::Value;
 use toolkit::{PathKeys, Reach};
+
+use crate::spelling::places;
 
 /// More texts than this are not looked at one by one: the call then counts as one that touches everything.
 const MAX_TEXTS: usize = 1_000;
@@ -61,95 +62,13 @@ fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// The place as it is written, and the place that links on the way lead to.
-fn places(root: &Path, text: &str) -> Vec<Reach> {
-    let Some(written) = absolute(root, text) else { return Vec::new() };
-    let mut places: Vec<Reach> = within(root, &written).into_iter().collect();
-    let real = real(&written);
-    if real != written
-        && let Some(place) = within(root, &real)
-        && !places.contains(&place)
-    {
-        places.push(place);
-    }
-    places
-}
-
-/// The text as a path, with `.` and `..` taken out.
-fn absolute(root: &Path, text: &str) -> Option<PathBuf> {
-    let decoded;
-    let text = match text.get(..7) {
-        Some(scheme) if scheme.eq_ignore_ascii_case("file://") => {
-            // What stands before the path names a machine, if anything; servers leave it out or write `localhost`.
-            let rest = &text[7..];
-            decoded = percent_decoded(&rest[rest.find('/')?..])?;
-            decoded.as_str()
-        }
-        Some(_) | None => text,
-    };
-    if text.is_empty() || text.len() > 4 * VaultPath::MAX_BYTES || text.contains('\0') {
-        return None;
-    }
-    let mut path = PathBuf::new();
-    for part in root.join(text).components() {
-        match part {
-            Component::ParentDir => {
-                path.pop();
-            }
-            Component::CurDir => {}
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => path.push(part),
-        }
-    }
-    Some(path)
-}
-
-/// The place in the vault, if it is one. Whatever holds the vault counts as all of it.
-fn within(root: &Path, path: &Path) -> Option<Reach> {
-    if root.starts_with(path) {
-        return Some(Reach::Vault);
-    }
-    let below = path.strip_prefix(root).ok()?.to_str()?;
-    VaultPath::parse(below).ok().map(Reach::Path)
-}
-
-/// Where the path leads, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    let mut there = path;
-    loop {
-        if let Ok(real) = there.canonicalize() {
-            return rest.iter().rev().fold(real, |path, name| path.join(name));
-        }
-        match (there.parent(), there.file_name()) {
-            (Some(parent), Some(name)) => {
-                rest.push(name.to_owned());
-                there = parent;
-            }
-            (_, _) => return path.to_owned(),
-        }
-    }
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
     use expect_test::expect;
+    use proptest::prelude::{any, prop_assert, proptest};
     use serde_json::{Value, json};
     use toolkit::Reach;
 
@@ -159,7 +78,8 @@ mod tests {
         let keys = keys(root, args, Touch::Writes);
         let shown = keys.writes.iter().map(|reach| match reach {
             Reach::Vault => "(everything)".to_owned(),
-            Reach::File(path) | Reach::Folder(path) | Reach::Path(path) => path.to_string(),
+            Reach::Folder(path) => format!("{path}/**"),
+            Reach::File(path) | Reach::Path(path) => path.to_string(),
         });
         shown.collect::<Vec<_>>().join("\n")
     }
@@ -191,11 +111,76 @@ mod tests {
 
     #[test]
     fn what_lies_outside_is_no_place_of_the_vault() {
-        let args = json!({"a": "/etc/passwd", "b": "../other/x", "c": "https://example.org/x", "d": 1, "e": "line\nbreak", "f": ""});
-        // A relative address is a name like any other, as far as text can tell; nothing is at it.
-        expect![""].assert_eq(&named(Path::new("/nowhere/vault"), &args));
+        let root = Path::new("/nowhere/vault");
+        expect![""].assert_eq(&named(root, &json!({"a": "/etc/passwd", "b": "../other/x", "d": 1, "f": ""})));
         let many: Vec<String> = (0..2000).map(|n| n.to_string()).collect();
-        assert_eq!(named(Path::new("/nowhere/vault"), &json!(many)), "(everything)");
+        assert_eq!(named(root, &json!(many)), "(everything)");
+    }
+
+    #[test]
+    fn text_that_is_no_path_names_no_more_than_itself() {
+        // As far as text can tell these are names in the vault; nothing is at them, and no rule is about them.
+        let args = json!({
+            "url": "https://example.org/x", "content": "# Note\n\nPrivate/a.md and/or more: this.\n", "said": "Hello.",
+        });
+        expect![[r#"
+            https/example.org/x
+            # NotePrivate/a.md and/**
+            Hello"#]]
+        .assert_eq(&named(Path::new("/nowhere/vault"), &args));
+    }
+
+    #[test]
+    fn no_spelling_of_a_closed_folder_gets_around_it() {
+        let root = Path::new("/nowhere/vault");
+        let texts = [
+            format!("{}Private/a.md", "./".repeat(2_100)),
+            format!("Private/{}", "long/".repeat(2_000)),
+            format!("Private/{}", "x".repeat(300)),
+            "Private/12:30.md".to_owned(),
+            "Private/a.".to_owned(),
+            "Private/a ".to_owned(),
+            "Private/con".to_owned(),
+            "Private\\a.md".to_owned(),
+            "Private/\u{202e}a.md".to_owned(),
+            "Private./a.md".to_owned(),
+            "Pri\u{200f}vate/a.md".to_owned(),
+            "Private:x/a.md".to_owned(),
+            " Private/a.md\n".to_owned(),
+            "\"Private/a.md\"".to_owned(),
+            "'Private/a.md'".to_owned(),
+            "private/A.md".to_owned(),
+            "/NOWHERE/Vault/Private/a.md".to_owned(),
+            "../../nowhere/vault/Private/a.md".to_owned(),
+            "../../../../../nowhere/vault/Private/a.md".to_owned(),
+            "file:///nowhere/vault/Private/a.md?%".to_owned(),
+            "file:///nowhere/vault/Private/a.md?x".to_owned(),
+            "file:///nowhere/vault/Private/a.md#x".to_owned(),
+            "file:///nowhere/vault/Private/%ff".to_owned(),
+            "file:/nowhere/vault/Private/a.md".to_owned(),
+            " fi\tle:\\\\\\nowhere\\vault\\Private\\a.md".to_owned(),
+            "file://nowhere".to_owned(),
+            "Private/a.md\0.png".to_owned(),
+        ];
+        for text in texts {
+            let found = named(root, &json!([text]));
+            let is_private =
+                |line: &str| line == "(everything)" || line.to_lowercase().starts_with("private");
+            assert!(found.lines().any(is_private), "{text:?}: {found}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_named_below_a_closed_folder_is_found(rest in any::<String>(), around in "[ \"'\t]{0,3}") {
+            let root = Path::new("/nowhere/vault");
+            for text in [format!("Private/{rest}"), format!("{around}/nowhere/vault/Private/{rest}{around}")] {
+                let climbs = rest.contains("..");
+                let found = named(root, &json!([text]));
+                let is_private = |line: &str| line == "(everything)" || line.starts_with("Private");
+                prop_assert!(climbs || found.lines().any(is_private), "{text:?}: {found}");
+            }
+        }
     }
 
     #[test]
@@ -208,5 +193,27 @@ mod tests {
             open/new.md
             Private/new.md"#]]
         .assert_eq(&named(&root, &json!({"path": "open/new.md"})));
+    }
+
+    #[test]
+    fn a_link_counts_before_it_leads_anywhere_and_before_the_way_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("Private/deep")).unwrap();
+        symlink("Private/new.md", root.join("later")).unwrap();
+        symlink("Private/deep", root.join("way")).unwrap();
+        symlink("round", root.join("round")).unwrap();
+        expect![[r#"
+            later
+            Private/new.md"#]]
+        .assert_eq(&named(&root, &json!({"path": "later"})));
+        expect![[r#"
+            a.md
+            Private/a.md"#]]
+        .assert_eq(&named(&root, &json!({"path": "way/../a.md"})));
+        expect![[r#"
+            round
+            (everything)"#]]
+        .assert_eq(&named(&root, &json!({"path": "round"})));
     }
 }
