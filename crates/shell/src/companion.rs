@@ -19,7 +19,7 @@ use crate::session::Session;
 /// What is started, and what it reaches beyond what any command does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Companionship {
-    /// The program and its arguments. It runs in the vault.
+    /// The program and its arguments. It sees the vault, and runs in a folder of its own.
     pub argv: Vec<OsString>,
     /// Variables that it gets besides those of every command.
     pub env: BTreeMap<String, String>,
@@ -52,8 +52,7 @@ impl Session {
     ) -> Result<(Companion, Streams), Fault> {
         let wall = self.wall().await?;
         let Companionship { argv, env, readable, network, mark } = wanted;
-        let workdir = self.workdir(None)?;
-        let ready = self.prepare_reaching(wall, &mark, argv, workdir, &env, (readable, network))?;
+        let ready = self.prepare_reaching(wall, &mark, argv, &env, (readable, network))?;
         let spawner = self.spawner()?;
         let (threshold, bell) = ready.threshold.unzip();
         let prepared = ready.prepared;

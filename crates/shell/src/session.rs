@@ -12,7 +12,7 @@ use toolkit::{BoxFuture, Closed, Closing, ToolCx};
 use crate::process::{
     Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks, unavailable,
 };
-use crate::sandbox::{self, Doorbell, Launch, Prepared, Reach, Threshold, Wall, Walls};
+use crate::sandbox::{self, Doorbell, Launch, Prepared, Reach, Threshold, Wall, Walls, Workdir};
 use crate::settings::CommandSettings;
 
 /// The session, or none where tools are only listed.
@@ -61,7 +61,7 @@ pub(crate) struct Ready {
 /// What is started behind a wall.
 struct Launched {
     argv: Vec<OsString>,
-    workdir: PathBuf,
+    workdir: Workdir,
     env: Vec<(OsString, OsString)>,
     tty: bool,
 }
@@ -166,22 +166,23 @@ impl Session {
         let settings = &self.parts.settings;
         let reach = self.reach(settings.readable.clone(), settings.network);
         let env = self.environment(given, tty, &self.parts.passed_on);
+        let workdir = Workdir::Vault(workdir);
         self.behind(wall, &reach, Launched { argv, workdir, env, tty }, mark)
     }
 
-    /// The same for a program that reaches what is said for it alone, and gets no variable that commands get.
+    /// The same for a program that reaches what is said for it alone, and gets no variable that commands get. It
+    /// starts in a folder of its own: what it would load from the vault, a tool could have put there.
     pub(crate) fn prepare_reaching(
         &self,
         wall: Wall,
         mark: &str,
         argv: Vec<OsString>,
-        workdir: PathBuf,
         given: &BTreeMap<String, String>,
         (readable, network): (Vec<PathBuf>, bool),
     ) -> Result<Ready, Fault> {
         let reach = self.reach(readable, network);
         let env = self.environment(given, false, &[]);
-        self.behind(wall, &reach, Launched { argv, workdir, env, tty: false }, mark)
+        self.behind(wall, &reach, Launched { argv, workdir: Workdir::Private, env, tty: false }, mark)
     }
 
     fn reach(&self, readable: Vec<PathBuf>, network: bool) -> Reach {

@@ -13,10 +13,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use envelope::Fault;
+use envelope::{Failure, Fault};
 
+use super::scratch::Scratch;
 use super::wall::no_wall;
-use super::{Launch, Reach, Wall, Walls};
+use super::{Launch, Reach, Wall, Walls, Workdir};
 
 /// The word that makes our binary a launcher, elsewhere.
 pub const LAUNCH: &str = "__launch";
@@ -32,9 +33,11 @@ pub struct Prepared {
     pub leftovers: Leftovers,
 }
 
-/// Nothing was made for the command.
+/// What was made on disk for one command. Dropping it takes that away again.
 #[derive(Debug)]
-pub struct Leftovers;
+pub struct Leftovers {
+    _scratch: Option<Scratch>,
+}
 
 /// Nothing stands before a command that could fail, so it is always reached.
 #[derive(Debug)]
@@ -90,9 +93,19 @@ pub fn command(wall: Wall, reach: &Reach, launch: &Launch, _launcher: &Path) -> 
         return Err(no_wall(WHY, WAY_OUT));
     }
     let (program, arguments) = launch.checked(reach)?;
+    let (workdir, scratch) = match &launch.workdir {
+        Workdir::Vault(folder) => (folder.clone(), None),
+        Workdir::Private => {
+            let scratch = Scratch::new().map_err(|error| {
+                let message = format!("no private folder can be made for the command: {error}");
+                Fault::new(Failure::ExecutionFailed, message)
+            })?;
+            (scratch.path().to_owned(), Some(scratch))
+        }
+    };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(&launch.workdir).env_clear().envs(launch.env.iter().cloned());
-    Ok(Prepared { command, leftovers: Leftovers })
+    command.args(arguments).current_dir(workdir).env_clear().envs(launch.env.iter().cloned());
+    Ok(Prepared { command, leftovers: Leftovers { _scratch: scratch } })
 }
 
 /// The folder by its real name. A link may be swapped in after we looked; without a wall that gives a command nothing
@@ -116,7 +129,7 @@ mod tests {
     use expect_test::expect;
 
     use super::{beneath, command, probe};
-    use crate::sandbox::{Launch, Reach, Wall};
+    use crate::sandbox::{Launch, Reach, Wall, Workdir};
     use crate::settings::{CommandSettings, Demand};
 
     fn wall(sandbox: Demand) -> String {
@@ -149,7 +162,7 @@ mod tests {
         };
         let argv = ["sh", "-c", "echo \"$A\"; env | wc -l; pwd"].map(Into::into).to_vec();
         let env = vec![("A".into(), "1 2".into()), ("PATH".into(), "/usr/bin:/bin".into())];
-        let launch = Launch { argv, workdir: root.clone(), env, tty: false, bell: None };
+        let launch = Launch { argv, workdir: Workdir::Vault(root.clone()), env, tty: false, bell: None };
         let mut prepared = command(Wall::Open, &reach, &launch, Path::new("")).unwrap();
         let output = prepared.command.output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();

@@ -6,6 +6,7 @@
 //! What is absent on purpose: a way down. A wall that cannot be built is a fault, never the next lower wall.
 
 mod reach;
+mod scratch;
 mod wall;
 mod workdir;
 #[cfg(any(test, not(target_os = "linux")))]
@@ -20,6 +21,6 @@ use linux as here;
 
 pub use here::{Doorbell, LAUNCH, Leftovers, Prepared, Threshold, command, launcher_main, probe};
 pub(crate) use here::{not_run, threshold};
-pub use reach::{Launch, Limits, Reach};
+pub use reach::{Launch, Limits, Reach, Workdir};
 pub use wall::{Wall, Walls};
 pub use workdir::resolve_workdir;

@@ -36,12 +36,20 @@ pub struct Limits {
     pub open_files: u64,
 }
 
+/// Where a program starts. Many load code from there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Workdir {
+    /// Absolute and inside the root, as [`super::resolve_workdir`] gives it.
+    Vault(PathBuf),
+    /// A folder of its own, empty when it starts and gone when it ends.
+    Private,
+}
+
 /// What is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     pub argv: Vec<OsString>,
-    /// Absolute and inside the root, as [`super::resolve_workdir`] gives it.
-    pub workdir: PathBuf,
+    pub workdir: Workdir,
     /// The complete environment: nothing else is inherited. Behind a wall `HOME` and `TMPDIR` are private
     /// folders, whatever stands here.
     pub env: Vec<(OsString, OsString)>,
@@ -58,9 +66,11 @@ impl Launch {
         let Some(words) = self.argv.split_first() else {
             return Err(Fault::new(Failure::InvalidArguments, "the command is empty"));
         };
-        if !self.workdir.starts_with(&reach.root) || !self.workdir.is_dir() {
-            return Err(outside(&self.workdir.to_string_lossy()));
+        match &self.workdir {
+            Workdir::Vault(folder) if !folder.starts_with(&reach.root) || !folder.is_dir() => {
+                Err(outside(&folder.to_string_lossy()))
+            }
+            Workdir::Vault(_) | Workdir::Private => Ok(words),
         }
-        Ok(words)
     }
 }

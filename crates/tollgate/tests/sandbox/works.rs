@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use shell::sandbox::{Launch, Prepared, Wall, command};
+use shell::sandbox::{Launch, Prepared, Wall, Workdir, command};
 
 use crate::tries::walls;
 use crate::world::{World, launcher};
@@ -130,10 +130,34 @@ fn nothing_that_is_open_elsewhere_is_handed_on() {
 }
 
 #[test]
+fn a_folder_of_its_own_is_empty_outside_of_the_vault_and_gone_in_the_end() {
+    let world = World::new();
+    for wall in standing() {
+        let launch =
+            Launch { workdir: Workdir::Private, ..world.launch("ls -A; echo 1 > made; cat made; pwd -P") };
+        let Prepared { mut command, leftovers } =
+            command(wall, &world.reach(wall), &launch, &launcher()).unwrap();
+        let output = command.output().unwrap();
+        drop(leftovers);
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let [made, folder] = out.lines().collect::<Vec<_>>()[..] else { panic!("{wall:?}: {out}") };
+        assert_eq!(made, "1", "{wall:?}");
+        assert!(
+            folder.starts_with("/tmp/") && !std::path::Path::new(folder).starts_with(world.vault()),
+            "{folder}"
+        );
+        assert!(!std::path::Path::new(folder).join("made").exists(), "{wall:?}: {folder}");
+    }
+}
+
+#[test]
 fn standard_input_reaches_the_command_and_the_folder_is_the_one_that_was_asked_for() {
     let world = World::new();
     for wall in standing() {
-        let launch = Launch { workdir: world.vault().join("notes"), ..world.launch("basename $PWD; cat") };
+        let launch = Launch {
+            workdir: Workdir::Vault(world.vault().join("notes")),
+            ..world.launch("basename $PWD; cat")
+        };
         let Prepared { mut command, leftovers } =
             command(wall, &world.reach(wall), &launch, &launcher()).unwrap();
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use shell::sandbox::{Launch, Limits, Prepared, Reach, Wall, command};
+use shell::sandbox::{Launch, Limits, Prepared, Reach, Wall, Workdir, command};
 
 use crate::probes::PRELUDE;
 
@@ -116,7 +116,7 @@ impl World {
         ];
         Launch {
             argv: ["/bin/sh", "-c", &format!("{PRELUDE}\n{script}")].map(OsString::from).to_vec(),
-            workdir: self.vault(),
+            workdir: Workdir::Vault(self.vault()),
             env: places.map(|(name, value)| (name.into(), value.into())).to_vec(),
             tty: false,
             bell: None,

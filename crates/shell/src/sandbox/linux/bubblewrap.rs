@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::top::Top;
 use super::{Launch, Reach, system};
+use crate::sandbox::Workdir;
 
 /// Where the launcher stands inside. The vault can lie anywhere, so this is no name that a vault would have.
 pub(super) const LAUNCHER: &str = "/.tollgate-launcher";
@@ -50,7 +51,10 @@ pub(super) fn arguments(reach: &Reach, top: &Top, launch: &Launch, launcher: &Pa
     the_vault(&mut words, reach, top);
     words.pair("--ro-bind", launcher, Path::new(LAUNCHER));
     words.add(["--remount-ro", "/", "--chdir"]);
-    words.0.push(launch.workdir.clone().into());
+    words.0.push(match &launch.workdir {
+        Workdir::Vault(folder) => folder.into(),
+        Workdir::Private => HOME.into(),
+    });
     words.0
 }
 

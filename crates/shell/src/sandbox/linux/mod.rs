@@ -16,7 +16,6 @@ mod probe;
 mod top;
 mod system;
 mod placeholder;
-mod scratch;
 mod bubblewrap;
 mod file_rules;
 mod syscalls;

@@ -10,10 +10,11 @@ use envelope::{Failure, Fault};
 use super::launcher::LAUNCH;
 use super::limits::Holder;
 use super::placeholder::Placeholder;
-use super::scratch::Scratch;
 use super::spec::{Private, Role, Spec};
 use super::top::Top;
 use super::{Launch, Reach, Wall, bubblewrap, environment, limits, mending, system};
+use crate::sandbox::Workdir;
+use crate::sandbox::scratch::Scratch;
 use crate::sandbox::wall::no_wall;
 
 /// A process that is ready to be started, and what was made for it.
@@ -60,13 +61,22 @@ pub fn command(wall: Wall, reach: &Reach, launch: &Launch, launcher: &Path) -> R
     match wall {
         Wall::Bubblewrap => in_bubblewrap(reach, launch, launcher),
         Wall::Landlock => with_file_rules(reach, launch, launcher),
-        Wall::Open => {
-            let holder = Holder::new(&reach.limits);
-            let spec = spec(wall, reach, launch, launcher, &holder);
-            let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
-            Ok(Prepared { command, leftovers: Leftovers { _holder: Some(holder), ..Leftovers::default() } })
-        }
+        Wall::Open => without_wall(reach, launch, launcher),
     }
+}
+
+fn without_wall(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
+    let scratch = match &launch.workdir {
+        Workdir::Vault(_) => None,
+        Workdir::Private => Some(Scratch::new().map_err(|error| no_private_folder(&error))?),
+    };
+    let holder = Holder::new(&reach.limits);
+    let own = scratch.as_ref().map(|scratch| scratch.path().to_owned());
+    let spec = Spec { scratch: own.clone(), ..spec(Wall::Open, reach, launch, launcher, &holder) };
+    let words = spec.words(Role::Supervise, &launch.argv)?;
+    let command = starting(&words, launch, own.as_deref().unwrap_or(Path::new("/")));
+    let leftovers = Leftovers { _placeholders: Vec::new(), _scratch: scratch, _holder: Some(holder) };
+    Ok(Prepared { command, leftovers })
 }
 
 fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
@@ -96,7 +106,8 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
     words.push("--".into());
     words.extend(spec.words(role, &launch.argv)?);
     let leftovers = Leftovers { _placeholders: placeholders, _scratch: None, _holder: Some(holder) };
-    Ok(Prepared { command: starting(&words, launch), leftovers })
+    // Bubblewrap goes to the private folder itself: outside there is none.
+    Ok(Prepared { command: starting(&words, launch, Path::new("/")), leftovers })
 }
 
 fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
@@ -105,19 +116,15 @@ fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Pr
         let private = Private { home: scratch.folder("home")?, temporary: scratch.folder("tmp")? };
         Ok((scratch, private))
     });
-    let (scratch, private) = made.map_err(|error| {
-        Fault::new(
-            Failure::ExecutionFailed,
-            format!("no private folder can be made for the command: {error}"),
-        )
-    })?;
+    let (scratch, private) = made.map_err(|error| no_private_folder(&error))?;
     let holder = Holder::new(&reach.limits);
+    let home = private.home.clone();
     let spec = Spec {
         private: Some(private),
         scratch: Some(scratch.path().to_owned()),
         ..spec(Wall::Landlock, reach, launch, launcher, &holder)
     };
-    let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch);
+    let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch, &home);
     let leftovers = Leftovers { _placeholders: Vec::new(), _scratch: Some(scratch), _holder: Some(holder) };
     Ok(Prepared { command, leftovers })
 }
@@ -166,11 +173,19 @@ fn unusable(path: &Path, error: &io::Error) -> Fault {
     )
 }
 
+fn no_private_folder(error: &io::Error) -> Fault {
+    Fault::new(Failure::ExecutionFailed, format!("no private folder can be made for the command: {error}"))
+}
+
 /// A process with these words, in the command's folder, with the command's environment packed.
 #[allow(clippy::disallowed_methods, reason = "the environment is built, and the wall sees to the end")]
-fn starting(words: &[OsString], launch: &Launch) -> Command {
+fn starting(words: &[OsString], launch: &Launch, private: &Path) -> Command {
     let mut words = words.iter();
     let mut command = Command::new(words.next().cloned().unwrap_or_default());
-    command.args(words).current_dir(&launch.workdir).env_clear().envs(environment::packed(&launch.env));
+    let workdir = match &launch.workdir {
+        Workdir::Vault(folder) => folder,
+        Workdir::Private => private,
+    };
+    command.args(words).current_dir(workdir).env_clear().envs(environment::packed(&launch.env));
     command
 }

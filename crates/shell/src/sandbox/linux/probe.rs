@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::scratch::Scratch;
 use super::spec::Role;
 use super::trial::{ABSENT, Ground, KEPT};
 use super::{LAUNCH, Launch, Limits, Reach, Wall, Walls, bubblewrap, command, mending};
+use crate::sandbox::Workdir;
+use crate::sandbox::scratch::Scratch;
 
 /// Builds each wall once and looks from both sides whether it holds.
 pub fn probe(launcher: &Path) -> Walls {
@@ -32,7 +33,7 @@ fn try_out(wall: Wall, inside: &Path, launcher: &Path) -> Result<String, String>
     ];
     let launch = Launch {
         argv: words.to_vec(),
-        workdir: ground.vault.clone(),
+        workdir: Workdir::Vault(ground.vault.clone()),
         env: Vec::new(),
         tty: false,
         bell: None,

@@ -1,4 +1,4 @@
-//! A private folder for one command, where the wall cannot give it one that exists for the command alone.
+//! A private folder for one command, where no wall gives it one that exists for the command alone.
 
 use std::fs::{self, DirBuilder};
 use std::io;
