@@ -1,5 +1,6 @@
 //! `tollgate servers`: the MCP servers that a vault names, and what a person lets through of each.
 
+mod blanks;
 mod changes;
 
 use std::path::Path;

@@ -5,11 +5,9 @@ use similar::{ChangeTag, TextDiff};
 use upstream::hidden::{is_hidden, spelled_out};
 use upstream::{Declared, Drift, Offer, Pin, ServerSettings, Undeclared};
 
+use super::blanks;
 use crate::screen::{self, Paint};
 use crate::visible::{count, one_line};
-
-/// A description that goes on after so many lines is cut on the screen; the file has all of it.
-const MAX_LINES: usize = 60;
 
 /// The difference between a pin and an offer.
 pub(super) struct Changes {
@@ -72,14 +70,23 @@ impl Changes {
         if hidden > 0 {
             said.push_str(&format!("; {} with characters that nobody sees", count(hidden, "tool")));
         }
+        let stretched = self.stretched().count() as u64;
+        if stretched > 0 {
+            said.push_str(&format!("; {} with long runs of blanks", count(stretched, "tool")));
+        }
         said
+    }
+
+    /// Tools that push a part of what they say out of sight.
+    fn stretched(&self) -> impl Iterator<Item = &Declared> {
+        self.offered.iter().filter(|tool| has_long_blanks(tool))
     }
 
     pub(super) fn show(&self, server: &str) {
         let paint = Paint::stdout();
         for tool in self.offered.iter().filter(|tool| self.drift.added.contains(&tool.name)) {
             screen::say(format_args!("{} {}", paint.good("new"), paint.bold(one_line(&tool.name))));
-            lines(&text(tool), |line| format!("    {line}"));
+            text(tool).lines().for_each(|line| screen::say(format_args!("    {line}")));
             flag(tool);
         }
         for (name, parts) in &self.drift.changed {
@@ -119,12 +126,17 @@ impl Changes {
             "server": server, "approved": approved, "added": self.drift.added, "changed": self.drift.changed,
             "gone": self.drift.gone, "undeclared": undeclared.collect::<Vec<_>>(), "leftOut": self.left_out,
             "hiddenCharacters": hidden,
+            "longBlanks": self.stretched().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
         })
     }
 }
 
-/// Everything that was declared, as text in which nothing is hidden.
+/// Everything that was declared, as text in which nothing is hidden, nor far below what is seen.
 fn text(tool: &Declared) -> String {
+    blanks::told(&whole_text(tool))
+}
+
+fn whole_text(tool: &Declared) -> String {
     let mut said = String::new();
     let mut add = |line: String| {
         said.push_str(&line);
@@ -143,14 +155,6 @@ fn text(tool: &Declared) -> String {
     said
 }
 
-fn lines(text: &str, shown: impl Fn(&str) -> String) {
-    let all: Vec<&str> = text.lines().collect();
-    all.iter().take(MAX_LINES).for_each(|line| screen::say(shown(line)));
-    if all.len() > MAX_LINES {
-        screen::say(shown(&format!("({} more lines)", all.len() - MAX_LINES)));
-    }
-}
-
 fn has_hidden(tool: &Declared) -> bool {
     let all = serde_json::to_value(tool).unwrap_or_default();
     any_text(&all, &|text| text.contains(is_hidden))
@@ -165,7 +169,17 @@ fn any_text(value: &Value, is_so: &impl Fn(&str) -> bool) -> bool {
     }
 }
 
+fn has_long_blanks(tool: &Declared) -> bool {
+    let whole = whole_text(tool);
+    blanks::told(&whole) != whole
+}
+
 fn flag(tool: &Declared) {
+    if has_long_blanks(tool) {
+        let warning =
+            "    it has long runs of blanks, which push what follows out of sight; they are counted above";
+        screen::say(Paint::stdout().bad(warning));
+    }
     if has_hidden(tool) {
         let warning = "    it has characters that nobody sees and a model reads; they are spelled out above";
         screen::say(Paint::stdout().bad(warning));
