@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use envelope::{Failure, Fault};
+use envelope::{Failure, Fault, SideEffect};
 use rmcp::service::ClientInitializeError;
 use serde_json::Value;
 use shell::{Companionship, Session};
@@ -46,6 +46,18 @@ pub struct ServerParts {
     pub body: Body,
     /// The vault, as a real path.
     pub root: PathBuf,
+}
+
+/// Which tool is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Order<'a> {
+    /// Its name to us.
+    pub(crate) who: &'a str,
+    /// Its name to the server.
+    pub(crate) tool: &'a str,
+    pub(crate) pin: &'a Pin,
+    /// What is on record from the moment in which the server is asked.
+    pub(crate) effect: Option<SideEffect>,
 }
 
 /// A server and its connection, if it has one.
@@ -88,14 +100,8 @@ impl Server {
     }
 
     /// Calls a tool that is pinned, if the server still says of it what the pin says.
-    pub(crate) async fn call(
-        &self,
-        cx: &ToolCx,
-        who: &str,
-        tool: &str,
-        args: Value,
-        pin: &Pin,
-    ) -> Result<Value, Fault> {
+    pub(crate) async fn call(&self, cx: &ToolCx, order: Order<'_>, args: Value) -> Result<Value, Fault> {
+        let Order { who, tool, pin, effect } = order;
         let Value::Object(args) = args else {
             return Err(Fault::new(
                 Failure::InvalidArguments,
@@ -123,26 +129,22 @@ impl Server {
             }
             link = begun => link?,
         };
+        // From here on something may have happened, whatever comes back.
+        effect.into_iter().for_each(|effect| cx.observed(effect));
         let called = link.call(cx, who, tool, args, self.parts.settings.max_output_bytes.get()).await;
         if let Err(fault) = &called
             && (link.is_closed() || fault.failure == Failure::DependencyUnavailable)
         {
             self.lost(&link, &fault.message).await;
         }
-        // It may have done its work before it ended.
-        let uncertain = |fault: Fault| {
-            let fault = fault.retryable(false).detail("outcome", "unknown");
-            if fault.hint.is_some() {
-                fault
-            } else {
-                fault.hint("find out what it did before you call it again")
+        // It may have done its work before it ended, or do it still.
+        called.map_err(|fault| {
+            match matches!(fault.failure, Failure::DependencyUnavailable | Failure::Canceled) {
+                true => uncertain(fault),
+                // The server has said what became of it.
+                false => fault,
             }
-        };
-        called.map_err(
-            |fault| {
-                if fault.failure == Failure::DependencyUnavailable { uncertain(fault) } else { fault }
-            },
-        )
+        })
     }
 
     fn refuse_drifted(&self, who: &str, tool: &str, drift: &crate::Drift) -> Result<(), Fault> {
@@ -317,6 +319,15 @@ impl Server {
             None => false,
         }
     }
+}
+
+/// Says that nobody knows whether a call did what it was to do.
+fn uncertain(fault: Fault) -> Fault {
+    let fault = fault.retryable(false).detail("outcome", "unknown");
+    if fault.hint.is_some() {
+        return fault;
+    }
+    fault.hint("nobody knows whether it happened; find out what it did before you call it again")
 }
 
 /// Why a connection did not begin, without what only a programmer reads.

@@ -12,6 +12,7 @@ use toolkit::{BoxFuture, ForeignTool, PathKeys, ToolCx};
 
 use crate::embed::output_schema;
 use crate::paths::{self, Touch};
+use crate::server::Order;
 use crate::{Declared, Pin, Server, ServerSettings, answer, hidden};
 
 /// As much of the arguments as one line shows. The record has all of them.
@@ -64,14 +65,13 @@ impl ForeignTool for ServerTool {
     }
 
     fn run<'a>(&'a self, cx: &'a ToolCx, args: Value) -> BoxFuture<'a, Result<Value, Fault>> {
-        // What a server did cannot be seen, so that it ran is all there is to say.
-        Box::pin(async move {
-            let called = self.server.call(cx, self.decl.name.as_str(), &self.name, args, &self.pin).await;
-            if called.is_ok() && self.touch == Touch::Writes {
-                cx.observed(SideEffect::RunCommand);
-            }
-            called
-        })
+        // What a server did cannot be seen, so that it was asked to is all there is to say.
+        let effect = match self.touch {
+            Touch::Reads => None,
+            Touch::Writes => Some(SideEffect::RunCommand),
+        };
+        let order = Order { who: self.decl.name.as_str(), tool: &self.name, pin: &self.pin, effect };
+        Box::pin(self.server.call(cx, order, args))
     }
 
     fn summary(&self, output: &Value) -> String {

@@ -131,7 +131,9 @@ fn settle(
 /// twice is as good as once.
 fn partly_done(entry: &Entry, flight: &Flight, fault: Fault) -> Fault {
     let did_something = flight.cx.with_seen(|seen| !seen.effects.is_empty());
+    let says_itself = fault.details.as_ref().is_some_and(|details| details.contains_key("outcome"));
     match entry.decl.idempotency {
+        Idempotency::NotIdempotent if did_something && says_itself => fault.retryable(false),
         Idempotency::NotIdempotent if did_something => {
             fault.retryable(false).detail("outcome", "partly done")
         }
@@ -139,8 +141,9 @@ fn partly_done(entry: &Entry, flight: &Flight, fault: Fault) -> Fault {
     }
 }
 
-/// What the tool itself had to say when it was stopped, such as what a command had printed by then.
+/// What the tool itself had to say when it was stopped, such as what a command had printed by then, and what to do next.
 fn knowing(mut fault: Fault, own: Fault) -> Fault {
+    fault.hint = fault.hint.or(own.hint);
     for (name, value) in own.details.map(|details| *details).unwrap_or_default() {
         fault.details.get_or_insert_default().entry(name).or_insert(value);
     }

@@ -27,6 +27,24 @@ fn answers_that_break_a_rule_are_exact_errors() {
 }
 
 #[test]
+fn a_call_that_failed_is_on_record_as_one_that_may_have_done_something() {
+    if no_wall() {
+        return;
+    }
+    let sandbox = approved("timeout_ms = 3000");
+    let told = |tool: &str| {
+        let (_, result) = call(&sandbox, &format!("mcp.evil.{tool}"), &json!({}));
+        let error = &result["error"];
+        json!([result["effects"]["sideEffectsObserved"], error["details"]["outcome"], error["recoveryHint"]])
+    };
+    let hint = "nobody knows whether it happened; find out what it did before you call it again";
+    assert_eq!(told("crash"), json!([["run-command"], "unknown", hint]));
+    assert_eq!(told("silent"), json!([["run-command"], "unknown", hint]));
+    let complained = told("complains");
+    assert_eq!((&complained[0], &complained[1]), (&json!(["run-command"]), &json!("partly done")));
+}
+
+#[test]
 fn text_is_text_and_nobody_is_asked_anything() {
     if no_wall() {
         return;
