@@ -20,6 +20,7 @@ mod link;
 mod pace;
 mod paths;
 mod pin;
+mod schema;
 mod server;
 mod servers;
 mod settings;

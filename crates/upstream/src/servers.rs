@@ -42,10 +42,9 @@ impl Servers {
             let mut tools: Vec<_> = pin.tools.iter().collect();
             tools.sort_by(|a, b| a.name.cmp(&b.name));
             for declared in tools {
-                let added =
-                    ServerTool::new(server, pin, declared).map_err(|bad| bad.to_string()).and_then(|tool| {
-                        registry.register_foreign(Arc::new(tool)).map_err(|refused| refused.to_string())
-                    });
+                let added = ServerTool::new(server, pin, declared).and_then(|tool| {
+                    registry.register_foreign(Arc::new(tool)).map_err(|refused| refused.to_string())
+                });
                 refused.extend(added.err());
             }
         }

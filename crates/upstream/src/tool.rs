@@ -12,6 +12,7 @@ use toolkit::{BoxFuture, ForeignTool, PathKeys, ToolCx};
 
 use crate::embed::output_schema;
 use crate::paths::{self, Touch};
+use crate::schema::seen_through;
 use crate::server::Order;
 use crate::{Declared, Pin, Server, ServerSettings, answer, hidden};
 
@@ -39,7 +40,7 @@ impl ServerTool {
         server: &Arc<Server>,
         pin: &Arc<Pin>,
         declared: &Declared,
-    ) -> Result<ServerTool, BadId> {
+    ) -> Result<ServerTool, String> {
         let decl = decl(server.name(), server.settings(), declared)?;
         let touch = match decl.risk_level {
             Risk::ReadOnly => Touch::Reads,
@@ -83,7 +84,13 @@ impl ForeignTool for ServerTool {
     }
 }
 
-fn decl(server: &str, settings: &ServerSettings, declared: &Declared) -> Result<ToolDecl, BadId> {
+/// The declaration, or why there can be none.
+fn decl(server: &str, settings: &ServerSettings, declared: &Declared) -> Result<ToolDecl, String> {
+    let name = tool_name(server, &declared.name).map_err(|bad| bad.to_string())?;
+    let refused = |which: &str, why: String| format!("`{name}` cannot be registered:\n- {which}: {why}");
+    let input = seen_through(&declared.input_schema).map_err(|why| refused("input", why))?;
+    let output = declared.output_schema.as_ref().map(seen_through).transpose();
+    let output = output.map_err(|why| refused("output", why))?;
     let believed = |hint| settings.trust_hints && declared.hint(hint) == Some(true);
     let reads = believed("readOnlyHint");
     let (risk_level, side_effects) = match reads {
@@ -95,7 +102,7 @@ fn decl(server: &str, settings: &ServerSettings, declared: &Declared) -> Result<
         false => Idempotency::NotIdempotent,
     };
     Ok(ToolDecl {
-        name: tool_name(server, &declared.name)?,
+        name,
         version: "1.0.0".to_owned(),
         summary: summary(declared),
         category: "mcp".to_owned(),
@@ -107,8 +114,8 @@ fn decl(server: &str, settings: &ServerSettings, declared: &Declared) -> Result<
         idempotency,
         cancellable: true,
         timeout_ms: settings.timeout_ms.get(),
-        input_schema: input_schema(declared),
-        output_schema: output_schema(declared.output_schema.as_ref()),
+        input_schema: input_schema(declared, input),
+        output_schema: output_schema(output.as_ref()),
     })
 }
 
@@ -129,8 +136,7 @@ fn tool_name(server: &str, tool: &str) -> Result<ToolName, BadId> {
 }
 
 /// Its own schema, with all that the server says about the tool: a summary is one line, and a model needs the rest.
-fn input_schema(declared: &Declared) -> Value {
-    let mut schema = declared.input_schema.clone();
+fn input_schema(declared: &Declared, mut schema: Value) -> Value {
     if let (Some(said), Value::Object(map)) = (&declared.description, &mut schema)
         && hidden::one_line(said, MAX_SUMMARY) != summary(declared)
     {
@@ -154,6 +160,7 @@ fn summary(declared: &Declared) -> String {
 #[cfg(test)]
 mod tests {
     use envelope::{Idempotency, Risk};
+    use expect_test::expect;
     use serde_json::json;
 
     use super::{decl, tool_name};
@@ -183,6 +190,22 @@ mod tests {
             said(long),
             ("Reads a note.".to_owned(), json!("Reads a note.\n\nGive its path\\u{200b}."))
         );
+    }
+
+    #[test]
+    fn nothing_in_a_schema_reaches_a_model_unseen() {
+        let listed = |input: serde_json::Value, output: serde_json::Value| {
+            let entry = json!({"name": "t", "inputSchema": input, "outputSchema": output});
+            let decl = decl("s", &ServerSettings::default(), &Declared::read(&entry).unwrap())?;
+            Ok::<_, String>((decl.input_schema, decl.output_schema["properties"]["structured"].clone()))
+        };
+        let hidden = json!({"type": "object", "properties": {"a": {"description": "x\u{e0041}"}}});
+        let shown = json!({"type": "object", "properties": {"a": {"description": "x\\u{e0041}"}}});
+        assert_eq!(listed(hidden.clone(), hidden).unwrap(), (shown.clone(), shown));
+        expect![[r#"
+            `mcp.s.t` cannot be registered:
+            - output: `/properties/a/enum/0` hides characters: `x\u{200b}`; its server has to write it without them"#]]
+        .assert_eq(&listed(json!({}), json!({"properties": {"a": {"enum": ["x\u{200b}"]}}})).unwrap_err());
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! The schema of a foreign tool with nothing hidden in it: a model reads all of it, and a person must have been able to.
+
+use serde_json::{Map, Value};
+
+use crate::hidden::{is_hidden, one_line, spelled_out};
+
+/// As much of a text as a refusal shows.
+const MAX_SHOWN: usize = 100;
+
+/// The schema with every text in it spelled out, or which of its texts hides characters and cannot be: one that decides
+/// what is valid would decide otherwise.
+pub(crate) fn seen_through(schema: &Value) -> Result<Value, String> {
+    let mut schema = schema.clone();
+    see_through(&mut schema, &mut String::new())?;
+    Ok(schema)
+}
+
+fn see_through(value: &mut Value, at: &mut String) -> Result<(), String> {
+    match value {
+        Value::String(text) => {
+            if text.contains(is_hidden) {
+                *text = spelled_out(text);
+            }
+            Ok(())
+        }
+        Value::Array(items) => {
+            each(items.iter_mut().enumerate().map(|(n, item)| (n.to_string(), item)), at, see_through)
+        }
+        Value::Object(map) => object(map, at),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+fn object(map: &mut Map<String, Value>, at: &mut String) -> Result<(), String> {
+    for (key, value) in map {
+        let length = at.len();
+        at.push('/');
+        at.push_str(key);
+        refuse_hidden(key, at)?;
+        match (key.as_str(), value) {
+            // Here the keys are names that the author chose, and none of them is a keyword.
+            (
+                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                Value::Object(named),
+            ) => {
+                each(named.iter_mut().map(|(name, schema)| (name.clone(), schema)), at, see_through)?;
+            }
+            (
+                "const" | "enum" | "pattern" | "required" | "dependentRequired" | "dependencies" | "type"
+                | "$ref" | "$dynamicRef" | "$id" | "$schema" | "$anchor" | "$dynamicAnchor",
+                value,
+            ) => refuse_any(value, at)?,
+            (_, value) => see_through(value, at)?,
+        }
+        at.truncate(length);
+    }
+    Ok(())
+}
+
+/// Refuses a value that hides anything anywhere.
+fn refuse_any(value: &mut Value, at: &mut String) -> Result<(), String> {
+    match value {
+        Value::String(text) => refuse_hidden(text, at),
+        Value::Array(items) => {
+            each(items.iter_mut().enumerate().map(|(n, item)| (n.to_string(), item)), at, refuse_any)
+        }
+        Value::Object(map) => each(map.iter_mut().map(|(name, item)| (name.clone(), item)), at, refuse_any),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+/// Does the same to each part, with its name, in which nothing hides, at the end of the place.
+fn each<'v>(
+    parts: impl Iterator<Item = (String, &'v mut Value)>,
+    at: &mut String,
+    act: impl Fn(&mut Value, &mut String) -> Result<(), String>,
+) -> Result<(), String> {
+    for (name, part) in parts {
+        let length = at.len();
+        at.push('/');
+        at.push_str(&name);
+        refuse_hidden(&name, at)?;
+        act(part, at)?;
+        at.truncate(length);
+    }
+    Ok(())
+}
+
+fn refuse_hidden(text: &str, at: &str) -> Result<(), String> {
+    if !text.contains(is_hidden) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{}` hides characters: `{}`; its server has to write it without them",
+        one_line(at, MAX_SHOWN),
+        one_line(text, MAX_SHOWN)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+    use serde_json::{Value, json};
+
+    use super::seen_through;
+    use crate::hidden::is_hidden;
+
+    #[test]
+    fn what_is_only_read_is_spelled_out_wherever_it_stands() {
+        let schema = json!({
+            "title": "A\u{200b}", "$comment": "\u{e0041}", "unknown": ["\u{202e}"],
+            "properties": {"const": {"description": "B\u{e0041}", "default": {"x": "\u{feff}"}, "examples": ["\u{2066}"]}},
+            "$defs": {"d": {"anyOf": [{"description": "C\u{200d}"}]}},
+        });
+        let seen = json!({
+            "title": "A\\u{200b}", "$comment": "\\u{e0041}", "unknown": ["\\u{202e}"],
+            "properties": {"const": {"description": "B\\u{e0041}", "default": {"x": "\\u{feff}"}, "examples": ["\\u{2066}"]}},
+            "$defs": {"d": {"anyOf": [{"description": "C\\u{200d}"}]}},
+        });
+        assert_eq!(seen_through(&schema), Ok(seen));
+    }
+
+    #[test]
+    fn what_decides_is_refused_with_its_place() {
+        let refused = |schema: Value| seen_through(&schema).unwrap_err();
+        let end = "its server has to write it without them";
+        assert_eq!(
+            refused(json!({"properties": {"a": {"items": {"enum": ["x", "y\u{200b}"]}}}})),
+            format!("`/properties/a/items/enum/1` hides characters: `y\\u{{200b}}`; {end}")
+        );
+        assert_eq!(
+            refused(json!({"properties": {"a\u{200b}": {}}})),
+            format!("`/properties/a\\u{{200b}}` hides characters: `a\\u{{200b}}`; {end}")
+        );
+        for schema in [
+            json!({"const": {"x": ["\u{e0041}"]}}),
+            json!({"const": {"\u{e0041}": 1}}),
+            json!({"pattern": "\u{e0041}"}),
+            json!({"required": ["\u{e0041}"]}),
+            json!({"default": {"\u{e0041}": 1}}),
+            json!({"x\u{e0041}": 1}),
+            json!({"properties": {"x\u{e0041}/y": {}}}),
+        ] {
+            assert!(refused(schema).ends_with(end));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_let_through_hides_nothing(key in any::<String>(), name in "enum|properties|x", text in any::<String>()) {
+            let schema = json!({"properties": {"a": {name: {key: {"description": text}}}}, "description": text});
+            if let Ok(seen) = seen_through(&schema) {
+                // Controls are escaped where JSON is written, so the texts are looked at one by one.
+                prop_assert!(!texts(&seen).iter().any(|text| text.contains(is_hidden)));
+            }
+        }
+    }
+
+    fn texts(value: &Value) -> Vec<String> {
+        match value {
+            Value::String(text) => vec![text.clone()],
+            Value::Array(items) => items.iter().flat_map(texts).collect(),
+            Value::Object(map) => {
+                map.iter().flat_map(|(key, item)| [vec![key.clone()], texts(item)].concat()).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+        }
+    }
+}
