@@ -1,5 +1,6 @@
 //! One `[servers.NAME]` of the settings, and what it asks for.
 
+use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -106,6 +107,11 @@ impl ServerSettings {
                 "`servers.{name}.url` cannot be `{url}`: write it like `https://example.org/mcp`, with a token in `token_env`"
             ));
         }
+        if self.token_env.is_some() && is_in_the_open(url) {
+            return Err(format!(
+                "`servers.{name}.url` cannot be `{url}` with a `token_env`: everybody on the way could read the token; write `https://`, or an address of this machine such as `http://127.0.0.1:8080/mcp`"
+            ));
+        }
         if !self.env.is_empty() || self.network || !self.readable.is_empty() {
             return Err(format!(
                 "`servers.{name}` has a `url`: `env`, `network` and `readable` are for a `command`"
@@ -136,6 +142,9 @@ impl ServerSettings {
             Some(Address::Command(command)) => {
                 format!("server {name} runs {} in the sandbox of commands", json!(command))
             }
+            Some(Address::Url(url)) if is_in_the_open(url) => format!(
+                "server {name} is sent what its tools are called with: {url}, over plain http, which everybody on the way can read and change"
+            ),
             Some(Address::Url(url)) => format!("server {name} is sent what its tools are called with: {url}"),
             None => format!("server {name} is nowhere"),
         };
@@ -154,5 +163,63 @@ impl ServerSettings {
             said.push_str(", and is believed when it calls a tool read-only");
         }
         said
+    }
+}
+
+/// Whether what is sent there leaves this machine as it is.
+fn is_in_the_open(url: &str) -> bool {
+    let Ok(uri) = url.parse::<http::Uri>() else { return false };
+    let host = uri.host().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    uri.scheme_str() == Some("http") && !is_here
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::ServerSettings;
+
+    fn at(url: &str, token_env: Option<&str>) -> ServerSettings {
+        let token_env = token_env.map(str::to_owned);
+        ServerSettings { url: Some(url.to_owned()), token_env, ..ServerSettings::default() }
+    }
+
+    #[test]
+    fn a_token_is_sent_encrypted_or_not_beyond_this_machine() {
+        for url in [
+            "https://example.org/mcp",
+            "http://127.0.0.1:1/",
+            "http://127.8.9.1/",
+            "http://[::1]:1/x",
+            "http://LocalHost/",
+        ] {
+            assert_eq!(at(url, Some("TOKEN")).check("web"), Ok(()), "{url}");
+        }
+        for url in [
+            "http://example.org/mcp",
+            "HTTP://example.org/",
+            "http://192.168.0.2/",
+            "http://[::2]/",
+            "http://localhost.example.org/",
+            "http://127.0.0.1.example.org/",
+            "http://0.0.0.0/",
+        ] {
+            let refused = at(url, Some("TOKEN")).check("web").unwrap_err();
+            assert!(refused.contains("everybody on the way could read the token"), "{refused}");
+            assert_eq!(at(url, None).check("web"), Ok(()), "{url}");
+        }
+    }
+
+    #[test]
+    fn who_trusts_a_vault_is_told_of_plain_http() {
+        expect!["server web is sent what its tools are called with: http://example.org/mcp, over plain http, which everybody on the way can read and change"]
+            .assert_eq(&at("http://example.org/mcp", None).in_words("web"));
+        expect!["server web is sent what its tools are called with: https://example.org/mcp, gets TOKEN"]
+            .assert_eq(&at("https://example.org/mcp", Some("TOKEN")).in_words("web"));
+        expect!["server web is sent what its tools are called with: http://localhost:8080/mcp"]
+            .assert_eq(&at("http://localhost:8080/mcp", None).in_words("web"));
     }
 }

@@ -160,8 +160,8 @@ pub(super) const KEYS: [Key; 58] = [
     key(
         "servers",
         "command",
-        "[\"server-filesystem\", \".\"]",
-        "The program and its arguments, for a server that is started here: in the vault, in the sandbox of commands. Give this or `url`.",
+        "[\"server-filesystem\", \"/home/me/Notes\"]",
+        "The program and its arguments, for a server that is started here: in the sandbox of commands, in an empty folder of its own, so write paths in full. Give this or `url`.",
     ),
     key(
         "servers",
@@ -179,7 +179,7 @@ pub(super) const KEYS: [Key; 58] = [
         "servers",
         "token_env",
         "\"EXAMPLE_TOKEN\"",
-        "The name of the variable that holds the bearer token for the `url`.",
+        "The name of the variable that holds the bearer token for the `url`, which is then `https` or on this machine.",
     ),
     key("servers", "timeout_ms", "60000", "How long one call may take."),
     key("servers", "network", "false", "Whether the program reaches the network."),

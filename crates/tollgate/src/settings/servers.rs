@@ -77,25 +77,31 @@ mod tests {
             ],
         );
         check(
+            "[servers.fs]\nurl = \"http://example.org/mcp\"\ntoken_env = \"TOKEN\"\n",
+            expect![
+                "`servers.fs.url` cannot be `http://example.org/mcp` with a `token_env`: everybody on the way could read the token; write `https://`, or an address of this machine such as `http://127.0.0.1:8080/mcp`"
+            ],
+        );
+        check(
             "[servers.fs]\ncomand = [\"x\"]\n",
             expect!["line 2: `servers.comand` is not a key; did you mean `servers.command`?"],
         );
         check(
             "[servers.fs]\ncommand = \"x\"\n",
             expect![[
-                r#"line 2: `servers.command` cannot be "x"; write it like `command = ["server-filesystem", "."]`. The program and its arguments, for a server that is started here: in the vault, in the sandbox of commands. Give this or `url`."#
+                r#"line 2: `servers.command` cannot be "x"; write it like `command = ["server-filesystem", "/home/me/Notes"]`. The program and its arguments, for a server that is started here: in the sandbox of commands, in an empty folder of its own, so write paths in full. Give this or `url`."#
             ]],
         );
         check(
             "servers = 1\n",
             expect![[
-                r#"line 1: `servers` is a table of tables: write `[servers.NAME]` for each, and its keys below, like `command = ["server-filesystem", "."]`"#
+                r#"line 1: `servers` is a table of tables: write `[servers.NAME]` for each, and its keys below, like `command = ["server-filesystem", "/home/me/Notes"]`"#
             ]],
         );
         check(
             "[servers]\nfs = 1\n",
             expect![[
-                r#"line 2: `servers` is a table of tables: write `[servers.NAME]` for each, and its keys below, like `command = ["server-filesystem", "."]`"#
+                r#"line 2: `servers` is a table of tables: write `[servers.NAME]` for each, and its keys below, like `command = ["server-filesystem", "/home/me/Notes"]`"#
             ]],
         );
     }
