@@ -19,6 +19,8 @@ use crate::edge::{BODY_LIMIT, error_response};
 /// A session of the older era that nobody uses. Longer than any question may wait, since a session counts as unused
 /// while its client's person thinks.
 const SPARE: Duration = Duration::from_secs(300);
+/// Sessions of the older era that may be open at once. Each keeps a server of its own, whether or not anybody uses it.
+const MOST_SESSIONS: usize = 256;
 
 /// Serves a face under `/mcp`.
 pub fn mount(router: Router, face: &Arc<McpFace>) -> Router {
@@ -41,8 +43,34 @@ pub fn mount_within<S: ServerHandler>(
         .with_max_request_body_bytes(BODY_LIMIT);
     let face = face.clone();
     let make = move || Ok(within(face.handler(Lasting::Http)));
-    let served = StreamableHttpService::new(make, Arc::new(sessions), config);
-    router.merge(Router::new().route_service("/mcp", served).layer(from_fn(refuse_long)))
+    let sessions = Arc::new(sessions);
+    let served = StreamableHttpService::new(make, sessions.clone(), config);
+    let bounded = from_fn(move |request, next| refuse_many(sessions.clone(), request, next));
+    router.merge(Router::new().route_service("/mcp", served).layer(bounded).layer(from_fn(refuse_long)))
+}
+
+/// A client that opens session after session gets no more of them; those that are open go on.
+async fn refuse_many(sessions: Arc<LocalSessionManager>, request: Request, next: Next) -> Response {
+    if !may_open_session(&request) || sessions.sessions.read().await.len() < MOST_SESSIONS {
+        return next.run(request).await;
+    }
+    error_response(&ApiError {
+        status: 503,
+        kind: ErrorType::Server,
+        code: "too_many_sessions",
+        message: format!("{MOST_SESSIONS} sessions are open; end some of them, or wait until they expire."),
+        param: None,
+    })
+}
+
+/// The version with which the newer era begins; versions are dates, so that a later one sorts behind it.
+const NEWER: &[u8] = b"2026-07-28";
+
+/// Requests of the newer era stand alone, and those of a session name it.
+fn may_open_session(request: &Request) -> bool {
+    let headers = request.headers();
+    let stands_alone = headers.get("mcp-protocol-version").is_some_and(|version| version.as_bytes() >= NEWER);
+    !stands_alone && !headers.contains_key("mcp-session-id")
 }
 
 /// A body that says it is too long is not waited for. One that does not say so is cut off at the limit.

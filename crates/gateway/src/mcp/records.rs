@@ -85,9 +85,12 @@ impl Records {
         }
         let page = ids.get(start..(start + PAGE).min(ids.len())).unwrap_or_default();
         let runs = page.iter().filter(|run| address::is_plain(run.as_str()));
-        resources.extend(
-            runs.filter_map(|run| run_summary(&self.runs.join(run.as_str()))).map(|run| listed(&run)),
-        );
+        let runs = runs.filter_map(|run| run_summary(&self.runs.join(run.as_str())));
+        // One that is damaged is listed, and reading it says so.
+        let is_own =
+            |run: &RunSummary| RunFolder::open(&run.dir).is_ok_and(|folder| !is_of_a_client(&folder));
+        let of_clients = runs.filter(|run| !is_own(run));
+        resources.extend(of_clients.map(|run| listed(&run)));
         let mut result = ListResourcesResult::with_all_items(resources);
         if start + PAGE < ids.len() {
             result.next_cursor = page.last().map(ToString::to_string);
@@ -123,6 +126,12 @@ impl Records {
         let dir = self.runs.join(address.run());
         let summary = run_summary(&dir).ok_or_else(|| not_found(uri, "no such run is on record"))?;
         let folder = RunFolder::open(&dir).map_err(|error| unreadable(&error))?;
+        if !is_of_a_client(&folder) {
+            return Err(not_found(
+                uri,
+                "that run was not made for a client; `tollgate show` shows it to its owner",
+            ));
+        }
         let contents = match address {
             Address::Run(_) => {
                 vec![as_json(uri, &story::run(&folder, &summary).map_err(|e| unreadable(&e))?)]
@@ -145,6 +154,11 @@ impl Records {
         };
         Ok(ReadResourceResult::new(contents).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
+}
+
+/// What the owner of the vault did at the command line is not for clients to read: no rule was asked about that.
+fn is_of_a_client(folder: &RunFolder) -> bool {
+    folder.header().planner_version.is_some()
 }
 
 /// How to name what is not listed.

@@ -33,10 +33,11 @@ async fn a_yes_of_the_client_makes_one_call_and_the_record_says_whose_it_was() {
     })
     .await;
     expect![[r#"
+        Tool: test.note
+        Why you are asked: mode ask
+
         Note a
 
-        Why you are asked: mode ask
-        Tool: test.note
         Input: {
           "text": "a"
         }

@@ -99,6 +99,11 @@ impl House {
         self.face.handler(Lasting::Connection)
     }
 
+    /// A gate of the same house that no client stands behind.
+    pub(crate) fn engine(&self) -> Engine {
+        gate(Policy::cautious(), &self.deeds, self.desk.clone()).unwrap()
+    }
+
     pub(crate) fn runs(&self) -> &Path {
         self.runs.path()
     }

@@ -16,6 +16,7 @@ mod rig;
 
 mod approval;
 mod attacks;
+mod bounds;
 mod changes;
 mod client;
 mod endings;

@@ -131,11 +131,15 @@ async fn many_runs_come_in_pages() {
     let mut client = Client::open(&house, Era::New).await;
     client.call("test_look", json!({ "text": "x" })).await;
     let run = std::fs::read_dir(house.runs()).unwrap().next().unwrap().unwrap().path();
-    // More folders with a record in them; that each says it is another's does not hide it.
+    // More runs that have only begun.
+    let header = std::fs::read_to_string(run.join("run.json")).unwrap();
+    let own = run.file_name().unwrap().to_str().unwrap();
     for number in 0..120 {
-        let dir = house.runs().join(format!("0000-{number:03}"));
+        let id = format!("0000-{number:03}");
+        let dir = house.runs().join(&id);
         std::fs::create_dir(&dir).unwrap();
-        std::fs::copy(run.join("run.json"), dir.join("run.json")).unwrap();
+        let mut file = std::fs::File::create_new(dir.join("run.json")).unwrap();
+        file.write_all(header.replace(own, &id).as_bytes()).unwrap();
     }
     let (mut cursor, mut pages, mut seen) = (None::<String>, Vec::new(), Vec::new());
     loop {

@@ -1,0 +1,65 @@
+//! What no client gets: another's yes, the owner's own runs, sessions without end.
+
+use engine::{RunPlace, SessionRequest};
+use serde_json::json;
+
+use crate::client::{Client, Era};
+use crate::house::House;
+use crate::http_client::{ACCEPT, ask, post, serve};
+
+/// Requests that stand alone are told apart by a name that anybody can give himself.
+#[tokio::test]
+async fn a_yes_for_the_session_is_not_offered_where_anybody_could_claim_to_be_in_it() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let call = json!({ "name": "test_note", "arguments": { "text": "a" } });
+    let asked = ask(&rig, "claude-code", "tools/call", call).await;
+    let form = &asked["inputRequests"]["approval"]["params"]["requestedSchema"];
+    assert_eq!(form["properties"]["decision"]["enum"], json!(["once", "no"]), "{asked}");
+}
+
+#[tokio::test]
+async fn what_the_owner_did_at_the_command_line_is_not_for_clients_to_read() {
+    let house = House::new();
+    let request = SessionRequest {
+        place: RunPlace::Disk(house.runs().to_owned()),
+        goal: "of the owner".to_owned(),
+        planner_version: None,
+        tools: Vec::new(),
+    };
+    let own = house.engine().open_session(request).unwrap();
+    let uri = format!("tollgate://runs/{}", own.run_id());
+    own.close(None).await;
+
+    let mut client = Client::open(&house, Era::New).await;
+    let listed = client.request("resources/list", json!({})).await;
+    assert_eq!(listed["resources"], json!([]));
+    let refused = client.request("resources/read", json!({ "uri": uri })).await;
+    assert!(refused["message"].as_str().unwrap().contains("not made for a client"), "{refused}");
+}
+
+#[tokio::test]
+async fn sessions_have_a_bound_and_requests_that_stand_alone_do_not_count() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "greedy", "version": "1" },
+        },
+    })
+    .to_string();
+    let mut opened = 0;
+    let refused = loop {
+        let answer = post(&rig, ACCEPT, &hello).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        opened += 1;
+        assert!(opened <= 1_000, "there is no bound");
+    };
+    assert_eq!((opened, refused.status), (256, 503));
+    let listed = ask(&rig, "modest", "tools/list", json!({})).await;
+    assert!(listed["tools"].is_array(), "{listed}");
+}
