@@ -2,6 +2,7 @@
 
 mod connections;
 mod servers;
+mod startable;
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

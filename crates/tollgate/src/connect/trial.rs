@@ -1,7 +1,8 @@
 //! Starts a server as a client would, and sees whether it answers.
 //!
-//! A few lines of JSON-RPC over standard input and output, with limits on time and size. The server may be any program
-//! that a settings file names, so nothing that it says is trusted or kept, and nothing of it is left running.
+//! A few lines of JSON-RPC over standard input and output, with limits on time and size. Whoever calls
+//! this has made sure that the program may be started. Nothing that it says is trusted or kept, and nothing of it is
+//! left running.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -29,12 +30,15 @@ const MOST_PAGES: usize = 100;
 /// Lines that may come before an answer: notifications, and questions to the client.
 const MOST_ASIDE: usize = 1000;
 
-/// The version that most clients open with, and that a server answers with its own.
+/// The version that most clients greet with, and that a server answers with its own.
 const PROTOCOL: &str = "2025-11-25";
+
+/// The first version without a greeting: a client asks what there is, and each request stands alone.
+const ALONE: &str = "2026-07-28";
 
 /// A server as the settings of a client have it.
 pub(crate) struct Started<'a> {
-    pub(crate) program: &'a str,
+    pub(crate) program: &'a Path,
     pub(crate) args: Vec<&'a str>,
     pub(crate) env: &'a Map<String, Value>,
     pub(crate) folder: &'a Path,
@@ -43,19 +47,29 @@ pub(crate) struct Started<'a> {
 /// What it answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
-    pub(crate) protocol: String,
+    /// The version that a greeting agreed on.
+    pub(crate) greeted: String,
+    /// The newest version that it names to clients that do not greet, if it knows such clients.
+    pub(crate) discovered: Option<String>,
     pub(crate) tools: usize,
     pub(crate) millis: u64,
 }
 
-/// Greets the server and asks for its tools. Says what is wrong otherwise.
+/// Asks the server what it speaks, greets it and asks for its tools. Says what is wrong otherwise.
 pub(crate) fn try_out(started: &Started<'_>, limit: Duration) -> Result<Answered, String> {
     let clock = SystemClock::new();
     let mut talk = Talk::start(started, limit).map_err(|error| format!("it cannot be started: {error}"))?;
     let client = json!({ "name": "tollgate-doctor", "version": env!("CARGO_PKG_VERSION") });
+    // A question that comes before any greeting and decides nothing. An older server answers it with an error.
+    let about = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": ALONE,
+        "io.modelcontextprotocol/clientInfo": client,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    } });
+    let discovered = talk.answer("server/discover", &about)?.ok().and_then(|known| newest(&known));
     let greeting = json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client });
     let greeted = talk.ask("initialize", &greeting)?;
-    let protocol = greeted["protocolVersion"].as_str().ok_or("it names no protocol version")?.to_owned();
+    let greeted = greeted["protocolVersion"].as_str().ok_or("it names no protocol version")?.to_owned();
     talk.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
     let (mut tools, mut params) = (0, json!({}));
     for _page in 0..MOST_PAGES {
@@ -63,10 +77,16 @@ pub(crate) fn try_out(started: &Started<'_>, limit: Duration) -> Result<Answered
         tools += page["tools"].as_array().ok_or("it lists no tools")?.len();
         match page["nextCursor"].as_str() {
             Some(cursor) => params = json!({ "cursor": cursor }),
-            None => return Ok(Answered { protocol, tools, millis: clock.micros() / 1000 }),
+            None => return Ok(Answered { greeted, discovered, tools, millis: clock.micros() / 1000 }),
         }
     }
     Err(format!("it has more than {MOST_PAGES} pages of tools"))
+}
+
+/// Versions are dates, so the newest is the last in order.
+fn newest(known: &Value) -> Option<String> {
+    let versions = known["supportedVersions"].as_array()?.iter().filter_map(Value::as_str);
+    versions.filter(|version| *version >= ALONE).max().map(str::to_owned)
 }
 
 /// A conversation with a server.
@@ -132,6 +152,12 @@ impl Talk {
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        let refused = |error| format!("it answers `{method}` with an error: {error}");
+        self.answer(method, params)?.map_err(refused)
+    }
+
+    /// What it answers, a result or an error, or why there is no answer.
+    fn answer(&mut self, method: &str, params: &Value) -> Result<Result<Value, String>, String> {
         self.asked += 1;
         let id = self.asked;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
@@ -152,9 +178,9 @@ impl Talk {
                 continue;
             }
             if let Some(error) = message["error"]["message"].as_str() {
-                return Err(format!("it answers `{method}` with an error: {error}"));
+                return Ok(Err(error.to_owned()));
             }
-            return Ok(message["result"].take());
+            return Ok(Ok(message["result"].take()));
         }
         Err(format!("it says much and does not answer `{method}`"))
     }
@@ -220,31 +246,55 @@ mod tests {
     use expect_test::{Expect, expect};
     use serde_json::Map;
 
-    use super::{ANSWER_LIMIT, Started, try_out};
+    use super::{ANSWER_LIMIT, Answered, Started, try_out};
 
     /// How a server fares that is this shell script.
     #[track_caller]
     fn check(script: &str, limit: Duration, expect: Expect) {
         let env = Map::new();
-        let started =
-            Started { program: "/bin/sh", args: vec!["-c", script], env: &env, folder: Path::new("/") };
+        let started = Started {
+            program: Path::new("/bin/sh"),
+            args: vec!["-c", script],
+            env: &env,
+            folder: Path::new("/"),
+        };
         let said = match try_out(&started, limit) {
-            Ok(answered) => format!("{} tools, {}", answered.tools, answered.protocol),
+            Ok(Answered { greeted, discovered, tools, .. }) => {
+                format!("{tools} tools, {greeted}, {discovered:?}")
+            }
             Err(why) => why,
         };
         expect.assert_eq(&said);
     }
 
-    const GREETING: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}'; read l;"#;
+    /// As a server does that knows greetings alone.
+    const OLD: &str = r#"read l; echo '{"id":1,"error":{"code":-32601,"message":"what?"}}';"#;
+
+    const GREETING: &str = r#"read l; echo '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}'; read l;"#;
 
     #[test]
     fn tools_are_counted_over_all_pages() {
         let script = format!(
-            r#"{GREETING} echo '{{"jsonrpc":"2.0","method":"notifications/message"}}'
-            read l; echo '{{"id":2,"result":{{"tools":[{{}},{{}}],"nextCursor":"n"}}}}'
-            read l; case "$l" in *'"cursor":"n"'*) echo '{{"id":3,"result":{{"tools":[{{}}]}}}}';; esac; cat"#
+            r#"{OLD} {GREETING} echo '{{"jsonrpc":"2.0","method":"notifications/message"}}'
+            read l; echo '{{"id":3,"result":{{"tools":[{{}},{{}}],"nextCursor":"n"}}}}'
+            read l; case "$l" in *'"cursor":"n"'*) echo '{{"id":4,"result":{{"tools":[{{}}]}}}}';; esac; cat"#
         );
-        check(&script, ANSWER_LIMIT, expect!["3 tools, 2025-06-18"]);
+        check(&script, ANSWER_LIMIT, expect!["3 tools, 2025-06-18, None"]);
+    }
+
+    #[test]
+    fn what_it_speaks_without_a_greeting_is_told() {
+        let knows = |versions: &str, expect: Expect| {
+            let script = format!(
+                r#"read l; case "$l" in *'"server/discover"'*) echo '{{"id":1,"result":{{"supportedVersions":{versions}}}}}';; esac
+                {GREETING} read l; echo '{{"id":3,"result":{{"tools":[]}}}}'; cat"#
+            );
+            check(&script, ANSWER_LIMIT, expect);
+        };
+        let new = expect![[r#"0 tools, 2025-06-18, Some("2026-07-28")"#]];
+        knows(r#"["2025-11-25", "2026-07-28", "2025-06-18"]"#, new);
+        knows(r#"["2025-11-25"]"#, expect!["0 tools, 2025-06-18, None"]);
+        knows("7", expect!["0 tools, 2025-06-18, None"]);
     }
 
     #[test]
@@ -253,26 +303,34 @@ mod tests {
         fails("echo 'no such vault' >&2; exit 3", expect!["it ended (exit status: 3): no such vault"]);
         fails("echo Starting...; cat", expect!["it prints something to standard output that is not MCP"]);
         fails(
-            r#"read l; echo '{"id":1,"error":{"code":-1,"message":"no"}}'; cat"#,
+            &format!(r#"{OLD} read l; echo '{{"id":2,"error":{{"code":-1,"message":"no"}}}}'; cat"#),
             expect!["it answers `initialize` with an error: no"],
         );
-        fails(r#"read l; echo '{"id":1,"result":{}}'; cat"#, expect!["it names no protocol version"]);
         fails(
-            &format!(r#"{GREETING} read l; echo '{{"id":2,"result":{{}}}}'; cat"#),
+            &format!(r#"{OLD} read l; echo '{{"id":2,"result":{{}}}}'; cat"#),
+            expect!["it names no protocol version"],
+        );
+        fails(
+            &format!(r#"{OLD} {GREETING} read l; echo '{{"id":3,"result":{{}}}}'; cat"#),
             expect!["it lists no tools"],
         );
     }
 
     #[test]
     fn a_server_that_never_answers_is_not_waited_for() {
-        check("cat > /dev/null", Duration::ZERO, expect!["it does not answer `initialize` within 0 seconds"]);
+        let silent = expect!["it does not answer `server/discover` within 0 seconds"];
+        check("cat > /dev/null", Duration::ZERO, silent);
     }
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
         let env = Map::new();
-        let started =
-            Started { program: "/nowhere/tollgate", args: vec![], env: &env, folder: Path::new("/") };
+        let started = Started {
+            program: Path::new("/nowhere/tollgate"),
+            args: vec![],
+            env: &env,
+            folder: Path::new("/"),
+        };
         let why = try_out(&started, ANSWER_LIMIT).unwrap_err();
         assert_eq!(why, "it cannot be started: No such file or directory (os error 2)");
     }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::Map;
 
+use super::startable::Here;
 use super::{Finding, Health};
-use crate::connect::{ANSWER_LIMIT, Found, Homes, Scope, Started, Unread, find, try_out};
+use crate::connect::{ANSWER_LIMIT, Found, Homes, STATE_VARIABLE, Scope, Started, Unread, find, try_out};
 use crate::place::Place;
 use crate::quoting::quoted;
 use crate::visible::{count, path_words};
@@ -16,14 +17,22 @@ use crate::visible::{count, path_words};
 /// How long a server on this machine may take to be reached.
 const REACH_LIMIT: Duration = Duration::from_secs(2);
 
-/// What clients are set up for this vault. With `trying`, each server is started or called as the client would.
+/// What clients are set up for this vault. With `trying`, each server that is this program is started, and each one on
+/// this machine called, as the client would.
 pub(super) fn connections(place: &Place, trying: bool) -> Vec<Finding> {
     let Some(homes) = Homes::of_person() else { return Vec::new() };
     let here = std::env::current_dir().unwrap_or_else(|_gone| place.vault.clone());
+    let state = std::env::var_os(STATE_VARIABLE);
+    let start = Here {
+        program: std::env::current_exe().ok().and_then(|program| program.canonicalize().ok()),
+        vault: &place.vault,
+        folder: &here,
+        state: state.as_deref(),
+    };
     let mut findings = Vec::new();
     for found in find(&homes, &[&here, &place.vault]) {
         match found {
-            Ok(found) => findings.extend(look(&found, place, trying)),
+            Ok(found) => findings.extend(look(&found, place, trying.then_some(&start))),
             Err(unread) => findings.push(unreadable(&unread)),
         }
     }
@@ -43,11 +52,11 @@ fn unreadable(unread: &Unread) -> Finding {
     Finding::new(Health::Warn, WHAT, message)
 }
 
-fn look(found: &Found, place: &Place, trying: bool) -> Vec<Finding> {
+fn look(found: &Found, place: &Place, trying: Option<&Here<'_>>) -> Vec<Finding> {
     let words = format!("{} ({}): `{}`", found.client.title(), path_words(&found.file), found.name);
     if let Some(url) = found.entry["url"].as_str() {
         let said = Finding::ok(WHAT, format!("{words} calls {url}"));
-        return if trying { vec![said, reached(&words, url, place)] } else { vec![said] };
+        return if trying.is_some() { vec![said, reached(&words, url, place)] } else { vec![said] };
     }
     match found.vault() {
         Some(vault) => match Path::new(vault).canonicalize() {
@@ -65,8 +74,10 @@ fn look(found: &Found, place: &Place, trying: bool) -> Vec<Finding> {
         }
     }
     let mut findings = vec![program(found, place, &words)];
-    if trying && findings.iter().all(|finding| finding.health != Health::Fail) {
-        findings.push(tried(found, place, &words));
+    if let Some(here) = trying
+        && findings.iter().all(|finding| finding.health != Health::Fail)
+    {
+        findings.push(tried(found, place, here, &words));
     }
     findings
 }
@@ -98,30 +109,35 @@ fn again(found: &Found, place: &Place) -> String {
     format!("tollgate connect {}{scope}{name} {} --write", found.client, place.vault_words())
 }
 
-fn tried(found: &Found, place: &Place, words: &str) -> Finding {
-    let none = Map::new();
-    let started = Started {
-        program: found.entry["command"].as_str().unwrap_or_default(),
-        args: found.args(),
-        env: found.entry["env"].as_object().unwrap_or(&none),
-        folder: &place.vault,
+fn tried(found: &Found, place: &Place, here: &Here<'_>, words: &str) -> Finding {
+    let program = match here.program_for(found) {
+        Ok(program) => program,
+        Err(why) => {
+            return Finding::new(Health::Warn, WHAT, format!("{words} was not started: {why}"))
+                .mend(format!("if you trust it, start it yourself: {}", by_hand(found)));
+        }
     };
-    match try_out(&started, ANSWER_LIMIT) {
+    let none = Map::new();
+    let env = found.entry["env"].as_object().unwrap_or(&none);
+    match try_out(&Started { program, args: found.args(), env, folder: &place.vault }, ANSWER_LIMIT) {
         Ok(answered) => {
             let tools = count(answered.tools as u64, "tool");
-            let (millis, protocol) = (answered.millis, answered.protocol);
-            Finding::ok(WHAT, format!("{words} answers: {tools} in {millis} ms, protocol {protocol}"))
+            let (millis, greeted) = (answered.millis, answered.greeted);
+            let alone = answered.discovered.map(|version| format!(", and {version} without a greeting"));
+            let protocols = format!("protocol {greeted}{}", alone.unwrap_or_default());
+            Finding::ok(WHAT, format!("{words} answers: {tools} in {millis} ms, {protocols}"))
         }
         Err(why) => Finding::new(Health::Fail, WHAT, format!("{words} does not work: {why}"))
-            .mend(format!("see what it says: {}", by_hand(&started))),
+            .mend(format!("see what it says: {}", by_hand(found))),
     }
 }
 
-fn by_hand(started: &Started<'_>) -> String {
+/// The command of an entry, as a person would type it.
+fn by_hand(found: &Found) -> String {
     let word = |word: &str| quoted(Path::new(word));
-    let set =
-        started.env.iter().filter_map(|(name, value)| Some(format!("{name}={}", word(value.as_str()?))));
-    let words = std::iter::once(started.program).chain(started.args.iter().copied());
+    let env = found.entry["env"].as_object().into_iter().flatten();
+    let set = env.filter_map(|(name, value)| Some(format!("{}={}", word(name), word(value.as_str()?))));
+    let words = found.entry["command"].as_str().into_iter().chain(found.args());
     set.chain(words.map(word)).collect::<Vec<_>>().join(" ")
 }
 
