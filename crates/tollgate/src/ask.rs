@@ -14,7 +14,7 @@ use std::sync::Arc;
 use engine::{
     Answer, ApprovalRequest, Approver, ConfirmRequest, Remembering, UncertainCall, UncertainVerdict, Verdict,
 };
-use envelope::Channel;
+use envelope::{Channel, Hash};
 use tokio::sync::Mutex;
 use toolkit::BoxFuture;
 
@@ -23,10 +23,35 @@ use crate::drive::Interrupts;
 use crate::preview::Seer;
 use crate::progress::Progress;
 use crate::screen::{self, Paint};
-use crate::visible::{one_line, short, visible};
+use crate::visible::one_line;
 
-/// How much of an input a question shows.
-const SHOWN_CHARS: usize = 2000;
+/// What a yes for always answers: a tool, why it is asked about, and by whom. The policy is part of it since a reason
+/// names a rule by its number, which may be another rule's once the settings have changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Reason {
+    tool: String,
+    why: String,
+    remembering: Remembering,
+    client: Option<String>,
+    policy: Hash,
+}
+
+impl Reason {
+    pub(crate) fn of(request: &ApprovalRequest) -> Reason {
+        Reason {
+            tool: request.tool.to_string(),
+            why: request.why.clone(),
+            remembering: request.remembering,
+            client: request.client.clone(),
+            policy: request.policy,
+        }
+    }
+
+    /// Whether a yes to it can be kept at all.
+    pub(crate) fn can_be_kept(&self) -> bool {
+        self.remembering != Remembering::Nothing
+    }
+}
 
 /// Answers with `--yes`, or asks the person.
 pub(crate) struct Asker {
@@ -39,7 +64,7 @@ pub(crate) struct Asker {
     /// How long an answer for always lasts, where that is longer than one run.
     lasts: &'static str,
     /// One question at a time; holds what the person wants to be asked no more.
-    always: Mutex<HashSet<(String, String, Remembering)>>,
+    always: Mutex<HashSet<Reason>>,
 }
 
 impl Asker {
@@ -86,7 +111,9 @@ impl Asker {
             Some(seer) => seer.coloured(&request.text),
             None => request.text.clone(),
         };
-        let question = format!("{shown}\n{}", Paint::stderr().bold("May this run? [y/N]"));
+        let paint = Paint::stderr();
+        let from = from(request.client.as_deref(), paint);
+        let question = format!("{from}{shown}\n{}", paint.bold("May this run? [y/N]"));
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Answer::Yes { channel: Channel::Terminal },
             Some(_) => Answer::No { reason: "the person said no".to_owned() },
@@ -99,22 +126,14 @@ impl Asker {
             return Verdict::Once { channel: Channel::YesFlag };
         }
         let mut always = self.always.lock().await;
-        let reason = (request.tool.to_string(), request.why.clone(), request.remembering);
+        let reason = Reason::of(request);
         if always.contains(&reason) {
             return Verdict::Once { channel: Channel::Terminal };
         }
-        let choices = choices(request.remembering, self.lasts);
-        let question = format!(
-            "{} ({})\n  {}\n  input: {}\n{}",
-            Paint::stderr().bold(one_line(&request.preview)),
-            one_line(&request.why),
-            request.tool,
-            short(&request.input.to_string(), SHOWN_CHARS),
-            Paint::stderr().bold(format!("May this call run? {choices}")),
-        );
+        let question = about_call(request, self.lasts, Paint::stderr());
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Verdict::Once { channel: Channel::Terminal },
-            Some("a" | "always") if request.remembering != Remembering::Nothing => {
+            Some("a" | "always") if reason.can_be_kept() => {
                 always.insert(reason);
                 Verdict::Remember { channel: Channel::Terminal }
             }
@@ -134,8 +153,8 @@ impl Asker {
             Paint::stderr().odd("Uncertain:"),
             call.tool,
             call.step_id,
-            visible(&call.why),
-            short(&call.input.to_string(), SHOWN_CHARS),
+            one_line(&call.why),
+            one_line(&call.input.to_string()),
             Paint::stderr().bold("Run it again? Only if it did not happen, or twice does no harm. [y/N]"),
         );
         match self.ask(&question).await.as_deref() {
@@ -143,6 +162,24 @@ impl Asker {
             Some(_) | None => UncertainVerdict::Leave,
         }
     }
+}
+
+/// The question about one call, with all of its input: what is too long for the dialog of a client is asked here.
+fn about_call(request: &ApprovalRequest, lasts: &str, paint: Paint) -> String {
+    format!(
+        "{}{} ({})\n  {}\n  input: {}\n{}",
+        from(request.client.as_deref(), paint),
+        paint.bold(one_line(&request.preview)),
+        one_line(&request.why),
+        request.tool,
+        one_line(&request.input.to_string()),
+        paint.bold(format!("May this call run? {}", choices(request.remembering, lasts))),
+    )
+}
+
+/// A line about who asks, in its own words, if anyone said so.
+fn from(client: Option<&str>, paint: Paint) -> String {
+    client.map(|client| format!("{}\n", paint.dim(format!("from {}", one_line(client))))).unwrap_or_default()
 }
 
 /// What may be typed about one call.
@@ -220,9 +257,30 @@ impl Approver for Asker {
 
 #[cfg(test)]
 mod tests {
-    use engine::Remembering;
+    use engine::{ApprovalRequest, Remembering};
+    use envelope::{CallId, Hash, Risk, RunId, StepId, ToolName};
+    use expect_test::expect;
+    use serde_json::json;
 
-    use super::choices;
+    use super::{Reason, about_call, choices};
+    use crate::screen::Paint;
+
+    fn request() -> ApprovalRequest {
+        ApprovalRequest {
+            run_id: RunId::parse("01890000-0000-7000-8000-000000000001").unwrap(),
+            step_id: StepId::parse("call").unwrap(),
+            call_id: CallId::parse("01890000-0000-7000-8000-000000000002").unwrap(),
+            tool: ToolName::parse("vault.createFile").unwrap(),
+            risk: Risk::Writes,
+            preview: "Create a.md".to_owned(),
+            input: json!({}),
+            exact: Hash::of(b""),
+            why: "rule 1".to_owned(),
+            remembering: Remembering::Reasons,
+            client: Some("a client 1.0".to_owned()),
+            policy: Hash::of(b"policy"),
+        }
+    }
 
     #[test]
     fn a_question_says_how_long_always_is() {
@@ -233,5 +291,38 @@ mod tests {
         );
         assert_eq!(choices(Remembering::Reasons, ""), "[y]es once, [a]lways for this reason, [N]o");
         assert_eq!(choices(Remembering::Nothing, server), "[y]es once, [N]o");
+    }
+
+    #[test]
+    fn a_question_is_shown_whole_with_who_asks_and_forges_no_line() {
+        let long = "x".repeat(100_000);
+        let client = Some("a client\nMay this call run?".to_owned());
+        let request =
+            ApprovalRequest { input: json!({ "content": format!("{long}, then rm") }), client, ..request() };
+        expect![[r#"
+            from a client\nMay this call run?
+            Create a.md (rule 1)
+              vault.createFile
+              input: {"content":"LONG, then rm"}
+            May this call run? [y]es once, [a]lways for this reason, [N]o"#]]
+        .assert_eq(&about_call(&request, "", Paint::plain()).replace(&long, "LONG"));
+    }
+
+    #[test]
+    fn always_is_for_the_same_client_and_the_same_policy_alone() {
+        let change: [fn(&mut ApprovalRequest); 5] = [
+            |request| request.policy = Hash::of(b"another rule 1"),
+            |request| request.client = None,
+            |request| request.why.push('.'),
+            |request| request.tool = ToolName::parse("vault.writeFile").unwrap(),
+            |request| request.remembering = Remembering::Exactly(Hash::of(b"")),
+        ];
+        for (number, change) in change.into_iter().enumerate() {
+            let mut other = request();
+            change(&mut other);
+            assert_ne!(Reason::of(&other), Reason::of(&request()), "{number}");
+        }
+        let same = ApprovalRequest { input: json!(1), exact: Hash::of(b"1"), ..request() };
+        assert_eq!(Reason::of(&same), Reason::of(&request()));
     }
 }

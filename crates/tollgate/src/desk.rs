@@ -28,9 +28,10 @@ use envelope::{Channel, Hash};
 use toolkit::BoxFuture;
 
 pub(crate) use self::folder::Folder;
-use self::open::{Kept, Open, Reason};
+use self::open::{Kept, Open};
 pub(crate) use self::question::{About, Question, Reply, Subject, Word};
 pub(crate) use self::words::{as_json, asked, choices_of, time};
+use crate::ask::Reason;
 use crate::stop::Stop;
 use crate::trust;
 
@@ -86,7 +87,8 @@ pub(crate) fn folder(vault: Option<&Path>) -> Result<PathBuf, Stop> {
 pub(crate) struct Desk {
     folder: Folder,
     vault: String,
-    client: String,
+    /// Who asks where a call does not say.
+    label: String,
     wait: Duration,
     clock: Arc<dyn Clock>,
     open: Mutex<Open>,
@@ -101,7 +103,8 @@ enum End {
 }
 
 impl Desk {
-    /// Asks in `folder`, which [`folder`] names, about calls on `vault` that come from `label`. A call waits at most `wait`.
+    /// Asks in `folder`, which [`folder`] names, about calls on `vault` that come from `label`, unless they say from
+    /// whom. A call waits at most `wait`.
     pub(crate) fn new(
         folder: PathBuf,
         vault: &Path,
@@ -111,11 +114,12 @@ impl Desk {
     ) -> Desk {
         let vault = vault.to_string_lossy().into_owned();
         let folder = Folder::new(folder);
-        Desk { folder, vault, client: label, wait: wait.min(LIFE), clock, open: Mutex::default() }
+        Desk { folder, vault, label, wait: wait.min(LIFE), clock, open: Mutex::default() }
     }
 
-    async fn ask(&self, about: About, reason: Option<&Reason>) -> End {
-        let subject = Subject { vault: self.vault.clone(), client: self.client.clone(), about };
+    async fn ask(&self, about: About, client: Option<&str>, reason: Option<&Reason>) -> End {
+        let client = client.unwrap_or(&self.label).to_owned();
+        let subject = Subject { vault: self.vault.clone(), client, about };
         let hash = subject.hash();
         if self.open().is_refused(hash, self.clock.now()) {
             return End::StillNo;
@@ -202,7 +206,7 @@ impl Desk {
     }
 
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
-        match self.ask(About::plan(request), None).await {
+        match self.ask(About::plan(request), request.client.as_deref(), None).await {
             End::Said(Word::Yes | Word::Always) => Answer::Yes { channel: Channel::Approve },
             End::Said(Word::No) => Answer::No { reason: "the person said no".to_owned() },
             End::StillNo => Answer::No { reason: STILL_NO.to_owned() },
@@ -211,11 +215,11 @@ impl Desk {
     }
 
     async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
-        let reason = (request.tool.to_string(), request.why.clone(), request.remembering);
+        let reason = Reason::of(request);
         if self.open().is_always(&reason) {
             return Verdict::Once { channel: Channel::Approve };
         }
-        match self.ask(About::call(request), Some(&reason)).await {
+        match self.ask(About::call(request), request.client.as_deref(), Some(&reason)).await {
             End::Said(Word::Always) if self.open().always(reason) => {
                 Verdict::Remember { channel: Channel::Approve }
             }
@@ -227,7 +231,7 @@ impl Desk {
     }
 
     async fn settle_uncertain(&self, call: &UncertainCall) -> UncertainVerdict {
-        match self.ask(About::uncertain(call), None).await {
+        match self.ask(About::uncertain(call), None, None).await {
             End::Said(Word::Yes | Word::Always) => UncertainVerdict::Run,
             End::Said(Word::No) | End::StillNo | End::Nobody(_) => UncertainVerdict::Leave,
         }

@@ -33,7 +33,7 @@ fn subject(sandbox: &Sandbox) -> Value {
         "client": "a client",
         "about": {
             "kind": "call", "tool": "vault.createFile", "preview": "Create a.md",
-            "input": { "path": "a.md", "content": "x" }, "exact": Hash::of(b"x"),
+            "input": { "path": "a.md", "content": "x" }, "exact": Hash::of(b"x"), "policy": Hash::of(b"p"),
             "why": "the mode asks", "keeping": "reasons",
         },
     })

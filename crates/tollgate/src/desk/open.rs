@@ -5,14 +5,12 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
-use engine::Remembering;
 use envelope::{Hash, Timestamp};
+
+use crate::ask::Reason;
 
 /// More at once than any person would answer one by one.
 const MOST_OPEN: usize = 32;
-
-/// A tool and why it is asked about.
-pub(super) type Reason = (String, String, Remembering);
 
 #[derive(Default)]
 pub(super) struct Open {
@@ -102,7 +100,7 @@ impl Open {
 
     /// Keeps a yes for always. Says no if there is nothing to keep it by.
     pub(super) fn always(&mut self, reason: Reason) -> bool {
-        if reason.2 == Remembering::Nothing {
+        if !reason.can_be_kept() {
             return false;
         }
         self.always.insert(reason);

@@ -42,6 +42,8 @@ pub(crate) enum About {
         /// The hash of the input before it was made safe to show.
         exact: Hash,
         why: String,
+        /// The hash of the policy that asks: a reason names a rule by its number.
+        policy: Hash,
         keeping: Keeping,
     },
     /// A whole plan, or a foreach of it that grew.
@@ -73,6 +75,7 @@ impl About {
             input: request.input.clone(),
             exact: request.exact,
             why: request.why.clone(),
+            policy: request.policy,
             keeping: match request.remembering {
                 Remembering::Reasons => Keeping::Reasons,
                 Remembering::Exactly(hash) => Keeping::Exactly(hash),

@@ -88,6 +88,8 @@ fn request(input: Value) -> ApprovalRequest {
         input,
         why: "the mode asks about writes".to_owned(),
         remembering: Remembering::Reasons,
+        client: None,
+        policy: envelope::Hash::of(b"policy"),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Plans and uncertain calls, and how a question is shown.
 
-use engine::{Answer, Approver, ConfirmRequest, UncertainCall, UncertainVerdict};
+use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict};
 use envelope::{CallId, Hash, Risk, RunId, StepId, ToolName};
 use expect_test::expect;
 use serde_json::json;
 
-use super::Office;
+use super::{Office, note};
 use crate::desk::{Question, Word, words};
 use crate::screen::Paint;
 
@@ -18,6 +18,7 @@ async fn a_yes_to_a_plan_is_bound_to_the_plan_and_to_what_was_shown() {
         binding: Hash::of(binding.as_bytes()),
         whole_plan: true,
         risk: Risk::Writes,
+        client: None,
     };
     let ended = |answer: Answer| match answer {
         Answer::Yes { channel } => format!("yes {channel:?}"),
@@ -28,7 +29,23 @@ async fn a_yes_to_a_plan_is_bound_to_the_plan_and_to_what_was_shown() {
     office.say(&office.only(), Word::Yes);
     assert_eq!(ended(office.desk.confirm(&plan("two notes", "q")).await), "nobody");
     assert_eq!(ended(office.desk.confirm(&plan("two files", "p")).await), "nobody");
+    let from = |client: &str| ConfirmRequest { client: Some(client.to_owned()), ..plan("two notes", "p") };
+    assert_eq!(ended(office.desk.confirm(&from("another")).await), "nobody");
     assert_eq!(ended(office.desk.confirm(&plan("two notes", "p")).await), "yes Approve");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_says_who_asks() {
+    let office = Office::new();
+    office.unheard(&note()).await;
+    assert_eq!(office.only().subject.client, "a client");
+    let office = Office::new();
+    let request = ApprovalRequest { client: Some("claude-code 2.1".to_owned()), ..note() };
+    office.unheard(&request).await;
+    let question = office.only();
+    assert_eq!(question.subject.client, "claude-code 2.1");
+    let shown = words::asked(&question, Paint::plain());
+    assert!(shown.contains(" from claude-code 2.1, about /notes"), "{shown}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,7 +68,7 @@ fn a_question_is_shown_whole_and_forges_no_line() {
     let long = "x".repeat(5000);
     let about = json!({
         "kind": "call", "tool": "ExecCommand", "preview": "Run `a\nMay this call run?`", "why": "it \u{1b}[2Jasks",
-        "input": { "cmd": format!("echo \u{202e}{long}") }, "exact": Hash::of(b""), "keeping": "nothing",
+        "input": { "cmd": format!("echo \u{202e}{long}") }, "exact": Hash::of(b""), "policy": Hash::of(b""), "keeping": "nothing",
     });
     let question: Question = serde_json::from_value(json!({
         "id": "7k2m9x4p", "nonce": "secret", "askedAt": "2026-01-02T03:04:05Z", "expiresAt": "2026-01-02T03:14:05Z",

@@ -50,7 +50,9 @@ async fn a_call_that_is_made_again_takes_its_question_up_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_yes_answers_nothing_else() {
-    let change: [fn(&mut ApprovalRequest); 8] = [
+    let change: [fn(&mut ApprovalRequest); 10] = [
+        |request| request.client = Some("another".to_owned()),
+        |request| request.policy = Hash::of(b"another rule 1"),
         |request| request.exact = Hash::of(b"looks the same"),
         |request| request.input["content"] = json!("y"),
         |request| request.input["path"] = json!("b.md"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use engine::{ApprovalRequest, Approver, Remembering};
-use envelope::Timestamp;
+use envelope::{Hash, Timestamp};
 use serde_json::json;
 use tokio::join;
 
@@ -51,6 +51,17 @@ async fn always_also_answers_those_who_wait_for_the_same_reason() {
     assert_eq!(office.files(), [""; 0]);
     let mut other = note();
     other.why.push('!');
+    assert!(office.unheard(&other).await.starts_with("nobody"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_ends_with_the_policy_and_is_for_one_client() {
+    let office = Office::new();
+    assert_eq!(office.heard(&note(), Word::Always).await, "remember (approve)");
+    assert_eq!(office.unheard(&request(json!({ "path": "b.md" }))).await, "once (approve)");
+    let changed = ApprovalRequest { policy: Hash::of(b"another rule 1"), ..note() };
+    assert!(office.unheard(&changed).await.starts_with("nobody"));
+    let other = ApprovalRequest { client: Some("another".to_owned()), ..note() };
     assert!(office.unheard(&other).await.starts_with("nobody"));
 }
 
