@@ -106,10 +106,10 @@ fn find(text: &str, path: &[&str]) -> Result<Option<Spot>, String> {
     for (depth, name) in path.iter().enumerate() {
         let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref() == name) else { return Ok(None) };
         found = Some((key, value));
-        match value.get_ref() {
-            DeValue::Table(inner) => table = inner,
-            _ if depth + 1 == path.len() => {}
-            _ => return Ok(None),
+        if let DeValue::Table(inner) = value.get_ref() {
+            table = inner;
+        } else if depth + 1 < path.len() {
+            return Ok(None);
         }
     }
     let shifted = |span: Range<usize>| span.start + mark..span.end + mark;
@@ -146,7 +146,11 @@ fn hides_comment(text: &str, value: &Spanned<DeValue<'_>>) -> bool {
             text[at..span.end].contains('#')
         }
         DeValue::Table(_) => text[span].contains('#'),
-        _ => false,
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => false,
     }
 }
 
