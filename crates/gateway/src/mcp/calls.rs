@@ -75,7 +75,7 @@ impl McpHandler {
         let args_hash = canonical_hash(&Value::Object(args.clone()));
         let principal = self.principal(&cx);
         let Some(state) = request.request_state else {
-            let pending = self.begin(&surface, tool, args, args_hash, &cx)?;
+            let pending = self.begin(&surface, tool, args, args_hash, &cx);
             return self.follow(pending, &principal, cx).await;
         };
         let bound = Bound { tool: &tool, args: &args_hash, principal: &principal };
@@ -100,7 +100,7 @@ impl McpHandler {
         args: Map<String, Value>,
         args_hash: Hash,
         cx: &RequestContext<RoleServer>,
-    ) -> Result<Pending, ErrorData> {
+    ) -> Pending {
         let (ask, questions) = mpsc::channel(1);
         let (report, progress) = mpsc::channel(PROGRESS_KEPT);
         let cancel = CancelToken::new();
@@ -110,8 +110,8 @@ impl McpHandler {
             progress: Arc::new(move |progress| drop(report.try_send(progress))),
             cancel: cancel.clone(),
         };
-        let (result, run) = self.start(surface, tool.clone(), args, line, cx)?;
-        Ok(Pending { result, questions, progress, cancel, tool, args: args_hash, run })
+        let (result, run) = self.start(surface, tool.clone(), args, line, cx);
+        Pending { result, questions, progress, cancel, tool, args: args_hash, run }
     }
 
     fn start(
@@ -121,11 +121,18 @@ impl McpHandler {
         args: Map<String, Value>,
         line: Line,
         cx: &RequestContext<RoleServer>,
-    ) -> Result<(BoxFuture<'static, Outcome>, Option<Arc<OpenRun>>), ErrorData> {
+    ) -> (BoxFuture<'static, Outcome>, Option<Arc<OpenRun>>) {
         if let Some(which) = PlanTool::of(&tool) {
-            return Ok((self.plan_call(which, args, line, cx), None));
+            return (self.plan_call(which, args, line, cx), None);
         }
-        let run = self.run_for(surface, cx).map_err(|error| ErrorData::internal_error(error, None))?;
+        let run = match self.run_for(surface, cx) {
+            Ok(run) => run,
+            Err(why) => {
+                // For the model to read: an error of the protocol is shown to nobody.
+                let told = answer::failed(&Fault::new(envelope::Failure::SetupRequired, why));
+                return (Box::pin(std::future::ready(told)), None);
+            }
+        };
         let approvals = run.surface.policy.approval;
         let can_last = self.has_own_run(cx);
         let approver = self.approver(line.questions, approvals, Value::Object(args.clone()), can_last);
@@ -138,7 +145,7 @@ impl McpHandler {
                 Err(fault) => answer::failed(&fault),
             }
         });
-        Ok((result, Some(run)))
+        (result, Some(run))
     }
 
     /// Who answers for a call of this client.

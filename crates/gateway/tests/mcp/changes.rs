@@ -117,7 +117,8 @@ async fn where_no_gate_can_be_made_any_more_nothing_new_is_begun() {
     *house.next_policy.lock().unwrap() = Some(Policy { rules, ..Policy::cautious() });
     later(Duration::from_secs(1)).await;
     let error = client.call("test_look", json!({ "text": "after" })).await;
-    assert_eq!(error["code"], -32603, "{error}");
+    assert_eq!(error["isError"], true, "{error}");
+    assert_eq!(error["_meta"]["tollgate/error"]["kind"], "setup_required", "{error}");
     client.leave().await;
     expect![[r#"
         calls of tester 1

@@ -16,6 +16,7 @@ mod answers;
 mod backend_dies;
 #[cfg(target_os = "linux")]
 mod codex_dies;
+mod guard;
 #[cfg(target_os = "linux")]
 mod many;
 mod server;

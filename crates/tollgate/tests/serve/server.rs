@@ -46,6 +46,14 @@ impl Server {
         Server { process: Some(process), address, token, log }
     }
 
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     pub(crate) fn send(&self, line: &str, body: &str) -> TcpStream {
         wire::send(&self.address, &self.token, line, body)
     }
