@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::routing::delete_service;
 use http_body::Body as _;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -46,7 +48,14 @@ pub fn mount_within<S: ServerHandler>(
     let sessions = Arc::new(sessions);
     let served = StreamableHttpService::new(make, sessions.clone(), config);
     let bounded = from_fn(move |request, next| refuse_many(sessions.clone(), request, next));
-    router.merge(Router::new().route_service("/mcp", served).layer(bounded).layer(from_fn(refuse_long)))
+    let end = delete_service(served.clone()).layer(map_response(ended));
+    let route = end.fallback_service(served);
+    router.merge(Router::new().route("/mcp", route).layer(bounded).layer(from_fn(refuse_long)))
+}
+
+/// A session that its client ends is over. Some clients take the promise that it will be for a failure.
+async fn ended(answer: Response) -> Response {
+    if answer.status() == StatusCode::ACCEPTED { StatusCode::NO_CONTENT.into_response() } else { answer }
 }
 
 /// A client that opens session after session gets no more of them; those that are open go on.
