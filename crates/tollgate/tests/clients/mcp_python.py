@@ -25,7 +25,8 @@ class Person:
 
     async def answer(self, _context, params):
         choice = params.requested_schema["properties"]["decision"]
-        self.asked.append({"message": params.message.split("\n")[0], "choices": choice["enum"]})
+        tool = next(line for line in params.message.split("\n") if line.startswith("Tool: "))
+        self.asked.append({"tool": tool, "choices": choice["enum"]})
         return self.answers.pop(0) if self.answers else ElicitResult(action="cancel")
 
     def heard(self):

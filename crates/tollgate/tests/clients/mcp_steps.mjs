@@ -14,7 +14,8 @@ export class Person {
   answer = (request) => {
     const { message, requestedSchema } = request.params;
     const choice = requestedSchema.properties.decision;
-    this.asked.push({ message: message.split("\n")[0], choices: choice.enum ?? choice.oneOf.map((one) => one.const) });
+    const tool = message.split("\n").find((line) => line.startsWith("Tool: "));
+    this.asked.push({ tool, choices: choice.enum ?? choice.oneOf.map((one) => one.const) });
     return this.answers.shift() ?? { action: "cancel" };
   };
 

@@ -97,7 +97,7 @@ impl Mcpdo<'_> {
     fn question(&self, words: &[&str], about: &str) -> String {
         let pending = self.run(&[&["tools/call"], words].concat());
         let pending = &pending.json()["elicitationPending"];
-        assert!(pending["message"].as_str().unwrap().starts_with(about), "{pending}");
+        assert!(pending["message"].as_str().unwrap().contains(about), "{pending}");
         pending["elicitationId"].as_str().unwrap().to_owned()
     }
 

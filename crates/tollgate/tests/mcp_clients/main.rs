@@ -22,6 +22,7 @@ mod proxy;
 mod records;
 mod sdks;
 mod serving;
+mod stopping;
 mod suites;
 #[path = "../support/mod.rs"]
 mod support;

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::records::{runs, shown};
-use crate::serving::vault;
+use crate::serving::{until_begun, vault};
 use crate::support::Sandbox;
 
 /// A client that opens with `initialize` and can show forms.
@@ -65,9 +65,7 @@ impl Client {
     /// Begins a call that would take ten minutes, and waits until it is under way.
     fn begin_slow(&mut self, sandbox: &Sandbox, id: u64) {
         self.call(id, "ExecCommand", json!({ "cmd": "touch begun && sleep 600", "yield_time_ms": 500_000 }));
-        while !sandbox.vault().join("begun").exists() {
-            std::thread::yield_now();
-        }
+        until_begun(sandbox);
     }
 
     fn signal(&self, signal: Signal) {

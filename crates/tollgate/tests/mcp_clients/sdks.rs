@@ -73,11 +73,11 @@ fn as_expected() -> Expect {
     expect![[r##"
         {"step":"read","failed":false,"text":"Read Inbox.md (49 bytes) (etag ETAG)","content":"# Inbox\n\n- Red apples\n- Green pears\n- Blue plums\n"}
         {"step":"denied","failed":true,"text":"vault.createFile failed (permission_denied): rule 1 (private notes) denies vault.createFile: Create Private/a.md (0 bytes)","asked":[]}
-        {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"message":"Create Approved.md (5 bytes)","choices":["once","session","no"]}]}
-        {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create refused.md (4 bytes): declined","asked":[{"message":"Create refused.md (4 bytes)","choices":["once","session","no"]}]}
-        {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","asked":[{"message":"Create declined.md (4 bytes)","choices":["once","session","no"]}]}
-        {"step":"dismissed","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create dismissed.md (4 bytes): put away unanswered","asked":[{"message":"Create dismissed.md (4 bytes)","choices":["once","session","no"]}]}
-        {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"message":"Write Often.md (5 bytes)","choices":["once","session","no"]}]}
+        {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
+        {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create refused.md (4 bytes): declined","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
+        {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
+        {"step":"dismissed","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create dismissed.md (4 bytes): put away unanswered","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
+        {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Tool: vault.writeFile","choices":["once","session","no"]}]}
         {"step":"unasked","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[]}
         {"step":"cancelled","begun":true,"ended":"without one"}
         {"step":"artifact","name":"artifacts/call-10-stdout.log","bytes":108894,"lines":20000,"listed":true}

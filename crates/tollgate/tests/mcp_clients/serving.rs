@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -14,11 +15,27 @@ const SETTINGS: &str = "[[rules]]\neffect = \"deny\"\ntools = [\"vault.*\"]\npat
     [[rules]]\neffect = \"allow\"\ncommand = [\"touch\"]\nmatch = [\"touch begun\"]\nnot_match = [\"id\"]\n\
     [[rules]]\neffect = \"allow\"\ncommand = [\"seq\"]\nmatch = [\"seq 1 9\"]\nnot_match = [\"id\"]\n";
 
+/// Looks before a command is given up, a hundred of them a second.
+const PATIENCE: u32 = 6_000;
+
 pub(crate) fn vault() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.trusted_config(SETTINGS);
     std::fs::create_dir_all(sandbox.path("home")).unwrap();
     sandbox
+}
+
+/// Waits until the slow command of a client is under way.
+#[track_caller]
+pub(crate) fn until_begun(sandbox: &Sandbox) {
+    let begun = sandbox.vault().join("begun");
+    for _ in 0..PATIENCE {
+        if begun.exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the command has not begun: {}", sandbox.tollgate(&["show", "last"]).out);
 }
 
 /// The server, until it is told to stop.
