@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::delete_service;
@@ -13,8 +14,10 @@ use http_body::Body as _;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use toolkit::CancelToken;
 
 use super::face::{Lasting, McpFace, McpHandler};
+use super::until_stop::UntilStop;
 use crate::api_error::{ApiError, ErrorType};
 use crate::edge::{BODY_LIMIT, error_response};
 
@@ -43,14 +46,15 @@ pub fn mount_within<S: ServerHandler>(
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_max_request_body_bytes(BODY_LIMIT);
-    let face = face.clone();
+    let (face, stopping) = (face.clone(), face.runs.stopping());
     let make = move || Ok(within(face.handler(Lasting::Http)));
     let sessions = Arc::new(sessions);
     let served = StreamableHttpService::new(make, sessions.clone(), config);
+    let ending = from_fn(move |request, next| end_with_server(stopping.clone(), request, next));
     let bounded = from_fn(move |request, next| refuse_many(sessions.clone(), request, next));
     let end = delete_service(served.clone()).layer(map_response(ended));
     let route = end.fallback_service(served);
-    router.merge(Router::new().route("/mcp", route).layer(bounded).layer(from_fn(refuse_long)))
+    router.merge(Router::new().route("/mcp", route).layer(bounded).layer(from_fn(refuse_long)).layer(ending))
 }
 
 /// A session that its client ends is over. Some clients take the promise that it will be for a failure.
@@ -80,6 +84,13 @@ fn may_open_session(request: &Request) -> bool {
     let headers = request.headers();
     let stands_alone = headers.get("mcp-protocol-version").is_some_and(|version| version.as_bytes() >= NEWER);
     !stands_alone && !headers.contains_key("mcp-session-id")
+}
+
+/// What is asked for with GET is a stream of news, which has no end of its own.
+async fn end_with_server(stopping: CancelToken, request: Request, next: Next) -> Response {
+    let is_news = request.method() == Method::GET;
+    let response = next.run(request).await;
+    if is_news { response.map(|body| Body::new(UntilStop::new(body, stopping))) } else { response }
 }
 
 /// A body that says it is too long is not waited for. One that does not say so is cut off at the limit.

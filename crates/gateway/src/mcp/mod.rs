@@ -27,6 +27,7 @@ mod runs;
 mod schemas;
 mod stdio;
 mod surface;
+mod until_stop;
 
 pub use asking::Foreseer;
 pub use changes::{Look, Looked};

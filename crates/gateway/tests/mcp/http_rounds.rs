@@ -123,7 +123,7 @@ async fn a_client_that_hangs_up_while_its_call_runs_cancels_it() {
 }
 
 /// Opens a session of the older era; returns the header that names it.
-async fn session(rig: &Rig) -> String {
+pub(crate) async fn session(rig: &Rig) -> String {
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": {

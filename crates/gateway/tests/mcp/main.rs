@@ -21,6 +21,7 @@ mod changes;
 mod client;
 mod endings;
 mod house;
+mod http_changes;
 mod http_client;
 mod http_guard;
 mod http_rounds;
