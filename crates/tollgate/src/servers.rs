@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::Hash;
 use serde::{Deserialize, Serialize};
-use shell::Session;
+use shell::{CommandSettings, Session};
 use upstream::{Body, Left, Pin, Server, ServerParts, ServerSettings, Servers};
 
 use crate::place::Place;
@@ -51,16 +51,65 @@ pub(crate) fn pinned(place: &Place, name: &str) -> Result<Option<Pin>, Stop> {
 
 /// The servers whose tools can be called. Starts nothing.
 pub(crate) fn open(place: &Place, session: Option<&Arc<Session>>, left: Left) -> Result<Servers, Stop> {
-    let mut servers = Vec::new();
-    if !place.settings.servers.is_empty() {
-        let mut approved = read(place)?.servers;
-        for (name, settings) in &place.settings.servers {
-            if let Some(pin) = approved.remove(name).filter(|pin| pin.identity == settings.identity()) {
-                servers.push((server(place, name, settings, session), pin));
-            }
-        }
+    Ok(opened(place, approved(place)?, session, left))
+}
+
+/// The servers of a process that outlives its runs: every run gets the same ones, and so the same programs, as long as
+/// it would get equal ones.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Option<(Callable, Arc<Servers>)>>);
+
+/// Everything that makes the servers of one run those of another.
+#[derive(PartialEq)]
+struct Callable {
+    approved: Vec<(String, ServerSettings, Pin)>,
+    commands: CommandSettings,
+}
+
+impl Kept {
+    /// What is approved is read every time, so that a word taken back counts for the next run.
+    pub(crate) fn open(&self, place: &Place, session: &Arc<Session>) -> Result<Arc<Servers>, Stop> {
+        let callable = Callable { approved: approved(place)?, commands: place.settings.commands.clone() };
+        let make =
+            |callable: &Callable| opened(place, callable.approved.clone(), Some(session), Left::ForTheNext);
+        Ok(self.same_or(callable, make))
     }
-    Ok(Servers::new(servers, left))
+
+    fn same_or(&self, callable: Callable, make: impl FnOnce(&Callable) -> Servers) -> Arc<Servers> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_before, servers)) = kept.as_ref().filter(|(before, _)| *before == callable) {
+            servers.begin();
+            return Arc::clone(servers);
+        }
+        // Those before end with the last run that has them.
+        let servers = Arc::new(make(&callable));
+        *kept = Some((callable, Arc::clone(&servers)));
+        servers
+    }
+}
+
+/// The servers that a person has approved as they stand in the settings.
+fn approved(place: &Place) -> Result<Vec<(String, ServerSettings, Pin)>, Stop> {
+    if place.settings.servers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut approved = read(place)?.servers;
+    let same = |(name, settings): (&String, &ServerSettings)| {
+        let pin = approved.remove(name).filter(|pin| pin.identity == settings.identity())?;
+        Some((name.clone(), settings.clone(), pin))
+    };
+    Ok(place.settings.servers.iter().filter_map(same).collect())
+}
+
+fn opened(
+    place: &Place,
+    approved: Vec<(String, ServerSettings, Pin)>,
+    session: Option<&Arc<Session>>,
+    left: Left,
+) -> Servers {
+    let servers =
+        approved.into_iter().map(|(name, settings, pin)| (server(place, &name, &settings, session), pin));
+    Servers::new(servers.collect(), left)
 }
 
 /// One server, not started yet.
@@ -123,5 +172,38 @@ fn read(place: &Place) -> Result<Approved, Stop> {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
         Err(error) => Err(bad(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use envelope::Hash;
+    use shell::CommandSettings;
+    use upstream::{Left, Pin, ServerSettings, Servers};
+
+    use super::{Callable, Kept};
+
+    fn callable(identity: &str, path: &str) -> Callable {
+        let pin = Pin { identity: Hash::of(identity.as_bytes()), tools: Vec::new() };
+        Callable {
+            approved: vec![("s".to_owned(), ServerSettings::default(), pin)],
+            commands: CommandSettings { path: path.to_owned(), ..CommandSettings::default() },
+        }
+    }
+
+    #[test]
+    fn runs_share_servers_until_what_is_approved_or_how_programs_run_changes() {
+        let kept = Kept::default();
+        let open = |identity, path| {
+            kept.same_or(callable(identity, path), |_| Servers::new(Vec::new(), Left::ForTheNext))
+        };
+        let first = open("a", "/bin");
+        assert!(Arc::ptr_eq(&first, &open("a", "/bin")));
+        let other = open("b", "/bin");
+        assert!(!Arc::ptr_eq(&first, &other));
+        assert!(Arc::ptr_eq(&other, &open("b", "/bin")));
+        assert!(!Arc::ptr_eq(&other, &open("b", "/usr/bin")));
     }
 }

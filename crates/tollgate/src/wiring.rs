@@ -15,7 +15,7 @@ use vault::Vault;
 use crate::exit::Exit;
 use crate::past_runs::RunsOnRecord;
 use crate::place::Place;
-use crate::servers;
+use crate::servers::{self, Kept};
 use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::trust;
@@ -56,15 +56,25 @@ impl Toolset {
 
     /// Every tool on a vault, with a headless host that has it open and a shell for commands.
     pub(crate) fn open(place: &Place, lifetime: Lifetime) -> Result<Toolset, Stop> {
-        Toolset::opened(place, lifetime, Restore::No)
+        Toolset::opened(place, lifetime, Restore::No, None)
+    }
+
+    /// The same for one of many runs of a process, which share the servers that they call.
+    pub(crate) fn open_sharing(place: &Place, kept: &Kept) -> Result<Toolset, Stop> {
+        Toolset::opened(place, Lifetime::Session, Restore::No, Some(kept))
     }
 
     /// The same with `vault.restore`, which no plan of a model may use: for an undo.
     pub(crate) fn open_with_restore(place: &Place) -> Result<Toolset, Stop> {
-        Toolset::opened(place, Lifetime::Run, Restore::Yes)
+        Toolset::opened(place, Lifetime::Run, Restore::Yes, None)
     }
 
-    fn opened(place: &Place, lifetime: Lifetime, restore: Restore) -> Result<Toolset, Stop> {
+    fn opened(
+        place: &Place,
+        lifetime: Lifetime,
+        restore: Restore,
+        kept: Option<&Kept>,
+    ) -> Result<Toolset, Stop> {
         let vault =
             Vault::open(&place.vault).map_err(|error| Stop::bad_input("no_vault", error.to_string()))?;
         let vault = Arc::new(vault);
@@ -74,7 +84,10 @@ impl Toolset {
             Lifetime::Run => Left::WithTheRun,
             Lifetime::Session => Left::ForTheNext,
         };
-        let servers = Arc::new(servers::open(place, Some(&shell), left)?);
+        let servers = match kept {
+            Some(kept) => kept.open(place, &shell)?,
+            None => Arc::new(servers::open(place, Some(&shell), left)?),
+        };
         let past = Arc::new(RunsOnRecord { runs: place.runs() });
         Toolset::new(Some(Opened { vault, host, shell: Some(shell), past }), servers, restore)
     }

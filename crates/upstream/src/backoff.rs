@@ -49,6 +49,13 @@ impl Backoff {
         }
     }
 
+    /// Lets a server that was given up be tried again.
+    pub(crate) fn forgive(&mut self) {
+        if self.failures >= MOST {
+            *self = Backoff::default();
+        }
+    }
+
     /// It failed, after it had been up for so long.
     pub(crate) fn failed(&mut self, now: Instant, up_for: Duration, why: String) {
         self.failures = if up_for >= STEADY { 1 } else { self.failures + 1 };
@@ -83,6 +90,20 @@ mod tests {
             }
         }
         assert_eq!(waits, [0, 500, 1_000, 2_000, 4_000]);
+    }
+
+    #[test]
+    fn only_who_was_given_up_is_forgiven() {
+        let (mut backoff, now) = (Backoff::default(), Instant::now());
+        for failures in 1..=6 {
+            backoff.failed(now, Duration::ZERO, String::new());
+            let before = backoff.turn(now);
+            backoff.forgive();
+            match failures {
+                6 => assert_eq!((before, backoff.turn(now)), (Turn::NeverAgain(String::new()), Turn::Now)),
+                _few => assert_eq!(before, backoff.turn(now)),
+            }
+        }
     }
 
     #[test]

@@ -308,6 +308,14 @@ impl Server {
         ))
     }
 
+    /// Lets it be started again although it failed too often for those who came before.
+    pub(crate) fn forgive(&self) {
+        // While somebody starts it, it is not given up.
+        if let Ok(mut seat) = self.seat.try_lock() {
+            seat.backoff.forgive();
+        }
+    }
+
     /// Ends the connection, if there is one. The next call makes another. Says whether there was one.
     pub async fn close(&self) -> bool {
         let link = self.seat.lock().await.link.take();

@@ -35,6 +35,11 @@ impl Servers {
         self.servers.is_empty()
     }
 
+    /// To be called for every run that gets the same ones: what an earlier one has broken is tried again.
+    pub fn begin(&self) {
+        self.servers.iter().for_each(|(server, _)| server.forgive());
+    }
+
     /// Adds the approved tools. One that cannot be used does not keep the others out; it is named with the reason.
     pub fn register(&self, registry: &mut Registry) -> Vec<String> {
         let mut refused = Vec::new();

@@ -6,28 +6,29 @@ use engine::{Approver, Engine, Observer};
 use envelope::{ExecutionEvent, ToolResult};
 use gateway::gate_tools::MakeEngine;
 use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
-use shell::Lifetime;
 
 use super::foresight::CallForeseer;
 use super::live::LivePlace;
 use super::plans::ClientPlans;
 use crate::place::Place;
+use crate::servers::Kept;
 use crate::stop::Stop;
 use crate::wiring::{self, Toolset};
 
 /// Makes the gate for one run on a vault, under its settings as they are then, with `asker` to answer for it.
 pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<MakeEngine, Stop> {
     // Whatever is wrong with the settings is said now, in full.
-    drop(gate(place, asker)?);
+    let kept = Kept::default();
+    drop(gate(place, asker, &kept)?);
     let (live, asker) = (LivePlace::new(place)?, asker.clone());
     Ok(Arc::new(move || {
-        live.look(|place| gate(place, &asker).map(drop));
-        live.current().and_then(|place| gate(&place, &asker)).map_err(|stop| stop.message)
+        live.look(|place| gate(place, &asker, &kept).map(drop));
+        live.current().and_then(|place| gate(&place, &asker, &kept)).map_err(|stop| stop.message)
     }))
 }
 
-fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Engine, Stop> {
-    let tools = Toolset::open(place, Lifetime::Session)?;
+fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept) -> Result<Engine, Stop> {
+    let tools = Toolset::open_sharing(place, kept)?;
     wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody))
 }
 
@@ -38,15 +39,16 @@ pub(crate) fn face(
     desk: Arc<dyn Approver>,
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
-    drop(gate(place, &desk)?);
+    let kept = Arc::new(Kept::default());
+    drop(gate(place, &desk, &kept)?);
     let live = LivePlace::new(place)?;
     let make = {
-        let (live, desk) = (live.clone(), desk.clone());
-        move || live.current().and_then(|place| gate(&place, &desk)).map_err(|stop| stop.message)
+        let (live, desk, kept) = (live.clone(), desk.clone(), kept.clone());
+        move || live.current().and_then(|place| gate(&place, &desk, &kept)).map_err(|stop| stop.message)
     };
     let look = {
         let (live, desk) = (live.clone(), desk.clone());
-        move || live.look(|place| gate(place, &desk).map(drop))
+        move || live.look(|place| gate(place, &desk, &kept).map(drop))
     };
     let parts = McpParts {
         make: Arc::new(make),

@@ -5,6 +5,7 @@ import sys
 import time
 
 STATE = os.environ.get("HOSTILE", "")
+COUNT = []
 
 
 def send(message):
@@ -89,6 +90,9 @@ def call(request, changed):
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         answer(request, text("turned"))
         return True
+    elif STATE == "counting":
+        COUNT.append(name)
+        answer(request, text("call %d of this program" % len(COUNT)))
     else:
         answer(request, text("called " + name))
     return changed

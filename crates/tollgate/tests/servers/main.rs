@@ -16,3 +16,4 @@ mod approving;
 mod hostile;
 mod published;
 mod rig;
+mod sharing;
