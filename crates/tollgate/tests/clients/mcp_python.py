@@ -27,7 +27,10 @@ class Person:
         choice = params.requested_schema["properties"]["decision"]
         tool = next(line for line in params.message.split("\n") if line.startswith("Tool: "))
         self.asked.append({"tool": tool, "choices": choice["enum"]})
-        return self.answers.pop(0) if self.answers else ElicitResult(action="cancel")
+        answer = self.answers.pop(0) if self.answers else ElicitResult(action="cancel")
+        # Where no session is offered there is none to say yes for.
+        lasts = answer.content == {"decision": "session"} and "session" not in choice["enum"]
+        return accept("once") if lasts else answer
 
     def heard(self):
         asked, self.asked = self.asked, []
@@ -83,8 +86,8 @@ async def converse(client, person):
         answer = await call("vault_createFile", {"path": f"{step}.md", "content": "No.\n"})
         say(step, **result(answer), asked=person.heard())
 
-    person.answers = [accept("session")]
-    for step, content in [("remembered", "One.\n"), ("unasked", "Two.\n")]:
+    person.answers = [accept("session"), accept("session")]
+    for step, content in [("remembered", "One.\n"), ("again", "Two.\n")]:
         answer = await call("vault_writeFile", {"path": "Often.md", "content": content})
         say(step, **result(answer), asked=person.heard())
 

@@ -16,7 +16,10 @@ export class Person {
     const choice = requestedSchema.properties.decision;
     const tool = message.split("\n").find((line) => line.startsWith("Tool: "));
     this.asked.push({ tool, choices: choice.enum ?? choice.oneOf.map((one) => one.const) });
-    return this.answers.shift() ?? { action: "cancel" };
+    const answer = this.answers.shift() ?? { action: "cancel" };
+    // Where no session is offered there is none to say yes for.
+    const lasts = answer.content?.decision === "session" && !this.asked.at(-1).choices.includes("session");
+    return lasts ? accept("once") : answer;
   };
 
   /** What was asked since the last time. */
@@ -60,9 +63,9 @@ export async function converse({ client, call, person }) {
     say(step, { ...result(answer), asked: person.heard() });
   }
 
-  person.answers = [accept("session")];
+  person.answers = [accept("session"), accept("session")];
   say("remembered", { ...result(await write("Often.md", "One.\n")), asked: person.heard() });
-  say("unasked", { ...result(await write("Often.md", "Two.\n")), asked: person.heard() });
+  say("again", { ...result(await write("Often.md", "Two.\n")), asked: person.heard() });
 
   const slow = new AbortController();
   const cut = call("ExecCommand", { cmd: "touch begun && sleep 600", yield_time_ms: 500_000 }, { signal: slow.signal });

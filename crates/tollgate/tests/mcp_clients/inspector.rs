@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::installed::{clients_are_missing, installed, node};
 use crate::records::{runs, shown};
-use crate::serving::{Serving, vault};
+use crate::serving::vault;
 use crate::support::build::binary;
 use crate::support::{Ended, Sandbox, ended};
 
@@ -120,10 +120,11 @@ fn answer_questions(era: &str) {
         return;
     }
     let sandbox = vault();
-    let serving = Serving::start(&sandbox, &[]);
     let mcpdo = Mcpdo(&sandbox);
-    let token = format!("Authorization: Bearer {}", serving.token);
-    mcpdo.run(&["connect", &serving.url, "--era", era, "--header", &token]).expect_code(0);
+    let state = format!("XDG_STATE_HOME={}", sandbox.path("state-home").display());
+    let (program, notes) = (binary(), sandbox.vault());
+    let server = [program.to_str().unwrap(), "mcp", "--vault", notes.to_str().unwrap()];
+    mcpdo.run(&[&["connect", "--era", era, "-e", &state, "--"], server.as_slice()].concat()).expect_code(0);
 
     let question = mcpdo.question(&["vault_createFile", "path:=Yes.md", "content:=x"], "Create Yes.md");
     assert!(mcpdo.answer(&question, &["decision:=once"]).starts_with("Created Yes.md"));
@@ -133,9 +134,8 @@ fn answer_questions(era: &str) {
     assert!(mcpdo.answer(&question, &["decision:=session"]).starts_with("Created Often.md"));
     let again = mcpdo.run(&["tools/call", "vault_writeFile", "path:=Often.md", "content:=y"]).expect_code(0);
     assert!(first_line(&again.json()).starts_with("Wrote Often.md"));
-    mcpdo.run(&["disconnect"]);
+    mcpdo.run(&["disconnect"]).expect_code(0);
     drop(mcpdo);
-    serving.stop();
 
     assert_eq!(sandbox.notes(), ["Inbox.md", "Often.md", "Yes.md"]);
     let runs = runs(&sandbox);

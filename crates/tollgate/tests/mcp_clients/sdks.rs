@@ -64,13 +64,33 @@ fn check(script: &str, era: &str, way: Way) {
     let listed: BTreeSet<String> = serde_json::from_value(steps.remove(0)["names"].clone()).unwrap();
     assert_eq!(listed, names(&sandbox));
     let told: String = steps.iter().map(|step| sandbox.scrub(&format!("{step}\n"))).collect();
-    as_expected().assert_eq(&told.replace("MCP error -32602: ", ""));
+    as_expected(way == Way::Http && era == "modern").assert_eq(&told.replace("MCP error -32602: ", ""));
     on_record(&sandbox);
 }
 
-/// What every client is told, step by step.
-fn as_expected() -> Expect {
-    expect![[r##"
+/// What every client is told, step by step. Requests that stand alone have no session for which to say yes.
+fn as_expected(alone: bool) -> Expect {
+    if alone {
+        expect![[r##"
+            {"step":"read","failed":false,"text":"Read Inbox.md (49 bytes) (etag ETAG)","content":"# Inbox\n\n- Red apples\n- Green pears\n- Blue plums\n"}
+            {"step":"denied","failed":true,"text":"vault.createFile failed (permission_denied): rule 1 (private notes) denies vault.createFile: Create Private/a.md (0 bytes)","asked":[]}
+            {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"Tool: vault.createFile","choices":["once","no"]}]}
+            {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create refused.md (4 bytes): declined","asked":[{"tool":"Tool: vault.createFile","choices":["once","no"]}]}
+            {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","asked":[{"tool":"Tool: vault.createFile","choices":["once","no"]}]}
+            {"step":"dismissed","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create dismissed.md (4 bytes): put away unanswered","asked":[{"tool":"Tool: vault.createFile","choices":["once","no"]}]}
+            {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Tool: vault.writeFile","choices":["once","no"]}]}
+            {"step":"again","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Tool: vault.writeFile","choices":["once","no"]}]}
+            {"step":"cancelled","begun":true,"ended":"without one"}
+            {"step":"artifact","name":"artifacts/call-10-stdout.log","bytes":108894,"lines":20000,"listed":true}
+            {"step":"progress","failed":false,"text":"Done","told":true,"grows":true}
+            {"step":"error","name":"vault_readFile","failed":true,"text":"vault.readFile failed (not_found): `Nowhere.md` does not exist"}
+            {"step":"error","name":"vault_readFile","failed":true,"text":"vault.readFile failed (invalid_arguments): `../outside.md` is not a path inside the vault: it contains `.` or `..`; name the folder itself"}
+            {"step":"error","name":"vault_readFile","failed":true,"text":"vault.readFile failed (schema_validation_failed): the arguments do not match the schema of vault.readFile: `path` is missing; unknown field `paht`"}
+            {"step":"error","name":"plan_check","failed":true,"text":"The plan has 3 errors; nothing was run"}
+            {"step":"unknown","code":-32602,"message":"unknown tool `vault_raedFile`; did you mean `vault_readFile`?"}
+        "##]]
+    } else {
+        expect![[r##"
         {"step":"read","failed":false,"text":"Read Inbox.md (49 bytes) (etag ETAG)","content":"# Inbox\n\n- Red apples\n- Green pears\n- Blue plums\n"}
         {"step":"denied","failed":true,"text":"vault.createFile failed (permission_denied): rule 1 (private notes) denies vault.createFile: Create Private/a.md (0 bytes)","asked":[]}
         {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
@@ -78,7 +98,7 @@ fn as_expected() -> Expect {
         {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
         {"step":"dismissed","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create dismissed.md (4 bytes): put away unanswered","asked":[{"tool":"Tool: vault.createFile","choices":["once","session","no"]}]}
         {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Tool: vault.writeFile","choices":["once","session","no"]}]}
-        {"step":"unasked","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[]}
+        {"step":"again","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[]}
         {"step":"cancelled","begun":true,"ended":"without one"}
         {"step":"artifact","name":"artifacts/call-10-stdout.log","bytes":108894,"lines":20000,"listed":true}
         {"step":"progress","failed":false,"text":"Done","told":true,"grows":true}
@@ -88,6 +108,7 @@ fn as_expected() -> Expect {
         {"step":"error","name":"plan_check","failed":true,"text":"The plan has 3 errors; nothing was run"}
         {"step":"unknown","code":-32602,"message":"unknown tool `vault_raedFile`; did you mean `vault_readFile`?"}
     "##]]
+    }
 }
 
 /// The calls are one run, the plan another; both are closed, whole, and say who allowed what.
