@@ -192,6 +192,19 @@ pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}"))
 }
 
+/// Does something while no time passes, not even when everything waits. What needs a timer to end does not end.
+pub(crate) async fn frozen<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::pause();
+    // Time stands still only as long as something blocks: a runtime in which all wait would go on to its next timer.
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let blocking = tokio::task::spawn_blocking(move || released.recv());
+    let done = work.await;
+    drop(release);
+    let _released = blocking.await.unwrap();
+    tokio::time::resume();
+    done
+}
+
 /// Lets so much time pass for everything that waits.
 pub(crate) async fn later(time: Duration) {
     tokio::time::pause();

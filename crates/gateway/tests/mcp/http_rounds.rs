@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use journal::{RunState, run_ids, run_summary};
+use journal::{Entry, JournalError, Record, RunFolder, RunState, run_ids, run_summary};
 use serde_json::{Value, json};
 
 use crate::client::{later, text, yes};
@@ -20,6 +20,16 @@ fn answered(what: &str, state: &Value, answer: Value) -> Value {
     params["requestState"] = state.clone();
     params["inputResponses"] = json!({ "approval": answer });
     params
+}
+
+/// How many calls have ended on record.
+fn results(house: &House) -> usize {
+    let runs = run_ids(house.runs()).unwrap();
+    let folders = runs.iter().map(|run| RunFolder::open(&house.runs().join(run.as_str())).unwrap());
+    let is_result = |entry: &Result<Entry, JournalError>| {
+        entry.as_ref().is_ok_and(|entry| matches!(entry.record, Record::Result(_)))
+    };
+    folders.map(|folder| folder.records().unwrap().filter(is_result).count()).sum()
 }
 
 /// Lets time pass until every run has come to its end by itself.
@@ -112,7 +122,10 @@ async fn a_client_that_hangs_up_while_its_call_runs_cancels_it() {
     let mut socket = begin(&rig, &headers, &body.to_string()).await;
     hear(&mut socket, &mut String::new(), Some("notifications/progress")).await;
     drop(socket);
-    // Noticed at the latest when the server writes its next sign of life; until then the run is in use.
+    // Before any time has passed: the end of the connection is noticed, and not only that nobody reads.
+    while results(&house) == 0 {
+        tokio::task::yield_now().await;
+    }
     all_ended(&house).await;
     expect![[r#"
         calls of tester 1
