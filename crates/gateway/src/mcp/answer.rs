@@ -81,7 +81,7 @@ pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> V
         if allowed == 0 || fits(&cut, budget) {
             return cut;
         }
-        // A text of nothing but quotes doubles; one step more and it fits for certain.
+        // Spelled as data a text can be several times as long. It gets shorter until it fits, at last nothing but the note.
         allowed = if allowed > 8 { allowed * 7 / 8 } else { 0 };
     }
 }
@@ -100,4 +100,27 @@ pub(super) fn failed(fault: &Fault) -> CallToolResult {
     meta.0
         .insert("tollgate/error".to_owned(), json!({ "code": fault.failure.code(), "kind": fault.failure }));
     CallToolResult::error(vec![ContentBlock::text(format!("{}{hint}", fault.message))]).with_meta(Some(meta))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolkit::preview::tokens::estimate;
+
+    use super::in_place_of_data;
+
+    #[test]
+    fn a_receipt_that_grows_when_it_is_spelled_as_data_loses_lines_and_says_so() {
+        let kept = in_place_of_data("Read a.md", "Read a.md\n\"a\"", 60);
+        assert_eq!(kept, json!({ "summary": "Read a.md", "receipt": "Read a.md\n\"a\"" }));
+        for line in ["\"\\\"\\\n", "a line of words\n", "\u{1}\u{2}\u{3}", "一二三四\n"] {
+            let receipt = format!("Read a.md\n{}", line.repeat(400));
+            for budget in [50, 200, 1_000] {
+                let cut = in_place_of_data("Read a.md", &receipt, budget);
+                assert!(estimate(&cut.to_string()) <= budget, "{line:?} {budget}: {cut}");
+                assert_eq!(cut["summary"], "Read a.md");
+                assert!(cut["receipt"].as_str().unwrap().contains(" more bytes"), "{cut}");
+            }
+        }
+    }
 }

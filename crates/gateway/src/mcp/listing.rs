@@ -211,9 +211,13 @@ pub(super) fn object(schema: &Value) -> Arc<JsonObject> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use envelope::ToolName;
+    use rmcp::model::{JsonObject, Tool};
     use serde_json::json;
 
-    use super::{output_schema, title};
+    use super::{Listing, output_schema, title};
 
     #[test]
     fn references_in_an_output_schema_still_lead_where_they_led() {
@@ -240,6 +244,27 @@ mod tests {
                 "$defs": { "node": { "type": "array", "items": { "$ref": "#/properties/data/$defs/node" } } },
             })
         );
+    }
+
+    #[test]
+    fn a_long_list_comes_in_pages_that_neither_repeat_nor_skip() {
+        let mut listing = Listing { tools: Vec::new(), own_names: HashMap::new() };
+        let names: Vec<String> = (0..250).map(|number| format!("test_{number:03}")).collect();
+        for name in &names {
+            let own = ToolName::parse(name).unwrap();
+            listing.add(own, Tool::new(name.clone(), "", JsonObject::new()));
+        }
+        let (mut cursor, mut sizes, mut seen) = (None, Vec::new(), Vec::new());
+        loop {
+            let page = listing.page(cursor.as_deref()).unwrap();
+            sizes.push(page.tools.len());
+            seen.extend(page.tools.iter().map(|tool| tool.name.to_string()));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!((sizes, seen), (vec![100, 100, 50], names));
     }
 
     #[test]
