@@ -65,20 +65,10 @@ pub enum FindError {
 
 /// All runs, newest first, damaged ones among them. Folders without a record are left out.
 pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
-    let failed = |source| io_error("list", runs_dir, source);
-    let entries = match std::fs::read_dir(runs_dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
     let mut runs = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        match summary(&path) {
-            Ok(run) => runs.extend(run),
-            // A run must not be hidden by making it unreadable. One that vanishes while we look is gone.
-            Err(error) => runs.extend(unreadable(&path, &error)),
-        }
+    for path in paths(runs_dir)? {
+        // A run must not be hidden by making it unreadable. One that vanishes while we look is gone.
+        runs.extend(run_summary(&path));
     }
     runs.sort_by(|a, b| (Reverse(a.created_at), &a.run_id).cmp(&(Reverse(b.created_at), &b.run_id)));
     Ok(runs)
@@ -87,19 +77,24 @@ pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
 /// The ids of all runs, latest first as far as ids are drawn in the order of time. Reads no record, so that the newest
 /// of many runs are found without a look at the others.
 pub fn run_ids(runs_dir: &Path) -> Result<Vec<RunId>, JournalError> {
-    let failed = |source| io_error("list", runs_dir, source);
-    let entries = match std::fs::read_dir(runs_dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut ids = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(failed)?.file_name();
-        ids.extend(name.to_str().and_then(|name| RunId::parse(name).ok()));
-    }
+    let mut ids: Vec<RunId> = paths(runs_dir)?.iter().filter_map(|path| run_id(path)).collect();
     ids.sort_by(|a, b| b.cmp(a));
     Ok(ids)
+}
+
+/// Everything in the folder. One that is not there has nothing in it.
+fn paths(runs_dir: &Path) -> Result<Vec<PathBuf>, JournalError> {
+    let failed = |source| io_error("list", runs_dir, source);
+    match std::fs::read_dir(runs_dir) {
+        Ok(entries) => entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The name of a folder, if it can be that of a run.
+fn run_id(path: &Path) -> Option<RunId> {
+    path.file_name().and_then(|name| name.to_str()).and_then(|name| RunId::parse(name).ok())
 }
 
 /// One run as a list shows it; `None` where there is no record.
@@ -131,8 +126,7 @@ pub fn find_run(runs_dir: &Path, wanted: &str) -> Result<PathBuf, FindError> {
 }
 
 fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
-    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| RunId::parse(name).ok());
-    let Some(run_id) = name else { return Ok(None) };
+    let Some(run_id) = run_id(path) else { return Ok(None) };
     let dir = Dir::open(path)?;
     let text = dir.read_all(RUN_FILE)?;
     if text.is_none() && !has_records(&dir)? {
@@ -181,7 +175,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Option<RunSummary> {
-    let run_id = path.file_name().and_then(|name| name.to_str()).and_then(|name| RunId::parse(name).ok())?;
+    let run_id = run_id(path)?;
     let created_at = changed_at(path).ok().filter(|_| path.is_dir())?;
     let state = RunState::Damaged(Some(format!("it cannot be read: {error}")));
     Some(RunSummary {

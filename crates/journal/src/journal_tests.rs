@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::samples::{call, confirmation, event, finished_run, header, result, write_run};
 use crate::{
     Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, RunState, find_run,
-    list_runs, verify,
+    list_runs, run_ids, run_summary, verify,
 };
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -117,6 +117,31 @@ fn those_who_list_runs_keep_no_writer_out_and_see_no_writer_in_each_other() {
         listing.store(false, Ordering::Release);
         reopened.unwrap();
     });
+}
+
+#[test]
+fn the_newest_runs_are_found_without_a_look_at_the_others() {
+    let temp = tempfile::tempdir().unwrap();
+    let runs = temp.path().join("runs");
+    assert_eq!(run_ids(&runs).unwrap(), []);
+    let dir = finished_run(temp.path(), "run-1", 2);
+    finished_run(temp.path(), "run-2", 1);
+    // Not even whether there is a record is looked at.
+    fs::create_dir(runs.join("run-3")).unwrap();
+    let ids: Vec<String> = run_ids(&runs).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(ids, ["run-3", "run-2", "run-1"]);
+    assert_eq!(run_summary(&runs.join("run-3")), None);
+    assert_eq!(run_summary(&dir).as_ref(), list_runs(&runs).unwrap().iter().find(|run| run.dir == dir));
+}
+
+#[test]
+fn whoever_has_read_a_run_to_its_end_knows_the_head_of_its_chain() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = finished_run(temp.path(), "run-1", 2);
+    let folder = RunFolder::open(&dir).unwrap();
+    let mut records = folder.records().unwrap();
+    assert!(records.by_ref().all(|entry| entry.is_ok()));
+    assert_eq!(records.head(), verify(&dir, None).unwrap().head);
 }
 
 #[test]
