@@ -25,7 +25,7 @@ use super::plans::PlanTool;
 use super::question::{self, ClientAnswer, Question};
 use super::runs::OpenRun;
 use super::surface::Surface;
-use crate::gate_run::GateCall;
+use crate::gate_run::{GateCall, unattended};
 
 /// The key of the one question in a round.
 const APPROVAL: &str = "approval";
@@ -49,6 +49,15 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn is_in(&self, run: &Arc<OpenRun>) -> bool {
         self.run.as_ref().is_some_and(|own| Arc::ptr_eq(own, run))
+    }
+}
+
+impl Pending {
+    /// The same, going on by itself: nobody waits for it between two rounds, and its question may expire meanwhile.
+    fn unattended(mut self) -> Pending {
+        let alone = unattended(self.result, self.cancel.clone());
+        self.result = Box::pin(async move { alone.await.unwrap_or_else(|fault| answer::failed(&fault)) });
+        self
     }
 }
 
@@ -187,7 +196,13 @@ impl McpHandler {
             let is_wanted = !pending.cancel.is_cancelled();
             tokio::select! {
                 biased;
-                result = &mut pending.result => return Ok(result.into()),
+                result = &mut pending.result => {
+                    // What was reported before the end is told before it, or a quick call would be a silent one.
+                    while let Ok(progress) = pending.progress.try_recv() {
+                        told.progress(&cx, progress).await;
+                    }
+                    return Ok(result.into());
+                }
                 // A question that is open is left so until the call has ended: to let go of it would be an answer.
                 () = cx.ct.cancelled(), if is_wanted => pending.cancel.cancel(CancelCause::Run),
                 _ = self.gone().cancelled(), if is_wanted && asking.is_some() => {
@@ -219,6 +234,7 @@ impl McpHandler {
         principal: &str,
     ) -> Result<CallToolResponse, Box<Pending>> {
         let Question { text, can_last, reply } = question;
+        let pending = pending.unattended();
         let nonce = (self.face.parts.unique)();
         let (tool, args) = (pending.tool.clone(), pending.args);
         let bound = Bound { tool: &tool, args: &args, principal };
