@@ -60,8 +60,7 @@ async def slow_call(client):
         await asyncio.sleep(0.02)
     call.cancel()
     try:
-        await call
-        return "with a result"
+        return result(await call)["text"]
     except asyncio.CancelledError:
         return "without one"
 
@@ -106,8 +105,9 @@ async def converse(client, person):
     async def progress(done, _total, _message):
         told.append(done)
 
-    steps = [{"id": name, "tool": "vault.readFile", "args": {"path": "Inbox.md"}} for name in ["one", "two"]]
-    plan = {"version": "1.0", "goal": "Two reads", "riskLevel": "read-only", "steps": steps}
+    # So many that its end is not there before anything was told of it.
+    steps = [{"id": f"read{at}", "tool": "vault.readFile", "args": {"path": "Inbox.md"}} for at in range(60)]
+    plan = {"version": "1.0", "goal": "Many reads", "riskLevel": "read-only", "steps": steps}
     ran = await call("plan_run", {"plan": plan}, progress_callback=progress)
     grows = all(first < then for first, then in zip(told, told[1:]))
     say("progress", **result(ran), told=len(told) > 0, grows=grows)

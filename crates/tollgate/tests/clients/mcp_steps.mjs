@@ -70,7 +70,7 @@ export async function converse({ client, call, person }) {
   const slow = new AbortController();
   const cut = call("ExecCommand", { cmd: "touch begun && sleep 600", yield_time_ms: 500_000 }, { signal: slow.signal });
   let over = false;
-  const ended = cut.then(() => "with a result", () => "without one").finally(() => (over = true));
+  const ended = cut.then((early) => result(early).text, () => "without one").finally(() => (over = true));
   while (!existsSync(BEGUN) && !over) await new Promise((soon) => setTimeout(soon, 20));
   slow.abort("no longer wanted");
   say("cancelled", { begun: existsSync(BEGUN), ended: await ended });
@@ -85,10 +85,11 @@ export async function converse({ client, call, person }) {
   });
 
   const told = [];
-  const plan = {
-    version: "1.0", goal: "Two reads", riskLevel: "read-only",
-    steps: ["one", "two"].map((id) => ({ id, tool: "vault.readFile", args: { path: "Inbox.md" } })),
-  };
+  // So many that its end is not there before anything was told of it.
+  const steps = Array.from({ length: 60 }, (_, at) => ({
+    id: `read${at}`, tool: "vault.readFile", args: { path: "Inbox.md" },
+  }));
+  const plan = { version: "1.0", goal: "Many reads", riskLevel: "read-only", steps };
   const ran = await call("plan_run", { plan }, { onprogress: (progress) => told.push(progress.progress) });
   const grows = told.every((count, index) => index === 0 || count > told[index - 1]);
   say("progress", { ...result(ran), told: told.length > 0, grows });

@@ -117,7 +117,7 @@ fn on_record(sandbox: &Sandbox) {
     let runs = runs(sandbox);
     let listed: Vec<Value> =
         runs.iter().map(|run| json!([run["status"], run["calls"], run["effects"]])).collect();
-    assert_eq!(listed, [json!(["ok", 13, 3]), json!(["ok", 2, 0])], "{runs:#?}");
+    assert_eq!(listed, [json!(["ok", 13, 3]), json!(["ok", 60, 0])], "{runs:#?}");
     let calls = shown(sandbox, &runs[0]);
     assert!(
         calls.contains("approved (client)") && calls.contains("cancelled  call-9 ExecCommand"),
