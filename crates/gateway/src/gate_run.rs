@@ -3,9 +3,11 @@
 
 mod open_runs;
 
-use std::pin::pin;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use engine::{Approver, SessionCall, SessionRun};
@@ -169,20 +171,13 @@ impl GateRun {
         self.kept.session.run_id()
     }
 
-    /// Makes a call. It begins at once; dropping the future cancels it, and it still ends as a recorded result.
+    /// Makes a call, on whoever waits for it: another task would cost more than most calls. Dropping the future cancels
+    /// it, and it still ends as a recorded result.
     pub fn call(&self, call: GateCall) -> BoxFuture<'static, Result<ToolResult, Fault>> {
         let kept = self.kept.clone();
-        let guard = CancelOnDrop(call.cancel.clone());
-        // A task of its own: whoever waits may go away, and what was begun must still end as a recorded result.
-        let running = tokio::spawn(async move { kept.call(call).await });
-        Box::pin(async move {
-            let result = running.await;
-            drop(guard);
-            result.map_err(|_panic| {
-                let message = "the call crashed; nobody can tell whether it happened";
-                Fault::new(Failure::ExecutionFailed, message).retryable(false)
-            })
-        })
+        let cancel = call.cancel.clone();
+        let work: BoxFuture<'static, ToolResult> = Box::pin(async move { kept.call(call).await });
+        Box::pin(Begun { work: Some(work), cancel })
     }
 
     /// Ends the run once no call is under way.
@@ -247,6 +242,59 @@ impl Drop for GateRun {
         let kept = self.kept.clone();
         runtime.spawn(async move { kept.close(kept.unheld()).await });
     }
+}
+
+/// A call on its way, driven by whoever waits for it.
+struct Begun {
+    /// Gone once it has ended.
+    work: Option<BoxFuture<'static, ToolResult>>,
+    cancel: CancelToken,
+}
+
+impl Future for Begun {
+    type Output = Result<ToolResult, Fault>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(work) = &mut self.work else { return Poll::Pending };
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
+        let ended = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(result)) => Ok(result),
+            Err(_panic) => Err(crashed()),
+        };
+        self.work = None;
+        Poll::Ready(ended)
+    }
+}
+
+impl Drop for Begun {
+    /// Whoever waited went away: what was begun must still end as a recorded result.
+    fn drop(&mut self) {
+        let Some(work) = self.work.take() else { return };
+        self.cancel.cancel(CancelCause::Run);
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(work);
+        }
+    }
+}
+
+fn crashed() -> Fault {
+    let message = "the call crashed; nobody can tell whether it happened";
+    Fault::new(Failure::ExecutionFailed, message).retryable(false)
+}
+
+/// Lets a call go on that nobody waits for now, though somebody may come back for it. Letting go of it cancels it.
+pub(crate) fn unattended<T: Send + 'static>(
+    work: BoxFuture<'static, T>,
+    cancel: CancelToken,
+) -> BoxFuture<'static, Result<T, Fault>> {
+    let guard = CancelOnDrop(cancel);
+    let running = tokio::spawn(work);
+    Box::pin(async move {
+        let done = running.await;
+        drop(guard);
+        done.map_err(|_panic| crashed())
+    })
 }
 
 /// Cancels a call that nobody waits for any more. One that has ended does not notice.

@@ -36,12 +36,30 @@ impl Interrupts {
     }
 }
 
+/// How many threads share the async work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workers {
+    /// As many as the machine has cores.
+    All,
+    One,
+}
+
 /// Runs async work to its end. Ctrl-C cancels it cleanly; a second one ends the process at once.
 pub(crate) fn to_end<T>(interrupts: &Interrupts, work: impl Future<Output = T>) -> Result<T, Stop> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Stop::io("start the runtime", error))?;
+    to_end_with(interrupts, Workers::All, work)
+}
+
+/// The same with so many workers. What blocks has threads of its own either way.
+pub(crate) fn to_end_with<T>(
+    interrupts: &Interrupts,
+    workers: Workers,
+    work: impl Future<Output = T>,
+) -> Result<T, Stop> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if workers == Workers::One {
+        runtime.worker_threads(1);
+    }
+    let runtime = runtime.enable_all().build().map_err(|error| Stop::io("start the runtime", error))?;
     let done = runtime.block_on(async {
         let _heard = outlive_file_limit();
         tokio::spawn(obey_signals(interrupts.clone()));

@@ -60,7 +60,12 @@ fn main() {
     if args.next().as_deref() == Some("serve") {
         let kind = args.next().unwrap();
         let token = args.next().map(std::path::PathBuf::from);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        if kind == "gate-stdio" {
+            // As `tollgate mcp` has it.
+            runtime.worker_threads(1);
+        }
+        let runtime = runtime.enable_all().build().unwrap();
         runtime.block_on(servers::serve(&kind, token.as_deref()));
         return;
     }

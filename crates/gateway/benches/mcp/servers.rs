@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gateway::edge::{Edge, EdgeSettings, Token};
 use gateway::mcp::{
     Foreseer, Lasting, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded, mount,
-    serve_stdio,
+    serve_stdio, standard,
 };
 use gateway::metrics::Metrics;
 use hyper_util::rt::TokioIo;
@@ -108,13 +108,15 @@ fn face() -> Arc<McpFace> {
 pub(crate) async fn serve(kind: &str, token_file: Option<&Path>) {
     match kind {
         "bare-stdio" => {
+            // As `rmcp::transport::stdio` has it.
             let running = Bare.serve((tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
             running.waiting().await.unwrap();
         }
         "gate-stdio" => {
             let handler = face().handler(Lasting::Connection);
             let never = std::future::pending();
-            serve_stdio(handler, tokio::io::stdin(), tokio::io::stdout(), never).await.unwrap();
+            let (input, output) = standard();
+            serve_stdio(handler, input, output, never).await.unwrap();
         }
         "bare-http" => bare_http().await,
         "gate-http" => gate_http(token_file.unwrap()).await,

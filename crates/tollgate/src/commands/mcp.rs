@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 use engine::{Approver, SystemClock};
-use gateway::mcp::{Lasting, McpSettings, serve_stdio};
+use gateway::mcp::{Lasting, McpSettings, serve_stdio, standard};
 
 use crate::ask::Asker;
 use crate::desk::{self, Desk};
-use crate::drive::{self, Interrupts};
+use crate::drive::{self, Interrupts, Workers};
 use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
 use crate::place::Place;
@@ -64,11 +64,12 @@ impl Mcp {
         };
         let settings = self.settings();
         let stop = interrupts.cancel();
-        drive::to_end(&interrupts, async {
+        // One client, whose calls come one after the other as a rule: a second worker would only be woken in vain.
+        drive::to_end_with(&interrupts, Workers::One, async {
             let face = mcp::face(&place, desk, settings)?;
             let handler = face.handler(Lasting::Connection);
-            let served =
-                serve_stdio(handler.clone(), tokio::io::stdin(), tokio::io::stdout(), stop.cancelled()).await;
+            let (input, output) = standard();
+            let served = serve_stdio(handler.clone(), input, output, stop.cancelled()).await;
             // Nobody is left to answer what was asked, nor to hear what comes of a call.
             face.runs().stop();
             handler.end().await;
