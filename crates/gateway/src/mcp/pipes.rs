@@ -27,27 +27,30 @@ pub fn standard() -> (Input, Output) {
 
 fn ready_input() -> io::Result<Input> {
     let end = io::stdin().as_fd().try_clone_to_owned()?;
-    match kind(&end)? {
-        FileType::Fifo => Ok(Box::new(pipe::Receiver::from_owned_fd(end)?)),
-        FileType::Socket => Ok(Box::new(socket(end)?)),
-        _ => Err(io::ErrorKind::Unsupported.into()),
+    let kind = kind(&end)?;
+    if kind == FileType::Fifo {
+        return Ok(Box::new(pipe::Receiver::from_owned_fd(end)?));
     }
+    Ok(Box::new(socket(end, kind)?))
 }
 
 fn ready_output() -> io::Result<Output> {
     let end = io::stdout().as_fd().try_clone_to_owned()?;
-    match kind(&end)? {
-        FileType::Fifo => Ok(Box::new(pipe::Sender::from_owned_fd(end)?)),
-        FileType::Socket => Ok(Box::new(socket(end)?)),
-        _ => Err(io::ErrorKind::Unsupported.into()),
+    let kind = kind(&end)?;
+    if kind == FileType::Fifo {
+        return Ok(Box::new(pipe::Sender::from_owned_fd(end)?));
     }
+    Ok(Box::new(socket(end, kind)?))
 }
 
 fn kind(end: &OwnedFd) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(end)?.st_mode))
 }
 
-fn socket(end: OwnedFd) -> io::Result<UnixStream> {
+fn socket(end: OwnedFd, kind: FileType) -> io::Result<UnixStream> {
+    if kind != FileType::Socket {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let stream = StdStream::from(end);
     stream.set_nonblocking(true)?;
     UnixStream::from_std(stream)
