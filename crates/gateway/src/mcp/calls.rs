@@ -14,7 +14,7 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestContext, ServiceError};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use toolkit::{BoxFuture, CancelCause, CancelToken, Progress, ProgressSink};
 
 use super::answer;
@@ -190,8 +190,7 @@ impl McpHandler {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut told = Told::new(&cx);
         let mut asking: Option<BoxFuture<'_, ()>> = None;
-        let mut alive = interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
-        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut alive = told.is_wanted().then(signs_of_life);
         loop {
             let is_wanted = !pending.cancel.is_cancelled();
             tokio::select! {
@@ -221,7 +220,7 @@ impl McpHandler {
                     asking = Some(Box::pin(ask_now(question, cx.peer.clone(), limit)));
                 }
                 Some(progress) = pending.progress.recv() => told.progress(&cx, progress).await,
-                _ = alive.tick() => told.alive(&cx).await,
+                () = due(&mut alive) => told.alive(&cx).await,
             }
         }
     }
@@ -293,6 +292,21 @@ async fn answered(asking: &mut Option<BoxFuture<'_, ()>>) {
     }
 }
 
+/// Only for clients that want to know: a timer wakes whoever waits for the next one, which costs more than most calls.
+fn signs_of_life() -> Interval {
+    let mut alive = interval_at(Instant::now() + SIGN_OF_LIFE, SIGN_OF_LIFE);
+    alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    alive
+}
+
+/// Ends when it is time for a sign of life; never, if nobody wants one.
+async fn due(alive: &mut Option<Interval>) {
+    match alive {
+        Some(alive) => drop(alive.tick().await),
+        None => std::future::pending().await,
+    }
+}
+
 /// Whether the client says that it can put a form before a person.
 fn can_ask(cx: &RequestContext<RoleServer>) -> bool {
     let elicitation = cx.client_capabilities().and_then(|can| can.elicitation);
@@ -315,6 +329,10 @@ struct Told {
 impl Told {
     fn new(cx: &RequestContext<RoleServer>) -> Told {
         Told { token: cx.meta.get_progress_token(), count: 0.0 }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.token.is_some()
     }
 
     #[allow(clippy::cast_precision_loss, reason = "the protocol counts in floats")]
