@@ -37,6 +37,7 @@ impl Scratch {
     }
 
     /// A folder in it.
+    #[cfg(target_os = "linux")]
     pub(super) fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::create_dir(&path).map(|()| path)
