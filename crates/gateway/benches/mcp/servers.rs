@@ -112,6 +112,10 @@ pub(crate) async fn serve(kind: &str, token_file: Option<&Path>) {
             let running = Bare.serve((tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
             running.waiting().await.unwrap();
         }
+        "even-stdio" => {
+            let running = Bare.serve(standard()).await.unwrap();
+            running.waiting().await.unwrap();
+        }
         "gate-stdio" => {
             let handler = face().handler(Lasting::Connection);
             let never = std::future::pending();
