@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use support::wall::Wall;
+use support::wall::{Wall, led_from_outside};
 use support::{Ended, Sandbox};
 
 /// A call of `ExecCommand` that somebody has said yes to.
@@ -373,6 +373,24 @@ fn a_command_that_takes_too_long_is_killed_and_what_it_printed_stays() {
     );
     assert!(ended.out.contains("before"), "{}", ended.out);
     none_survives("sleep 86411");
+}
+
+#[test]
+fn commands_end_where_group_and_session_are_led_from_outside_the_process_table() {
+    let sandbox = Sandbox::new();
+    if !Wall::Bubblewrap.stands(&sandbox) {
+        return;
+    }
+    let outside = |args: &Value| {
+        let call = sandbox.command(&["call", "ExecCommand", &args.to_string(), "--yes"]);
+        support::ended(led_from_outside(&call).output().unwrap())
+    };
+    let quick = outside(&json!({ "cmd": "echo hello", "tty": true })).expect_code(0);
+    assert!(quick.out.contains("hello"), "{}", quick.out);
+    let cmd = "echo before; setsid sleep 86412 & (sleep 86412 &); trap '' TERM; sleep 86412";
+    let slow = outside(&json!({ "cmd": cmd, "timeout_ms": 2000 })).expect_code(1);
+    assert!(slow.out.contains("did not end within 2000 ms"), "{}", slow.out);
+    none_survives("sleep 86412");
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use rustix::process::{getpgrp, getpid, getsid};
-
 use super::table::Process;
 
 /// Relatives that were found so far. It stops at ourselves: our own group and session are not the command's.
@@ -16,16 +14,19 @@ pub(super) struct Family<'a> {
 }
 
 impl<'a> Family<'a> {
-    pub(super) fn among(all: &'a [Process]) -> Family<'a> {
-        let own = getpid().as_raw_pid();
-        let session = getsid(None).map_or(0, |session| session.as_raw_pid());
+    /// `own` is our process id. Our group and session are taken from the table as well: they have the id 0 where
+    /// their leader stands outside our process table, as in many a container.
+    pub(super) fn among(all: &'a [Process], own: i32) -> Family<'a> {
         let mut kin: HashMap<i32, Vec<&Process>> = HashMap::new();
         for process in all.iter().filter(|it| it.pid != 1 && it.pid != own) {
             for relative in [process.parent, process.group, process.session] {
                 kin.entry(relative).or_default().push(process);
             }
         }
-        let visited = HashSet::from([0, 1, own, getpgrp().as_raw_pid(), session]);
+        let mut visited = HashSet::from([0, 1, own]);
+        for ourselves in all.iter().filter(|it| it.pid == own) {
+            visited.extend([ourselves.group, ourselves.session]);
+        }
         Family { kin, visited, found: HashMap::new() }
     }
 
@@ -62,5 +63,36 @@ impl<'a> Family<'a> {
 
     pub(super) fn members(&self) -> impl Iterator<Item = &'a Process> {
         self.found.values().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Family, Process};
+
+    fn process([pid, parent, group, session]: [i32; 4]) -> Process {
+        Process { pid, parent, group, session, start: 0, dead: false }
+    }
+
+    fn relatives_of(pid: i32, all: &[Process], own: i32) -> Vec<i32> {
+        let mut family = Family::among(all, own);
+        all.iter().filter(|it| it.pid == pid).for_each(|it| family.add(it));
+        let mut found: Vec<i32> = family.members().map(|it| it.pid).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn a_command_is_related_by_parent_group_and_session_but_not_to_our_own() {
+        let ours = [[1, 0, 1, 1], [10, 1, 7, 5], [11, 1, 7, 5], [12, 1, 12, 5]];
+        let its = [[20, 10, 20, 20], [21, 20, 20, 20], [22, 1, 20, 20], [23, 1, 23, 20], [24, 21, 24, 24]];
+        let all: Vec<Process> = ours.into_iter().chain(its).map(process).collect();
+        assert_eq!(relatives_of(20, &all, 10), [20, 21, 22, 23, 24]);
+    }
+
+    #[test]
+    fn where_group_and_session_are_led_from_outside_nobody_is_taken_for_a_relative() {
+        let all = [[1, 0, 0, 0], [10, 1, 0, 0], [11, 1, 0, 0], [20, 10, 0, 0], [21, 20, 0, 0]].map(process);
+        assert_eq!(relatives_of(20, &all, 10), [20, 21]);
     }
 }

@@ -70,6 +70,27 @@ pub(super) struct Status {
     pub(super) end: Option<End>,
 }
 
+/// Tells that it is over, whatever became of the keeper: who waits for a command would otherwise wait for ever.
+struct Ending {
+    status: Arc<watch::Sender<Status>>,
+    stop_reading: Arc<Flag>,
+}
+
+impl Ending {
+    fn tell(&self, finished: Result<Finished, Fault>) {
+        self.stop_reading.raise();
+        self.status.send_modify(|status| {
+            status.end.get_or_insert_with(|| Arc::new(finished));
+        });
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.tell(Err(unwatched(&io::Error::other("its keeper failed"))));
+    }
+}
+
 /// One stream as the keeper sees it.
 pub(super) struct Watched {
     pub(super) drained: Arc<Flag>,
@@ -98,14 +119,14 @@ pub(super) struct Keeper {
 impl Keeper {
     pub(super) fn start(self) -> io::Result<()> {
         let _runs_by_itself = thread::Builder::new().name("keeper".to_owned()).spawn(move || {
-            let (status, stop_reading) = (Arc::clone(&self.status), Arc::clone(&self.stop_reading));
+            let ending =
+                Ending { status: Arc::clone(&self.status), stop_reading: Arc::clone(&self.stop_reading) };
             let mut tree = self.tree.clone();
             let finished = self.keep().unwrap_or_else(|error| {
                 let _survivors = tree.kill(KILL);
                 Err(unwatched(&error))
             });
-            stop_reading.raise();
-            status.send_modify(|status| status.end = Some(Arc::new(finished)));
+            ending.tell(finished);
         })?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, getpid, kill_process_group};
 
 use super::event::{Timer, wait};
 use super::family::Family;
@@ -139,7 +139,7 @@ impl Tree {
     /// Everyone who is alive now.
     fn members(&mut self) -> Vec<Process> {
         let all = Process::all();
-        let mut family = Family::among(&all);
+        let mut family = Family::among(&all, getpid().as_raw_pid());
         let known = |process: &Process| self.known.get(&process.pid);
         let taken_over = all.iter().filter(|it| known(it).is_some_and(|start| *start != it.start));
         taken_over.for_each(|it| family.is_strange(it.pid));

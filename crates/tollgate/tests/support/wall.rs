@@ -82,10 +82,20 @@ pub(crate) fn without_control_groups(command: Command) -> Command {
     among_other_mounts(WITHOUT_CONTROL_GROUPS, &command)
 }
 
+/// The command, started in a process table of its own, outside of which its group and its session have their leader,
+/// as in many a container.
+pub(crate) fn led_from_outside(command: &Command) -> Command {
+    around("setsid", &["--wait", "unshare", "-rp", "--fork", "--mount-proc"], command)
+}
+
 /// Started by a script that changes what is mounted, for the command alone.
 fn among_other_mounts(script: &str, command: &Command) -> Command {
-    let mut around = Command::new("unshare");
-    around.args(["-rm", "sh", "-c", script, "sh"]);
+    around("unshare", &["-rm", "sh", "-c", script, "sh"], command)
+}
+
+fn around(program: &str, words: &[&str], command: &Command) -> Command {
+    let mut around = Command::new(program);
+    around.args(words);
     around.arg(command.get_program()).args(command.get_args());
     around.current_dir(command.get_current_dir().unwrap());
     around.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, kill_process_group, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, wait};
 
 use super::stat::Stat;
 
@@ -64,7 +64,7 @@ fn collect_all() -> Left {
 ///
 /// Most that multiply stay in one group; the rest is looked for one by one.
 fn kill_groups(living: &[Stat]) {
-    let own = getpgrp().as_raw_pid();
+    let Some(own) = Stat::of(own_pid()).map(|ourselves| ourselves.group) else { return };
     let groups: BTreeSet<i32> = living.iter().map(|stat| stat.group).filter(|group| *group != own).collect();
     for group in groups.into_iter().filter_map(Pid::from_raw) {
         // Gone already, or somebody's that no signal of ours reaches.
@@ -74,7 +74,7 @@ fn kill_groups(living: &[Stat]) {
 
 /// Everything below this process that is not dead, nearest first.
 pub(super) fn living() -> Vec<Stat> {
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let own = own_pid();
     match told_children(own) {
         Some(_) => below(own, |parent| {
             let children = told_children(parent).unwrap_or_default();
@@ -88,6 +88,10 @@ pub(super) fn living() -> Vec<Stat> {
             below(own, |parent| children.remove(&parent).unwrap_or_default())
         }
     }
+}
+
+fn own_pid() -> i32 {
+    getpid().as_raw_pid()
 }
 
 /// The living below one, given how to find the children of each.
