@@ -110,6 +110,7 @@ impl World {
             ("READABLE", self.path("readable").display().to_string()),
             ("MARK", self.mark.clone()),
             ("ABSTRACT", self.mark.clone()),
+            ("OWN_SIZE", self.own_size().to_string()),
             ("VICTIM", self.victim.id().to_string()),
             ("TCP", self.tcp.local_addr().unwrap().port().to_string()),
             ("UDP", self.udp.local_addr().unwrap().port().to_string()),
@@ -121,6 +122,11 @@ impl World {
             tty: false,
             bell: None,
         }
+    }
+
+    /// A number of bytes that no other world asks for: shared memory bears no name.
+    fn own_size(&self) -> u32 {
+        4096 + self.victim.id()
     }
 
     /// Runs a script behind a wall to its end.
@@ -139,10 +145,9 @@ impl World {
     /// What a script broke: what it says itself, and what has changed in the world.
     pub(crate) fn broken_by(&mut self, wall: Wall, script: &str) -> Option<String> {
         let before = self.snapshot();
-        let shared_before = shared();
         let output = self.run(wall, script);
         if script.contains("ipcmk")
-            && let Some(segment) = shared().into_iter().find(|segment| !shared_before.contains(segment))
+            && let Some(segment) = shared(self.own_size())
         {
             let removed = Command::new("ipcrm").args(["-m", &segment]).status();
             return Some(format!("shared memory {segment}, removed: {removed:?}"));
@@ -256,8 +261,10 @@ fn look(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {
     }
 }
 
-/// Memory that processes share without a file, by its number.
-fn shared() -> Vec<String> {
+/// Memory of this size that processes share without a file, by its number.
+fn shared(size: u32) -> Option<String> {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
-    table.lines().skip(1).filter_map(|line| Some(line.split_ascii_whitespace().nth(1)?.to_owned())).collect()
+    let size = size.to_string();
+    let rows = table.lines().skip(1).map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row.get(3) == Some(&size.as_str())).find_map(|row| row.get(1).map(|&id| id.to_owned()))
 }

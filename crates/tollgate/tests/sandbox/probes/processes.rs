@@ -74,7 +74,7 @@ pub(super) const ALL: &[Probe] = &[
     probe("slow the disk of another process down", Everyone, r#"ionice -c 3 -p "$VICTIM" && got"#),
     probe("schedule another process", Everyone, r#"chrt -b -p 0 "$VICTIM" && got"#),
     probe("bind another process to a core", Everyone, r#"taskset -p 1 "$VICTIM" && got"#),
-    probe("share memory with everyone", Everyone, "ipcmk -M 4096"),
+    probe("share memory with everyone", Everyone, "ipcmk -M $OWN_SIZE"),
     probe(
         "keep rights beyond others",
         Root,
