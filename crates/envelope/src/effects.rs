@@ -18,6 +18,8 @@ pub enum SideEffect {
     EditBuffer,
     /// What the person sees changed: an opened note, a new pane.
     ChangeWorkspace,
+    /// A background task of the same run was ended.
+    StopTask,
     RunCommand,
     Network,
 }

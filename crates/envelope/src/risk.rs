@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Risk {
-    /// Changes nothing.
+    /// Changes nothing, or only ends what a yes in the same run has started.
     ReadOnly,
     /// Changes notes or the state of the application.
     Writes,

@@ -62,7 +62,7 @@ fn check_summary(summary: &str, problems: &mut Vec<String>) {
 fn check_risk(decl: &ToolDecl, problems: &mut Vec<String>) {
     let effects = &decl.side_effects;
     match decl.risk_level {
-        Risk::ReadOnly if !effects.is_empty() => problems.push(
+        Risk::ReadOnly if effects.iter().any(|effect| *effect != SideEffect::StopTask) => problems.push(
             "riskLevel: a tool with side effects is `writes` or `commands`, not `read-only`".to_owned(),
         ),
         Risk::Writes | Risk::Commands if effects.is_empty() => {

@@ -241,6 +241,8 @@ fn the_declared_risk_fits_the_declared_effects() {
         json!({"sideEffects": ["run-command"], "idempotency": "idempotent"}),
         expect!["riskLevel: a tool that runs commands is `commands`"],
     );
+    // Ending what a yes has started in the same run needs no other yes.
+    check(json!({"riskLevel": "read-only", "sideEffects": ["stop-task"]}), expect![""]);
     check(json!({"timeoutMs": 0}), expect!["timeoutMs: 0 is not between 1 and 3600000"]);
     check(json!({"timeoutMs": 7_200_000}), expect!["timeoutMs: 7200000 is not between 1 and 3600000"]);
 }

@@ -112,7 +112,9 @@ fn is_beyond(effect: SideEffect) -> bool {
         | SideEffect::RenameFile
         | SideEffect::RenameFolder
         // Which note is open is the person's to change.
-        | SideEffect::ChangeWorkspace => false,
+        | SideEffect::ChangeWorkspace
+        // Every task ends with its run.
+        | SideEffect::StopTask => false,
     }
 }
 

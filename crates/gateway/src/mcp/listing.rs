@@ -164,7 +164,8 @@ fn meta(decl: &ToolDecl) -> MetaObject {
 
 /// All four, always: a client takes a missing one for the worst, and a portal refuses it.
 fn hints(decl: &ToolDecl) -> ToolAnnotations {
-    let reads = decl.risk_level == Risk::ReadOnly;
+    // What ends a task of its run is asked of nobody, and reads nothing.
+    let reads = decl.risk_level == Risk::ReadOnly && decl.side_effects.is_empty();
     let open_world = decl.risk_level == Risk::Commands || decl.side_effects.contains(&SideEffect::Network);
     ToolAnnotations::new()
         .read_only(reads)
@@ -183,6 +184,7 @@ fn only_adds(effect: &SideEffect) -> bool {
         | SideEffect::RenameFile
         | SideEffect::RenameFolder
         | SideEffect::EditBuffer
+        | SideEffect::StopTask
         | SideEffect::RunCommand
         | SideEffect::Network => false,
     }

@@ -33,9 +33,9 @@ impl Tool for TaskStop {
     const SUMMARY: &'static str = "End a background task with everything it started.";
     const CATEGORY: &'static str = "command";
     const FAMILY: Family = Family::Task;
-    // It only ends what a yes has started.
+    // It only ends what a yes has started, so nobody is asked; that it reads is not said of it.
     const RISK: Risk = Risk::ReadOnly;
-    const SIDE_EFFECTS: &'static [SideEffect] = &[];
+    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::StopTask];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
     const STOP_MS: u64 = STOP_MS;
     const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
@@ -55,6 +55,9 @@ impl Tool for TaskStop {
         let session = session(&self.0)?;
         let id = task_id(&args.task_id)?;
         let was_running = session.tasks(cx).get(id)?.state == TaskState::Running;
+        if was_running {
+            cx.observed(SideEffect::StopTask);
+        }
         let end = session.tasks(cx).stop(id, GRACE).await?;
         if let Err(fault) = end.as_ref() {
             return Err(fault.clone());
