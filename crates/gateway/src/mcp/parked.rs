@@ -19,6 +19,8 @@ use super::runs::OpenRun;
 
 /// More waiting calls than any person answers; a client that asks for more gets no further question.
 const MOST: usize = 256;
+/// The share of one client, so that it cannot leave the others without questions.
+const MOST_OF_ONE: usize = 16;
 const KEY_BYTES: usize = 32;
 
 pub(super) struct Parked {
@@ -32,6 +34,8 @@ pub(super) struct Waiting {
     pub(super) pending: Pending,
     pub(super) reply: oneshot::Sender<ClientAnswer>,
     pub(super) can_last: bool,
+    /// Whose question it is.
+    principal: Hash,
     since: Instant,
 }
 
@@ -71,8 +75,11 @@ impl NotWaiting {
 impl Bound<'_> {
     fn bytes(&self) -> Vec<u8> {
         let tool = Hash::of(self.tool.as_str().as_bytes());
-        let principal = Hash::of(self.principal.as_bytes());
-        [tool.as_bytes().as_slice(), self.args.as_bytes(), principal.as_bytes()].concat()
+        [tool.as_bytes().as_slice(), self.args.as_bytes(), self.principal().as_bytes()].concat()
+    }
+
+    fn principal(&self) -> Hash {
+        Hash::of(self.principal.as_bytes())
     }
 }
 
@@ -82,7 +89,7 @@ impl Parked {
         Ok(Parked { codec: RequestStateCodec::try_new(key.to_vec())?, calls: Mutex::default(), lasts })
     }
 
-    /// Keeps a call and seals the way back to it. Gives it back where too many wait.
+    /// Keeps a call and seals the way back to it. Gives it back where too many wait, of this client or of all.
     pub(super) fn park(
         &self,
         nonce: String,
@@ -91,10 +98,12 @@ impl Parked {
         reply: oneshot::Sender<ClientAnswer>,
         can_last: bool,
     ) -> Result<String, Box<Waiting>> {
-        let waiting = Waiting { pending, reply, can_last, since: Instant::now() };
+        let waiting =
+            Waiting { pending, reply, can_last, principal: bound.principal(), since: Instant::now() };
         self.sweep();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        if calls.len() >= MOST {
+        let of_one = calls.values().filter(|other| other.principal == waiting.principal).count();
+        if calls.len() >= MOST || of_one >= MOST_OF_ONE {
             return Err(Box::new(waiting));
         }
         let bytes = bound.bytes();
