@@ -22,6 +22,8 @@ pub(super) use self::address::Address;
 
 /// Runs on one page of the list.
 const PAGE: usize = 50;
+/// Runs that are looked at for one page. Where so many in a row are not for clients, it is shorter.
+const MOST_LOOKED_AT: usize = 1_000;
 /// Artifacts of the current run that the list shows. A run that left more names them in its calls.
 const ARTIFACTS: usize = 50;
 /// As much of a goal as a list has room for.
@@ -68,9 +70,10 @@ impl Records {
     }
 
     /// The newest runs first, and on the first page what the current run has left so far. The cursor is the last run
-    /// of the page before.
+    /// that was looked at for the page before.
     fn page(&self, cursor: Option<&str>, current: Option<&RunId>) -> Result<ListResourcesResult, ErrorData> {
-        let ids = run_ids(&self.runs).map_err(|error| unreadable(&error))?;
+        let mut ids = run_ids(&self.runs).map_err(|error| unreadable(&error))?;
+        ids.retain(|run| address::is_plain(run.as_str()));
         let start = match cursor {
             None => 0,
             Some(last) if address::is_plain(last) => ids.partition_point(|run| run.as_str() >= last),
@@ -83,20 +86,36 @@ impl Records {
         if let (None, Some(current)) = (cursor, current) {
             resources.extend(self.artifacts_of(current));
         }
-        let page = ids.get(start..(start + PAGE).min(ids.len())).unwrap_or_default();
-        let runs = page.iter().filter(|run| address::is_plain(run.as_str()));
-        let runs = runs.filter_map(|run| run_summary(&self.runs.join(run.as_str())));
-        // One that is damaged is listed, and reading it says so.
-        let is_own =
-            |run: &RunSummary| RunFolder::open(&run.dir).is_ok_and(|folder| !is_of_a_client(&folder));
-        let of_clients = runs.filter(|run| !is_own(run));
-        resources.extend(of_clients.map(|run| listed(&run)));
+        let mut last_looked_at: Option<&RunId> = None;
+        let (mut room, mut is_all) = (PAGE, true);
+        for (looked_at, run) in ids.iter().skip(start).enumerate() {
+            let of_client = self.of_a_client(run);
+            // Whether there is another page is known only once there is something for it.
+            if looked_at == MOST_LOOKED_AT || (room == 0 && of_client.is_some()) {
+                is_all = false;
+                break;
+            }
+            if let Some(run) = of_client {
+                resources.push(listed(&run));
+                room -= 1;
+            }
+            last_looked_at = Some(run);
+        }
         let mut result = ListResourcesResult::with_all_items(resources);
-        if start + PAGE < ids.len() {
-            result.next_cursor = page.last().map(ToString::to_string);
+        if !is_all {
+            result.next_cursor = last_looked_at.map(ToString::to_string);
         }
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
         Ok(result)
+    }
+
+    /// The run, if clients may know of it. One that is damaged is listed, and reading it says so.
+    fn of_a_client(&self, run: &RunId) -> Option<RunSummary> {
+        let dir = self.runs.join(run.as_str());
+        match RunFolder::open(&dir) {
+            Ok(folder) if !is_of_a_client(&folder) => None,
+            Ok(_) | Err(_) => run_summary(&dir),
+        }
     }
 
     /// A run that cannot be read has none, and reading it says why.

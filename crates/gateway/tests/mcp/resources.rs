@@ -1,6 +1,7 @@
 //! The record as resources: what is listed, what can be read, and what cannot.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -125,22 +126,20 @@ async fn the_list_has_what_this_session_left_and_the_newest_runs_first() {
     }
 }
 
-#[tokio::test]
-async fn many_runs_come_in_pages() {
-    let house = House::new();
-    let mut client = Client::open(&house, Era::New).await;
-    client.call("test_look", json!({ "text": "x" })).await;
-    let run = std::fs::read_dir(house.runs()).unwrap().next().unwrap().unwrap().path();
-    // More runs that have only begun.
-    let header = std::fs::read_to_string(run.join("run.json")).unwrap();
+/// Another run that has only begun.
+fn copy(house: &House, run: &Path, id: &str, change: impl FnOnce(&mut Value)) {
     let own = run.file_name().unwrap().to_str().unwrap();
-    for number in 0..120 {
-        let id = format!("0000-{number:03}");
-        let dir = house.runs().join(&id);
-        std::fs::create_dir(&dir).unwrap();
-        let mut file = std::fs::File::create_new(dir.join("run.json")).unwrap();
-        file.write_all(header.replace(own, &id).as_bytes()).unwrap();
-    }
+    let header = std::fs::read_to_string(run.join("run.json")).unwrap().replace(own, id);
+    let mut header = serde_json::from_str(&header).unwrap();
+    change(&mut header);
+    let dir = house.runs().join(id);
+    std::fs::create_dir(&dir).unwrap();
+    let mut file = std::fs::File::create_new(dir.join("run.json")).unwrap();
+    file.write_all(header.to_string().as_bytes()).unwrap();
+}
+
+/// How many runs each page of the list has, the newest first.
+async fn pages(client: &mut Client) -> Vec<usize> {
     let (mut cursor, mut pages, mut seen) = (None::<String>, Vec::new(), Vec::new());
     loop {
         let page =
@@ -153,8 +152,37 @@ async fn many_runs_come_in_pages() {
             break;
         }
     }
-    assert_eq!(pages, [50, 50, 21]);
     assert!(seen.is_sorted_by(|a, b| a > b), "{seen:?}");
+    pages
+}
+
+#[tokio::test]
+async fn pages_are_full_whoever_made_the_runs_between_and_the_last_is_not_empty() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    client.call("test_look", json!({ "text": "x" })).await;
+    let run = std::fs::read_dir(house.runs()).unwrap().next().unwrap().unwrap().path();
+    let is_of_owner = |header: &mut Value| drop(header.as_object_mut().unwrap().remove("plannerVersion"));
+    for number in 0..99 {
+        copy(&house, &run, &format!("0001-{number:03}"), |_| {});
+        copy(&house, &run, &format!("0001-{number:03}-own"), is_of_owner);
+    }
+    for number in 0..60 {
+        copy(&house, &run, &format!("0000-{number:03}"), is_of_owner);
+    }
+    assert_eq!(pages(&mut client).await, [50, 50]);
+}
+
+#[tokio::test]
+async fn many_runs_come_in_pages() {
+    let house = House::new();
+    let mut client = Client::open(&house, Era::New).await;
+    client.call("test_look", json!({ "text": "x" })).await;
+    let run = std::fs::read_dir(house.runs()).unwrap().next().unwrap().unwrap().path();
+    for number in 0..120 {
+        copy(&house, &run, &format!("0000-{number:03}"), |_| {});
+    }
+    assert_eq!(pages(&mut client).await, [50, 50, 21]);
     let error = client.request("resources/list", json!({ "cursor": "../.." })).await;
     assert_eq!(error["code"], -32602);
     let completed = client
