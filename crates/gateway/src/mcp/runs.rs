@@ -6,10 +6,12 @@
 //! cannot change: whatever is under way goes on in it, the next call opens another.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use envelope::RunId;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::surface::Surface;
@@ -39,42 +41,73 @@ impl OpenRun {
 /// Opens a run.
 pub(super) type Open<'a> = &'a dyn Fn() -> Result<OpenRun, String>;
 
-/// The run of one connection.
+/// The run of one connection, or of one client.
 #[derive(Default)]
-pub(super) struct OwnRun(Mutex<Option<Arc<OpenRun>>>);
+pub(super) struct OwnRun {
+    /// Held for a moment only, so that whoever looks never waits for a disk.
+    run: Mutex<Option<Arc<OpenRun>>>,
+    /// Held while a run is opened, so that the calls that come meanwhile are made in the same one.
+    opening: Mutex<()>,
+}
 
 impl OwnRun {
     pub(super) fn get(&self, now: &Arc<Surface>, open: Open<'_>) -> Result<Arc<OpenRun>, String> {
-        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*own {
-            Some(run) if run.is_of(now) => Ok(run.clone()),
-            Some(_) | None => {
-                let run = Arc::new(open()?);
-                *own = Some(run.clone());
-                Ok(run)
-            }
+        self.get_or_open(now, open).map(|(run, _is_new)| run)
+    }
+
+    fn get_or_open(&self, now: &Arc<Surface>, open: Open<'_>) -> Result<(Arc<OpenRun>, bool), String> {
+        if let Some(run) = self.opened(now) {
+            return Ok((run, false));
         }
+        beside_others(|| {
+            let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(run) = self.opened(now) {
+                return Ok((run, false));
+            }
+            let run = Arc::new(open()?);
+            let before = self.current().replace(run.clone());
+            drop(before);
+            Ok((run, true))
+        })
     }
 
     pub(super) fn id(&self) -> Option<RunId> {
-        let own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        own.as_ref().map(|own| own.run.run_id().clone())
+        self.current().as_ref().map(|run| run.run.run_id().clone())
     }
 
     pub(super) fn take(&self) -> Option<Arc<OpenRun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        beside_others(|| {
+            let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+            self.current().take()
+        })
     }
+
+    fn opened(&self, now: &Arc<Surface>) -> Option<Arc<OpenRun>> {
+        self.current().clone().filter(|run| run.is_of(now))
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<Arc<OpenRun>>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does what may take as long as a disk does, while the other workers take over what this one had to do.
+fn beside_others<T>(work: impl FnOnce() -> T) -> T {
+    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) { block_in_place(work) } else { work() }
 }
 
 /// The runs of clients whose requests stand alone.
 pub(super) struct SharedRuns {
+    /// Never held while a run is opened: a client waits for its own disk, and not for another's.
     current: Mutex<HashMap<String, Current>>,
     /// How long a client may be silent before its run ends.
     idle: Duration,
 }
 
+/// One client. Whoever makes a call holds its run, or is about to and holds the place of it.
 struct Current {
-    run: Arc<OpenRun>,
+    own: Arc<OwnRun>,
     last: Instant,
 }
 
@@ -91,25 +124,45 @@ impl SharedRuns {
         now: &Arc<Surface>,
         open: Open<'_>,
     ) -> Result<(Arc<OpenRun>, bool), String> {
+        let own = self.own_of(client);
+        let got = own.get_or_open(now, open);
+        if got.is_err() {
+            self.forget_unopened(client, &own);
+        }
+        got
+    }
+
+    /// The place of a client's run, whether or not it is open.
+    fn own_of(&self, client: &str) -> Arc<OwnRun> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let last = Instant::now();
-        if let Some(current) = current.get_mut(client).filter(|current| current.run.is_of(now)) {
-            current.last = last;
-            return Ok((current.run.clone(), false));
+        if let Some(known) = current.get_mut(client) {
+            known.last = last;
+            return known.own.clone();
         }
-        let run = Arc::new(open()?);
-        if current.len() >= MOST_CLIENTS && !current.contains_key(client) {
-            let longest =
-                current.iter().min_by_key(|(_, current)| current.last).map(|(name, _)| name.clone());
+        if current.len() >= MOST_CLIENTS {
+            let longest = current.iter().min_by_key(|(_, known)| known.last).map(|(name, _)| name.clone());
             longest.and_then(|longest| current.remove(&longest));
         }
-        current.insert(client.to_owned(), Current { run: run.clone(), last });
-        Ok((run, true))
+        let own = Arc::<OwnRun>::default();
+        current.insert(client.to_owned(), Current { own: own.clone(), last });
+        own
+    }
+
+    /// A client whose run could not be opened takes nobody's place, unless another call of it is still trying.
+    fn forget_unopened(&self, client: &str, own: &Arc<OwnRun>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_last = current.get(client).is_some_and(|known| Arc::ptr_eq(&known.own, own))
+            && Arc::strong_count(own) == 2
+            && own.current().is_none();
+        if is_last {
+            current.remove(client);
+        }
     }
 
     pub(super) fn id(&self, client: &str) -> Option<RunId> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.get(client).map(|current| current.run.run.run_id().clone())
+        current.get(client).and_then(|known| known.own.id())
     }
 
     /// Ends this run of a client as soon as it has not called for long enough and waits for no call. `look` comes
@@ -127,20 +180,24 @@ impl SharedRuns {
 
     fn due(&self, client: &str, run: &RunId) -> Option<Instant> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let current = current.get_mut(client).filter(|current| current.run.run.run_id() == run)?;
-        if Arc::strong_count(&current.run) > 1 {
+        let known = current.get_mut(client)?;
+        let open = known.own.current().clone().filter(|open| open.run.run_id() == run)?;
+        // This one, and the one that is kept.
+        if Arc::strong_count(&open) > 2 {
             // A call is under way, which is as good as one that has just come.
-            current.last = Instant::now();
+            known.last = Instant::now();
         }
-        Some(current.last + self.idle)
+        Some(known.last + self.idle)
     }
 
     fn take_idle(&self, client: &str, run: &RunId) -> Option<Arc<OpenRun>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = current.get(client)?;
-        let is_idle = found.run.run.run_id() == run
-            && Arc::strong_count(&found.run) == 1
-            && found.last.elapsed() >= self.idle;
-        if is_idle { current.remove(client).map(|current| current.run) } else { None }
+        let known = current.get(client)?;
+        // Nobody can come while the clients are locked, so nobody is there who is not counted.
+        let is_idle = Arc::strong_count(&known.own) == 1
+            && known.own.current().as_ref().is_some_and(|open| {
+                open.run.run_id() == run && Arc::strong_count(open) == 1 && known.last.elapsed() >= self.idle
+            });
+        if is_idle { current.remove(client).and_then(|known| known.own.current().take()) } else { None }
     }
 }

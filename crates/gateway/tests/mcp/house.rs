@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use engine::{
@@ -15,6 +15,7 @@ use gateway::mcp::{
 };
 use journal::{Record, RunFolder};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use toolkit::{BoxFuture, CancelToken, Registry, Surface, SurfaceRules};
 
 use crate::tools::{Deeds, Leave, Look, Note, Wait};
@@ -44,7 +45,14 @@ pub(crate) struct House {
     pub(crate) deeds: Deeds,
     /// Changes what gates are made from at the next look.
     pub(crate) next_policy: Arc<Mutex<Option<Policy>>>,
+    door: Arc<Mutex<Option<Door>>>,
     runs: tempfile::TempDir,
+}
+
+/// Stands before the next gate that is made, and lets it be made no sooner than told.
+struct Door {
+    reached: oneshot::Sender<()>,
+    opened: mpsc::Receiver<()>,
 }
 
 impl House {
@@ -64,9 +72,17 @@ impl House {
         let (desk, deeds) = (Arc::new(Desk::default()), Deeds::default());
         let policy = Arc::new(Mutex::new(ways.policy));
         let next_policy: Arc<Mutex<Option<Policy>>> = Arc::default();
+        let door: Arc<Mutex<Option<Door>>> = Arc::default();
         let make = {
-            let (desk, deeds, policy) = (desk.clone(), deeds.clone(), policy.clone());
-            move || gate(policy.lock().unwrap().clone(), &deeds, desk.clone())
+            let (desk, deeds, policy, door) = (desk.clone(), deeds.clone(), policy.clone(), door.clone());
+            move || {
+                let door = door.lock().unwrap().take();
+                if let Some(Door { reached, opened }) = door {
+                    reached.send(()).unwrap();
+                    opened.recv().unwrap();
+                }
+                gate(policy.lock().unwrap().clone(), &deeds, desk.clone())
+            }
         };
         let look = {
             let (next, check) = (next_policy.clone(), make.clone());
@@ -92,7 +108,14 @@ impl House {
             settings: ways.settings,
         };
         let face = Arc::new(McpFace::new(parts).unwrap().looking(Arc::new(look)));
-        House { face, desk, deeds, next_policy, runs }
+        House { face, desk, deeds, next_policy, door, runs }
+    }
+
+    /// Has the next gate take as long as the test wants: told when somebody waits for it, and lets him go on.
+    pub(crate) fn hold_next_gate(&self) -> (oneshot::Receiver<()>, mpsc::Sender<()>) {
+        let ((reached, is_reached), (open, opened)) = (oneshot::channel(), mpsc::channel());
+        *self.door.lock().unwrap() = Some(Door { reached, opened });
+        (is_reached, open)
     }
 
     pub(crate) fn handler(&self) -> McpHandler {

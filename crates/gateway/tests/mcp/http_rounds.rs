@@ -67,6 +67,46 @@ async fn a_yes_in_a_second_request_makes_one_call_in_one_run_which_ends_when_its
     rig.stop().await;
 }
 
+/// Far more than it takes: whoever waits for it waits in vain.
+const FOR_EVER: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_opens_slowly_holds_up_nobody_else_and_is_the_only_one_of_its_client() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let look = || json!({ "name": "test_look", "arguments": { "text": "x" } });
+    let (is_reached, open) = house.hold_next_gate();
+    let first = ask(&rig, "slow", "tools/call", look());
+    let meanwhile = async {
+        is_reached.await.unwrap();
+        let more = async {
+            tokio::join!(
+                ask(&rig, "slow", "tools/call", look()),
+                ask(&rig, "slow", "tools/call", look()),
+                ask(&rig, "slow", "tools/call", look())
+            )
+        };
+        let other = async {
+            let listed = ask(&rig, "slow", "resources/list", json!({})).await;
+            assert_eq!(listed["resources"], json!([]));
+            let told = tokio::time::timeout(FOR_EVER, ask(&rig, "quick", "tools/call", look())).await;
+            open.send(()).unwrap();
+            told.expect("the other client waits for a disk that is not its own")
+        };
+        tokio::join!(more, other)
+    };
+    let (first, ((second, third, fourth), other)) = tokio::join!(first, meanwhile);
+    for told in [first, second, third, fourth, other] {
+        assert_eq!(told["isError"], false, "{told}");
+    }
+    rig.stop().await;
+    let record = house.record().await;
+    let mut runs: Vec<&str> = record.split("calls of ").skip(1).collect();
+    runs.sort_unstable();
+    let looked = "- test.look ok (allowed: mode ask, read-only)\n";
+    assert_eq!(runs, [format!("quick 1\n{looked}"), format!("slow 1\n{}", looked.repeat(4))]);
+}
+
 #[tokio::test]
 async fn requests_that_stand_alone_are_offered_no_yes_for_a_session_and_two_clients_have_two_runs() {
     let house = House::new();
