@@ -3,16 +3,19 @@
 //! The word is kept outside of the vault, as for hooks: `$XDG_STATE_HOME/tollgate/servers/`, one file a vault, for the
 //! owner only. It holds the declarations themselves, so that a change can be shown and not only noticed.
 
+mod word;
+
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::Hash;
 use serde::{Deserialize, Serialize};
 use shell::{CommandSettings, Session};
-use upstream::{Body, Left, Pin, Server, ServerParts, ServerSettings, Servers};
+use upstream::{ApprovedNow, Body, Left, Pin, Server, ServerParts, ServerSettings, Servers};
 
+use self::word::Word;
 use crate::place::Place;
 use crate::stop::Stop;
 use crate::trust;
@@ -51,7 +54,7 @@ pub(crate) fn pinned(place: &Place, name: &str) -> Result<Option<Pin>, Stop> {
 
 /// The servers whose tools can be called. Starts nothing.
 pub(crate) fn open(place: &Place, session: Option<&Arc<Session>>, left: Left) -> Result<Servers, Stop> {
-    Ok(opened(place, approved(place)?, session, left))
+    opened(place, approved(place)?, session, left)
 }
 
 /// The servers of a process that outlives its runs: every run gets the same ones, and so the same programs, as long as
@@ -72,19 +75,23 @@ impl Kept {
         let callable = Callable { approved: approved(place)?, commands: place.settings.commands.clone() };
         let make =
             |callable: &Callable| opened(place, callable.approved.clone(), Some(session), Left::ForTheNext);
-        Ok(self.same_or(callable, make))
+        self.same_or(callable, make)
     }
 
-    fn same_or(&self, callable: Callable, make: impl FnOnce(&Callable) -> Servers) -> Arc<Servers> {
+    fn same_or(
+        &self,
+        callable: Callable,
+        make: impl FnOnce(&Callable) -> Result<Servers, Stop>,
+    ) -> Result<Arc<Servers>, Stop> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_before, servers)) = kept.as_ref().filter(|(before, _)| *before == callable) {
             servers.begin();
-            return Arc::clone(servers);
+            return Ok(Arc::clone(servers));
         }
         // Those before end with the last run that has them.
-        let servers = Arc::new(make(&callable));
+        let servers = Arc::new(make(&callable)?);
         *kept = Some((callable, Arc::clone(&servers)));
-        servers
+        Ok(servers)
     }
 }
 
@@ -106,18 +113,31 @@ fn opened(
     approved: Vec<(String, ServerSettings, Pin)>,
     session: Option<&Arc<Session>>,
     left: Left,
-) -> Servers {
-    let servers =
-        approved.into_iter().map(|(name, settings, pin)| (server(place, &name, &settings, session), pin));
-    Servers::new(servers.collect(), left)
+) -> Result<Servers, Stop> {
+    let mut servers = Vec::new();
+    for (name, settings, pin) in approved {
+        let now = Word::on(file(place)?, name.clone());
+        servers.push((made(place, &name, &settings, session, Some(now)), pin));
+    }
+    Ok(Servers::new(servers, left))
 }
 
-/// One server, not started yet.
+/// One server to look at, not started yet.
 pub(crate) fn server(
     place: &Place,
     name: &str,
     settings: &ServerSettings,
     session: Option<&Arc<Session>>,
+) -> Arc<Server> {
+    made(place, name, settings, session, None)
+}
+
+fn made(
+    place: &Place,
+    name: &str,
+    settings: &ServerSettings,
+    session: Option<&Arc<Session>>,
+    approved: Option<ApprovedNow>,
 ) -> Arc<Server> {
     let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let body = Body {
@@ -126,7 +146,7 @@ pub(crate) fn server(
         token: settings.token_env.as_ref().and_then(|name| std::env::var(name).ok()),
     };
     let (name, settings, root) = (name.to_owned(), settings.clone(), place.vault.clone());
-    Server::new(ServerParts { name, settings, body, root })
+    Server::new(ServerParts { name, settings, body, root, approved })
 }
 
 /// Writes down what a person has approved.
@@ -163,12 +183,15 @@ pub(crate) fn file(place: &Place) -> Result<PathBuf, Stop> {
 }
 
 fn read(place: &Place) -> Result<Approved, Stop> {
-    let file = file(place)?;
+    read_file(&file(place)?)
+}
+
+fn read_file(file: &Path) -> Result<Approved, Stop> {
     let bad = |why: String| {
-        Stop::bad_input("bad_servers_file", format!("{}: {why}", path_words(&file)))
+        Stop::bad_input("bad_servers_file", format!("{}: {why}", path_words(file)))
             .hint("move it away; `tollgate servers approve NAME` makes a new one")
     };
-    match std::fs::read(&file) {
+    match std::fs::read(file) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
         Err(error) => Err(bad(error.to_string())),
@@ -197,7 +220,8 @@ mod tests {
     fn runs_share_servers_until_what_is_approved_or_how_programs_run_changes() {
         let kept = Kept::default();
         let open = |identity, path| {
-            kept.same_or(callable(identity, path), |_| Servers::new(Vec::new(), Left::ForTheNext))
+            let make = |_: &Callable| Ok(Servers::new(Vec::new(), Left::ForTheNext));
+            kept.same_or(callable(identity, path), make).unwrap_or_else(|stop| panic!("{}", stop.message))
         };
         let first = open("a", "/bin");
         assert!(Arc::ptr_eq(&first, &open("a", "/bin")));

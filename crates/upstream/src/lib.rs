@@ -9,6 +9,7 @@
 //! anything. Absent on purpose: elicitation, sampling and roots, through which a server could speak with our voice.
 
 mod answer;
+mod approval;
 mod backoff;
 mod declared;
 mod embed;
@@ -28,6 +29,7 @@ mod spelling;
 mod tail;
 mod tool;
 
+pub use approval::ApprovedNow;
 pub use declared::{Declared, Undeclared};
 pub use link::Offer;
 pub use pin::{Drift, Pin};

@@ -15,11 +15,12 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use toolkit::ToolCx;
 
+use crate::approval::still_approved;
 use crate::backoff::{Backoff, Turn};
 use crate::lines::{Cut, Lines};
 use crate::link::{Link, Offer, Opening, Program};
 use crate::tail::Tail;
-use crate::{Address, Pin, ServerSettings, hidden, http};
+use crate::{Address, ApprovedNow, Pin, ServerSettings, hidden, http};
 
 /// How long a server may take until it has listed its tools.
 const START: Duration = Duration::from_secs(45);
@@ -46,6 +47,8 @@ pub struct ServerParts {
     pub body: Body,
     /// The vault, as a real path.
     pub root: PathBuf,
+    /// Absent for one that is only looked at: nothing of it is called.
+    pub approved: Option<ApprovedNow>,
 }
 
 /// Which tool is called.
@@ -108,6 +111,9 @@ impl Server {
                 format!("the arguments of {who} are no object"),
             ));
         };
+        if let Some(now) = &self.parts.approved {
+            still_approved(self.name(), who, tool, pin, now)?;
+        }
         let begun = async {
             let link = self.link().await?;
             let drift = match timeout(START, link.drift(pin)).await {

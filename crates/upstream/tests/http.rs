@@ -123,7 +123,8 @@ fn server(url: String, token: Option<&str>) -> Arc<Server> {
         ..ServerSettings::default()
     };
     let body = Body { token: token.map(str::to_owned), ..Body::default() };
-    Server::new(ServerParts { name: "web".to_owned(), settings, body, root: PathBuf::from("/nowhere") })
+    let root = PathBuf::from("/nowhere");
+    Server::new(ServerParts { name: "web".to_owned(), settings, body, root, approved: None })
 }
 
 /// The names of its tools, or the failure in words.

@@ -90,8 +90,11 @@ fn a_second_client_calls_the_program_that_the_first_one_started() {
         let answer = serving.call(session);
         assert!(answer.contains(&format!("call {count} of this program")), "{answer}");
     }
-    // A word that is taken back counts for whoever comes next.
+    // A word that is taken back counts for whoever is there, and for whoever comes next.
     sandbox.tollgate(&["servers", "forget", "evil"]).expect_code(0);
+    let answer = serving.call(&first);
+    assert!(answer.contains("blocked_tool") || answer.contains("unknown tool"), "{answer}");
+    assert!(!answer.contains("call 4 of this program"), "{answer}");
     let answer = serving.call(&serving.session());
     assert!(answer.contains("unknown_tool"), "{answer}");
 }
