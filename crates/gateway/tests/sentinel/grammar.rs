@@ -19,7 +19,7 @@ fn call(object: &str) -> Option<FoundCall> {
 }
 
 /// Whether a text is an object, whatever its keys and the size of its numbers.
-fn is_object(text: &str) -> bool {
+pub(crate) fn is_object(text: &str) -> bool {
     let trimmed = text.trim_start_matches([' ', '\t', '\r', '\n']);
     trimmed.starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok() && pairs_are_whole(text)
 }

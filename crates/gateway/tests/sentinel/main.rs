@@ -1,4 +1,5 @@
-//! The sentinel scanner and its judge, fed with what models write: well, badly, and on purpose against them.
+//! The sentinel scanner, its judge and whole answers, fed with what models write: well, badly, and on purpose against
+//! them.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,11 +9,16 @@
 )]
 
 mod adversaries;
+mod answers;
 mod cases;
+mod drawing;
 mod flow;
+mod fragments;
+mod generated;
 mod grammar;
 mod judged;
 mod naive;
+mod outputs;
 mod properties;
 mod reading;
 mod splits;
