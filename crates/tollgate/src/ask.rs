@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
 use envelope::Channel;
+use rustix::process::getpgrp;
+use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 use tokio::sync::Mutex;
 use toolkit::BoxFuture;
 
@@ -66,11 +68,14 @@ impl Asker {
             // The run is being cancelled: nobody wants this answer, and the end does not wait for it.
             return std::future::pending().await;
         }
-        let terminal = terminal()?;
+        let (terminal, read_from) = (terminal()?, terminal()?);
         let _still = self.progress.pause();
-        screen::note(text);
         let question = Open { answered: false };
-        let line = self.lines.next(move || typed(terminal)).await;
+        let show = || {
+            discard_typed(&terminal);
+            screen::note(text);
+        };
+        let line = self.lines.next(show, || typed(read_from)).await;
         question.close();
         line
     }
@@ -164,8 +169,17 @@ const NOBODY: &str = "no terminal is there to ask at; run again with --yes";
 /// Asks outside of a run. `None` when nobody is there.
 pub(crate) fn at_terminal(question: &str) -> Option<String> {
     let terminal = terminal()?;
+    discard_typed(&terminal);
     screen::note(question);
     typed(terminal)
+}
+
+/// What was typed before a question was seen answers nothing, whether or not the line was ended.
+pub(crate) fn discard_typed(terminal: &File) {
+    // Whoever does this from the background is stopped, before anybody was told why.
+    if tcgetpgrp(terminal).is_ok_and(|foreground| foreground == getpgrp()) {
+        let _kept = tcflush(terminal, QueueSelector::IFlush);
+    }
 }
 
 /// The line that is typed. Its end without a line (Ctrl-D) is an empty answer, which is never a yes.

@@ -58,6 +58,32 @@ fn each_call_is_asked_about_once() {
 }
 
 #[test]
+fn what_was_typed_before_a_question_came_up_does_not_answer_it() {
+    for typed in ["y\rYES", "YES"] {
+        let sandbox = Sandbox::new();
+        let go = sandbox.path("go");
+        let hook = format!(
+            "cat > /dev/null\nuntil test -e '{}'; do sleep 0.05; done\necho '{{\"decision\": \"ask\", \"reason\": \"sure?\"}}'",
+            go.display()
+        );
+        let program = sandbox.script("hook.sh", &hook);
+        sandbox.trusted_config(&format!(
+            "mode = \"trusted\"\n[[hooks]]\nname = \"guard\"\ncommand = [\"{program}\"]\ntimeout_ms = 600000\n"
+        ));
+        let note = json!({ "path": "a.md", "content": "x" }).to_string();
+        let mut terminal = sandbox.terminal(&["call", "vault.createFile", &note]);
+        // The terminal shows what it has taken in, and the hook lets no question come up before.
+        terminal.type_in(typed);
+        terminal.wait_for("YES");
+        sandbox.write("go", "");
+        terminal.wait_for("May this call run?");
+        terminal.type_in("\r");
+        let (screen, ended) = terminal.end();
+        assert_eq!((ended, sandbox.notes()), (3, vec!["Inbox.md".to_owned()]), "{screen}");
+    }
+}
+
+#[test]
 fn ctrl_c_at_a_question_is_the_last_question() {
     let sandbox = Sandbox::new();
     let plan = three_questions(&sandbox);

@@ -1,7 +1,8 @@
 //! Gives each line that is typed to the question that stands on the screen then.
 //!
 //! A read from a terminal cannot be cancelled. When its question is withdrawn it goes on, and what it reads belongs
-//! to the next question; a second read beside it would leave to luck which of the two gets the line.
+//! to the next question; a second read beside it would leave to luck which of the two gets the line. What was typed
+//! before that question came up is not among it: it is discarded as the question is shown.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,14 +19,18 @@ struct Reading {
 }
 
 impl Lines {
-    /// The next line that is typed. It is read with `read` unless an earlier read is still waiting for it.
+    /// The next line that is typed once `show` has put up the question. It is read with `read` unless an earlier read
+    /// is still waiting for it.
     pub(super) async fn next(
         &self,
+        show: impl FnOnce(),
         read: impl FnOnce() -> Option<String> + Send + 'static,
     ) -> Option<String> {
         let (tell, told) = oneshot::channel();
         let already = {
             let mut reading = lock(&self.0);
+            // Alone, so that no line is handed over while the question comes up.
+            show();
             reading.asked = Some(tell);
             std::mem::replace(&mut reading.under_way, true)
         };
@@ -65,18 +70,18 @@ mod tests {
         let lines = Lines::default();
         let (keyboard, typed) = mpsc::channel::<&str>();
         {
-            let withdrawn = pin!(lines.next(move || typed.recv().ok().map(str::to_owned)));
+            let withdrawn = pin!(lines.next(|| (), move || typed.recv().ok().map(str::to_owned)));
             assert_eq!(poll(withdrawn), Poll::Pending);
         }
-        let mut next = pin!(lines.next(|| Some("read beside the first".to_owned())));
+        let mut next = pin!(lines.next(|| (), || Some("read beside the first".to_owned())));
         assert_eq!(poll(next.as_mut()), Poll::Pending);
         keyboard.send("y").unwrap();
         assert_eq!(next.await.as_deref(), Some("y"));
-        assert_eq!(lines.next(|| Some("n".to_owned())).await.as_deref(), Some("n"));
+        assert_eq!(lines.next(|| (), || Some("n".to_owned())).await.as_deref(), Some("n"));
     }
 
     #[tokio::test]
     async fn an_end_without_a_line_is_no_answer() {
-        assert_eq!(Lines::default().next(|| None).await, None);
+        assert_eq!(Lines::default().next(|| (), || None).await, None);
     }
 }

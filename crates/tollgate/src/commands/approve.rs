@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use clap::Args;
 use engine::{Clock, SystemClock};
-use rustix::termios::{QueueSelector, tcflush};
 use serde_json::{Value, json};
 
 use crate::ask;
@@ -145,8 +144,7 @@ impl Visit {
     /// Shows one question and takes the answer to it.
     fn ask(&self, question: &Question) -> Result<(), Stop> {
         let terminal = terminal()?;
-        // What was typed before the question was seen answers nothing.
-        let _unflushed = tcflush(&terminal, QueueSelector::IFlush);
+        ask::discard_typed(&terminal);
         let paint = Paint::stderr();
         let choices = paint.bold(desk::choices_of(&question.subject.about));
         screen::note(format_args!("{}\n{choices}", desk::asked(question, paint)));
