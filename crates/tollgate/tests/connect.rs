@@ -193,6 +193,27 @@ fn another_entry_of_the_same_name_is_shown_before_it_goes() {
     );
 }
 
+#[test]
+fn variables_that_somebody_else_put_into_the_entry_are_named_before_anything_is_written() {
+    let sandbox = Sandbox::new();
+    let theirs = json!({ "mcpServers": { "tollgate": {
+        "command": "/old/one", "env": { "LD_PRELOAD": "./evil.so", "API_KEY": "sk-secret", "NAME\u{202e}": "" },
+    } } });
+    let file = sandbox.write("vault/.mcp.json", &serde_json::to_string_pretty(&theirs).unwrap());
+    let warning = "Warning: the entry `tollgate` in DIR/vault/.mcp.json sets variables that `connect` did not write: LD_PRELOAD, API_KEY, NAME\\u{202e}\nThey stay, and reach the program that the client starts. Remove those that are not yours.\n";
+    let write = ["connect", "claude-code", "--project", "--write"];
+    let declined = sandbox.tollgate(&write).expect_code(3);
+    let said = sandbox.scrub(&declined.err);
+    assert!(said.starts_with(warning) && !said.contains("sk-secret"), "{said}");
+    assert!(fs::read_to_string(&file).unwrap().contains("/old/one"));
+    sandbox.tollgate(&[&write[..], &["--yes"]].concat()).expect_code(0);
+    // What is there already is told as well.
+    let already = sandbox.tollgate(&write).expect_code(0);
+    assert_eq!(sandbox.scrub(&already.err), warning);
+    let over_http = sandbox.tollgate(&[&write[..], &["--http", "--yes"]].concat()).expect_code(0);
+    assert!(!over_http.err.contains("Warning"), "{}", over_http.err);
+}
+
 /// The lines of the doctor about clients.
 fn clients(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     let said = sandbox.tollgate(args).expect_code(code).out;

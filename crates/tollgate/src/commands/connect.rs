@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::ask;
 use crate::connect::{
     Client, Door, Edited, Format, Homes, STATE_VARIABLE, Scope, Server, TOKEN_VARIABLE, Written, edit,
-    snippet,
+    foreign_variables, snippet, without_secrets,
 };
 use crate::diff::{Changes, FileDiff, Limits};
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ use crate::quoting::quoted;
 use crate::screen::{self, Paint};
 use crate::stop::{Outcome, Stop};
 use crate::trust;
-use crate::visible::{path_words, visible};
+use crate::visible::{one_line, path_words, visible};
 
 /// Prints or writes the settings that make a client use Tollgate
 ///
@@ -213,6 +213,7 @@ impl Plan {
         let words = path_words(&self.file);
         let file = Written::read(&self.file).map_err(|error| self.unreadable(&error.to_string()))?;
         let before = file.text.as_deref();
+        self.warn_of_variables(before.unwrap_or_default())?;
         let edited = edit(self.client, before.unwrap_or_default(), &self.server.name, &self.entry);
         let (text, replaces) = match edited.map_err(|why| self.unreadable(&why))? {
             Edited::Already => {
@@ -234,7 +235,9 @@ impl Plan {
         }
         let mut changes = Changes::new(Limits::screen());
         let path = file.target.to_string_lossy();
-        let (old, new) = (before.map(str::as_bytes), Some(text.as_bytes()));
+        let shown = |text: &str| without_secrets(self.client, text);
+        let (old, new) = (before.map(shown), shown(&text));
+        let (old, new) = (old.as_ref().map(String::as_bytes), Some(new.as_bytes()));
         changes.add(&FileDiff { path: &path, moved_from: None, before: old, after: new });
         changes.render(Paint::stderr()).iter().for_each(screen::note);
         if !wishes.yes {
@@ -253,6 +256,24 @@ impl Plan {
             "written",
             &format!("Written. Restart {title}; `tollgate doctor --connections` tries it."),
         ))
+    }
+
+    /// What somebody else put into the entry stays in it, and decides with us what the program does.
+    fn warn_of_variables(&self, text: &str) -> Result<(), Stop> {
+        let (name, is_started) = (&self.server.name, matches!(self.server.door, Door::Stdio { .. }));
+        let theirs = foreign_variables(self.client, text, name).map_err(|why| self.unreadable(&why))?;
+        if theirs.is_empty() || !is_started {
+            return Ok(());
+        }
+        let shown: Vec<String> = theirs.iter().map(|variable| one_line(variable)).collect();
+        screen::note(format_args!(
+            "{} the entry `{name}` in {} sets variables that `connect` did not write: {}\n\
+             They stay, and reach the program that the client starts. Remove those that are not yours.",
+            Paint::stderr().odd("Warning:"),
+            path_words(&self.file),
+            shown.join(", ")
+        ));
+        Ok(())
     }
 
     fn done(&self, wishes: &Connect, how: &str, said: &str) -> Exit {

@@ -18,6 +18,7 @@ mod tests;
 mod toml_edit;
 mod toml_text;
 mod trial;
+mod variables;
 
 pub(crate) use client::{Client, Format, Scope};
 pub(crate) use edit::{Edited, edit, snippet};
@@ -26,3 +27,4 @@ pub(crate) use file::Written;
 pub(crate) use found::{Found, Unread, find};
 pub(crate) use places::Homes;
 pub(crate) use trial::{ANSWER_LIMIT, Started, try_out};
+pub(crate) use variables::{foreign_variables, without_secrets};
