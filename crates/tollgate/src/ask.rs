@@ -15,8 +15,7 @@ use std::sync::Arc;
 
 use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
 use envelope::Channel;
-use rustix::process::getpgrp;
-use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::Mutex;
 use toolkit::BoxFuture;
 
@@ -177,9 +176,17 @@ pub(crate) fn at_terminal(question: &str) -> Option<String> {
 /// What was typed before a question was seen answers nothing, whether or not the line was ended.
 pub(crate) fn discard_typed(terminal: &File) {
     // Whoever does this from the background is stopped, before anybody was told why.
-    if tcgetpgrp(terminal).is_ok_and(|foreground| foreground == getpgrp()) {
+    if !is_in_background() {
         let _kept = tcflush(terminal, QueueSelector::IFlush);
     }
+}
+
+/// Whether the terminal belongs to another job, as far as the system tells.
+fn is_in_background() -> bool {
+    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return false };
+    // Behind the name, which may have any character: state, parent, group, session, terminal, the group in front.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    matches!(fields.as_slice(), [_, _, group, _, _, front, ..] if group != front)
 }
 
 /// The line that is typed. Its end without a line (Ctrl-D) is an empty answer, which is never a yes.
