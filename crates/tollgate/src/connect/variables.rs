@@ -18,16 +18,14 @@ fn foreign(entry: &Map<String, Value>) -> Vec<String> {
     let set = set.into_iter().flat_map(Map::keys).filter(|name| *name != STATE_VARIABLE).cloned();
     // Codex hands on variables of its own by their names.
     let passed_on = entry.get("env_vars").and_then(Value::as_array);
-    let passed_on = passed_on.into_iter().flatten().map(|name| match name.get("name").unwrap_or(name) {
-        Value::String(name) => name.clone(),
-        other => other.to_string(),
-    });
+    let passed_on = passed_on.into_iter().flatten().map(|named| word(named.get("name").unwrap_or(named)));
     // VS Code and Cursor read more of them from a file.
-    let file = entry.get("envFile").map(|file| match file {
-        Value::String(file) => format!("those in {file}"),
-        other => format!("those in {other}"),
-    });
+    let file = entry.get("envFile").map(|file| format!("those in {}", word(file)));
     set.chain(passed_on).chain(file).collect()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Part of the name of whatever is kept from others.
