@@ -20,7 +20,7 @@ use crate::backoff::{Backoff, Turn};
 use crate::lines::{Cut, Lines};
 use crate::link::{Link, Offer, Opening, Program};
 use crate::tail::Tail;
-use crate::{Address, ApprovedNow, Pin, ServerSettings, hidden, http};
+use crate::{Address, ApprovedNow, Drift, Pin, ServerSettings, hidden, http};
 
 /// How long a server may take until it has listed its tools.
 const START: Duration = Duration::from_secs(45);
@@ -70,6 +70,13 @@ pub struct Server {
     seat: Mutex<Seat>,
 }
 
+/// Why the tools of a server are not known.
+enum Unlisted {
+    Broken(Fault),
+    /// It is there, and says nothing.
+    Late(Fault),
+}
+
 #[derive(Default)]
 struct Seat {
     link: Option<Arc<Link>>,
@@ -114,26 +121,16 @@ impl Server {
         if let Some(now) = &self.parts.approved {
             still_approved(self.name(), who, tool, pin, now)?;
         }
-        let begun = async {
-            let link = self.link().await?;
-            let drift = match timeout(START, link.drift(pin)).await {
-                Ok(drift) => drift.map_err(|fault| self.named(fault)),
-                Err(_late) => Err(self.unavailable("it did not list its tools in time")),
-            };
-            match drift {
-                Ok(drift) => self.refuse_drifted(who, tool, &drift).map(|()| link),
-                Err(fault) => {
-                    self.lost(&link, &fault.message).await;
-                    Err(fault)
-                }
-            }
-        };
         let link = tokio::select! {
             biased;
             _cause = cx.cancel().cancelled() => {
                 return Err(Fault::new(Failure::Canceled, format!("{who} was cancelled before it began")));
             }
-            link = begun => link?,
+            ready = self.ready(pin) => {
+                let (link, drift) = ready?;
+                self.refuse_drifted(who, tool, &drift)?;
+                link
+            }
         };
         // From here on something may have happened, whatever comes back.
         effect.into_iter().for_each(|effect| cx.observed(effect));
@@ -153,7 +150,40 @@ impl Server {
         })
     }
 
-    fn refuse_drifted(&self, who: &str, tool: &str, drift: &crate::Drift) -> Result<(), Fault> {
+    /// A connection over which tools can be called, and how those that the server lists differ from the pinned ones.
+    async fn ready(&self, pin: &Pin) -> Result<(Arc<Link>, Drift), Fault> {
+        let before = self.seat.lock().await.link.clone();
+        let link = self.link().await?;
+        match self.drift(&link, pin).await {
+            Ok(drift) => return Ok((link, drift)),
+            // It has ended since the last call and it comes out only now. Nothing has been asked of it yet that could
+            // be done twice.
+            Err(Unlisted::Broken(fault)) if before.is_some_and(|before| Arc::ptr_eq(&before, &link)) => {
+                self.lost(&link, &fault.message).await;
+            }
+            Err(Unlisted::Broken(fault) | Unlisted::Late(fault)) => {
+                self.lost(&link, &fault.message).await;
+                return Err(fault);
+            }
+        }
+        let link = self.link().await?;
+        match self.drift(&link, pin).await {
+            Ok(drift) => Ok((link, drift)),
+            Err(Unlisted::Broken(fault) | Unlisted::Late(fault)) => {
+                self.lost(&link, &fault.message).await;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn drift(&self, link: &Link, pin: &Pin) -> Result<Drift, Unlisted> {
+        match timeout(START, link.drift(pin)).await {
+            Ok(drift) => drift.map_err(|fault| Unlisted::Broken(self.named(fault))),
+            Err(_late) => Err(Unlisted::Late(self.unavailable("it did not list its tools in time"))),
+        }
+    }
+
+    fn refuse_drifted(&self, who: &str, tool: &str, drift: &Drift) -> Result<(), Fault> {
         let name = self.name();
         let what = match drift.changed.get(tool) {
             Some(parts) => {

