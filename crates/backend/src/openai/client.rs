@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
-use http::{Method, Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt, Full, Limited};
+use http::{HeaderValue, StatusCode, Uri};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::connect::HttpConnector;
 
-use super::line::{LineBody, Lines};
+use super::answer::Answer;
+use super::line::Request;
+use super::lines::Lines;
 use super::secret::Secret;
 use super::{BadAddress, failure};
 use crate::{BackendError, ErrorKind};
@@ -23,8 +23,8 @@ pub(super) struct Client {
     /// The path that every request begins with; ends with a slash.
     base: String,
     host: String,
-    host_header: HeaderValue,
-    authorization: Option<HeaderValue>,
+    /// The headers that every request has, as they are sent.
+    headers: Vec<u8>,
     secret: Secret,
 }
 
@@ -38,15 +38,15 @@ impl Client {
             Some(port) => format!("{}:{port}", authority.host()),
             None => authority.host().to_owned(),
         };
-        let authorization = match key {
-            Some(key) => {
-                let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-                    .map_err(|_unprintable| BadAddress::BadKey)?;
-                value.set_sensitive(true);
-                Some(value)
-            }
-            None => None,
-        };
+        let mut headers = Vec::new();
+        let not_an_address = |_unprintable| BadAddress::NotAnAddress(url.to_owned());
+        push_header(&mut headers, "host", &HeaderValue::from_str(&host).map_err(not_an_address)?);
+        push_header(&mut headers, "content-type", &HeaderValue::from_static("application/json"));
+        if let Some(key) = key {
+            let value =
+                HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_unprintable| BadAddress::BadKey)?;
+            push_header(&mut headers, "authorization", &value);
+        }
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -57,10 +57,8 @@ impl Client {
             .enable_http1()
             .wrap_connector(tcp);
         let base = format!("{}/", uri.path().trim_end_matches('/'));
-        let host_header =
-            HeaderValue::from_str(&host).map_err(|_unprintable| BadAddress::NotAnAddress(url.to_owned()))?;
         let lines = Arc::new(Lines::new(connector, uri));
-        Ok(Client { lines, base, host, host_header, authorization, secret: Secret::new(key) })
+        Ok(Client { lines, base, host, headers, secret: Secret::new(key) })
     }
 
     pub(super) fn host(&self) -> &str {
@@ -72,53 +70,67 @@ impl Client {
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Bytes, BackendError> {
-        let response = self.send(Method::GET, path, Bytes::new()).await?;
-        collect(response.into_body()).await
+        let head = self.head("GET", path, &["accept: application/json"]);
+        collect(self.send(Request { head, body: Bytes::new() }).await?).await
     }
 
-    /// The body of the answer, as it arrives.
-    pub(super) async fn post(&self, path: &str, body: Bytes) -> Result<LineBody, BackendError> {
-        Ok(self.send(Method::POST, path, body).await?.into_body())
+    /// The answer, as it arrives.
+    pub(super) async fn post(&self, path: &str, body: Bytes) -> Result<Answer, BackendError> {
+        let length = format!("content-length: {}", body.len());
+        let head = self.head("POST", path, &["accept: text/event-stream", &length]);
+        self.send(Request { head, body }).await
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Bytes,
-    ) -> Result<Response<LineBody>, BackendError> {
-        let accept = if method == Method::POST { "text/event-stream" } else { "application/json" };
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() =
-            format!("{}{path}", self.base).parse().map_err(|_impossible| unreachable_server())?;
-        let headers = request.headers_mut();
-        headers.insert(HOST, self.host_header.clone());
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        if let Some(authorization) = &self.authorization {
-            headers.insert(AUTHORIZATION, authorization.clone());
+    fn head(&self, method: &str, path: &str, headers: &[&str]) -> Bytes {
+        let mut head = Vec::with_capacity(256);
+        for part in [method, " ", &self.base, path, " HTTP/1.1\r\n"] {
+            head.extend_from_slice(part.as_bytes());
         }
-        let response = self.lines.send(request).await.map_err(|error| {
+        head.extend_from_slice(&self.headers);
+        for header in headers {
+            head.extend_from_slice(header.as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+        head.into()
+    }
+
+    async fn send(&self, request: Request) -> Result<Answer, BackendError> {
+        let answer = self.lines.send(request).await.map_err(|error| {
             // It names the address, so it goes to the log and not to the client.
             tracing::warn!(%error, "the model's server cannot be reached");
             unreachable_server()
         })?;
-        match response.status() {
-            StatusCode::OK => Ok(response),
+        match answer.status() {
+            StatusCode::OK => Ok(answer),
             status => {
-                let body = collect(response.into_body()).await.unwrap_or_default();
+                let body = collect(answer).await.unwrap_or_default();
                 Err(failure::of_status(status, &body, &self.secret))
             }
         }
     }
 }
 
-async fn collect(body: LineBody) -> Result<Bytes, BackendError> {
-    let whole = Limited::new(body, ANSWER_LIMIT).collect().await;
-    whole.map(http_body_util::Collected::to_bytes).map_err(|_broken| {
-        BackendError::new(ErrorKind::Protocol, "the model's server broke off its answer, or it is too long")
-    })
+fn push_header(headers: &mut Vec<u8>, name: &str, value: &HeaderValue) {
+    for part in [name.as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+        headers.extend_from_slice(part);
+    }
+}
+
+async fn collect(mut answer: Answer) -> Result<Bytes, BackendError> {
+    const BROKEN: &str = "the model's server broke off its answer, or it is too long";
+    let broken = || BackendError::new(ErrorKind::Protocol, BROKEN);
+    let mut whole = Vec::new();
+    loop {
+        let more = std::future::poll_fn(|cx| answer.poll_more(cx, |part| whole.extend_from_slice(part)));
+        let more = more.await.map_err(|_broken_off| broken())?;
+        if whole.len() > ANSWER_LIMIT {
+            return Err(broken());
+        }
+        if !more {
+            return Ok(whole.into());
+        }
+    }
 }
 
 fn unreachable_server() -> BackendError {

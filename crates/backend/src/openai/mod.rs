@@ -3,15 +3,22 @@
 //! Its own tools are left alone on purpose: calls go through the text, so that every model behind any server is
 //! called, checked and repaired the same way.
 
+mod answer;
 mod body;
 mod chat;
 mod client;
 mod delta;
 mod failure;
+mod framing;
+mod head;
 mod line;
+#[cfg(test)]
+mod line_tests;
+mod lines;
 mod reply;
 mod responses;
 mod secret;
+mod socket;
 mod sse;
 #[cfg(test)]
 mod tests;
@@ -133,8 +140,8 @@ impl TextModel for OpenAi {
                 Wire::Responses => ("responses", body::responses(&turn)?),
                 Wire::Chat => ("chat/completions", body::chat(&turn)?),
             };
-            let incoming = self.client.post(path, body).await?;
-            Ok(TurnStream::new(Reply::new(incoming, self.wire, self.client.secret())))
+            let answer = self.client.post(path, body).await?;
+            Ok(TurnStream::new(Reply::new(answer, self.wire, self.client.secret())))
         })
     }
 

@@ -5,9 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use http_body::Body;
 
-use super::line::LineBody;
+use super::answer::Answer;
 use super::secret::Secret;
 use super::sse::Frames;
 use super::{Wire, chat, responses};
@@ -15,7 +14,7 @@ use crate::{BackendError, ErrorKind, TurnEvent};
 
 /// Dropping it closes the connection, which is how a server learns that nobody listens.
 pub(super) struct Reply {
-    body: LineBody,
+    answer: Answer,
     frames: Frames,
     reader: Reader,
     /// Read and not yet taken.
@@ -29,34 +28,38 @@ enum Reader {
 }
 
 impl Reply {
-    pub(super) fn new(body: LineBody, wire: Wire, secret: Secret) -> Reply {
+    pub(super) fn new(answer: Answer, wire: Wire, secret: Secret) -> Reply {
         let reader = match wire {
             Wire::Responses => Reader::Responses(responses::Reader::new(secret)),
             Wire::Chat => Reader::Chat(chat::Reader::new(secret)),
         };
-        Reply { body, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
+        Reply { answer, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
     }
 
-    /// Reads the events that came.
-    fn read(&mut self, bytes: &[u8]) {
-        let Reply { frames, reader, events, .. } = self;
-        let cut = frames.cut(bytes, |data| match reader {
-            Reader::Responses(reader) => reader.read(data, events),
-            Reader::Chat(reader) => reader.read(data, events),
-        });
-        self.over = match cut {
-            Ok(over) => over,
-            Err(error) => {
+    /// Reads the events that came; nothing when the answer is over.
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        let Reply { answer, frames, reader, events, over } = self;
+        let more = answer.poll_more(cx, |bytes| {
+            // What follows the last event is no part of the turn.
+            if *over {
+                return;
+            }
+            let cut = frames.cut(bytes, |data| match reader {
+                Reader::Responses(reader) => reader.read(data, events),
+                Reader::Chat(reader) => reader.read(data, events),
+            });
+            *over = cut.unwrap_or_else(|error| {
                 events.push_back(Err(error));
                 true
-            }
-        };
+            });
+        });
+        more.map(|more| matches!(more, Ok(true)).then_some(()))
     }
 
     /// Nothing that matters follows, but a connection whose answer was read to its end can be used again. What is not
     /// there yet is not waited for.
     fn read_to_end(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut self.body).poll_frame(cx) {}
+        while let Poll::Ready(Ok(true)) = self.answer.poll_more(cx, |_| ()) {}
     }
 
     fn broke_off(&mut self) -> Option<Result<TurnEvent, BackendError>> {
@@ -83,16 +86,11 @@ impl Stream for Reply {
             if self.over {
                 return Poll::Ready(None);
             }
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
-                Some(Ok(frame)) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.read(data);
-                    }
-                    if self.over {
-                        self.read_to_end(cx);
-                    }
-                }
-                Some(Err(_)) | None => return Poll::Ready(self.broke_off()),
+            if ready!(self.poll_events(cx)).is_none() {
+                return Poll::Ready(self.broke_off());
+            }
+            if self.over {
+                self.read_to_end(cx);
             }
         }
     }

@@ -253,13 +253,17 @@ fn an_address_that_is_none_is_refused() {
     }
 }
 
-/// Answers `answers[n]` requests on its nth connection and then hangs up; gives how many connections there were.
-fn keeping_server(answers: &'static [usize]) -> (String, std::thread::JoinHandle<usize>) {
+/// Answers `answers[n]` requests on its nth connection and then hangs up, which it says; in the end, gives how many
+/// connections there were.
+fn keeping_server(
+    answers: &'static [usize],
+) -> (String, std::sync::mpsc::Receiver<()>, std::thread::JoinHandle<usize>) {
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
         5b\r\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"Hi\",\"padding\":\"...\"}\n\n\r\n\
         33\r\ndata: {\"type\":\"response.completed\",\"response\":{}}\n\n\r\n0\r\n\r\n";
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (tell, hung_up) = std::sync::mpsc::channel();
     let served = std::thread::spawn(move || {
         for times in answers {
             let (mut socket, _) = listener.accept().unwrap();
@@ -272,17 +276,22 @@ fn keeping_server(answers: &'static [usize]) -> (String, std::thread::JoinHandle
                 }
                 socket.write_all(ANSWER).unwrap();
             }
+            drop(socket);
+            tell.send(()).unwrap();
         }
         answers.len()
     });
-    (url, served)
+    (url, hung_up, served)
 }
 
 #[tokio::test]
 async fn a_connection_is_used_again_until_the_server_hangs_up() {
-    let (url, served) = keeping_server(&[2, 1]);
+    let (url, hung_up, served) = keeping_server(&[2, 1]);
     let model = OpenAi::new(OpenAiSettings::new(url)).unwrap();
-    for _ in 0..3 {
+    for number in 0..3 {
+        if number == 2 {
+            hung_up.recv().unwrap();
+        }
         let mut stream = model.start(turn()).await.unwrap();
         assert_eq!(stream.next().await, Some(Ok(TurnEvent::Text("Hi".to_owned()))));
         assert_eq!(stream.next().await, Some(Ok(TurnEvent::Done(crate::Finish::Stop))));

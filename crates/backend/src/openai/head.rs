@@ -1,0 +1,169 @@
+//! The head of an answer: what its status is, and how its body ends.
+
+use http::StatusCode;
+
+use super::framing::Framing;
+
+/// A head that is larger is none of a model's server.
+pub(super) const HEAD_LIMIT: usize = 64 * 1024;
+const MOST_HEADERS: usize = 100;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) status: StatusCode,
+    pub(super) framing: Framing,
+    /// Another request may follow on the same connection.
+    pub(super) keeps: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadHead {
+    #[error("the answer has no head that can be read")]
+    Unreadable,
+    #[error("the head of the answer is too large")]
+    TooLarge,
+    #[error("the answer says in two ways how long it is, or in one that is not known")]
+    Framing,
+    #[error("the server wants to speak another protocol")]
+    Upgrade,
+}
+
+/// Reads the head at the beginning of `held`, and says how long it is; nothing while it is not complete. A word that the
+/// server is still working (1xx) is not the answer and is passed over.
+pub(super) fn read(held: &[u8]) -> Result<Option<(usize, Head)>, BadHead> {
+    let mut start = 0;
+    loop {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let rest = held.get(start..).unwrap_or_default();
+        let length = match response.parse(rest) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) if held.len() >= HEAD_LIMIT => return Err(BadHead::TooLarge),
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => return Err(BadHead::TooLarge),
+            Err(_) => return Err(BadHead::Unreadable),
+        };
+        start += length;
+        if start > HEAD_LIMIT {
+            return Err(BadHead::TooLarge);
+        }
+        let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
+        let status = status.ok_or(BadHead::Unreadable)?;
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(BadHead::Upgrade);
+        }
+        if !status.is_informational() {
+            let newest = response.version == Some(1);
+            return of(status, newest, response.headers).map(|head| Some((start, head)));
+        }
+    }
+}
+
+fn of(status: StatusCode, newest: bool, headers: &[httparse::Header<'_>]) -> Result<Head, BadHead> {
+    let mut length = None;
+    let mut chunked = false;
+    let mut closes = !newest;
+    for header in headers {
+        let value = header.value.trim_ascii();
+        if header.name.eq_ignore_ascii_case("content-length") {
+            let said = digits(value).ok_or(BadHead::Framing)?;
+            if length.replace(said).is_some_and(|before| before != said) {
+                return Err(BadHead::Framing);
+            }
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            if chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                return Err(BadHead::Framing);
+            }
+            chunked = true;
+        } else if header.name.eq_ignore_ascii_case("connection") {
+            let mut words = value.split(|byte| *byte == b',');
+            closes |= words.any(|word| word.trim_ascii().eq_ignore_ascii_case(b"close"));
+        }
+    }
+    let framing = match (chunked, length) {
+        _ if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => Framing::Length(0),
+        (true, _) => Framing::CHUNKED,
+        (false, Some(length)) => Framing::Length(length),
+        (false, None) => Framing::UntilClose,
+    };
+    // Whoever says both has a reader in between that may have believed the other.
+    let ambiguous = chunked && length.is_some();
+    Ok(Head { status, framing, keeps: !closes && !ambiguous && framing != Framing::UntilClose })
+}
+
+fn digits(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?;
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::read;
+
+    fn told(heads: &[&str]) -> String {
+        let line = |head: &&str| match read(head.as_bytes()) {
+            Ok(Some((length, head))) => format!("{length} {head:?}\n"),
+            Ok(None) => "more is needed\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        };
+        heads.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_head_says_how_its_body_ends_and_whether_another_may_follow() {
+        expect![[r#"
+            47 Head { status: 200, framing: Chunked(Size { value: 0, digits: 0 }), keeps: true }
+            38 Head { status: 200, framing: Length(12), keeps: true }
+            60 Head { status: 401, framing: Length(7), keeps: false }
+            19 Head { status: 200, framing: UntilClose, keeps: false }
+            38 Head { status: 200, framing: Length(12), keeps: false }
+            66 Head { status: 200, framing: Chunked(Size { value: 0, digits: 0 }), keeps: false }
+            27 Head { status: 204, framing: Length(0), keeps: true }
+            63 Head { status: 200, framing: Length(1), keeps: true }
+        "#]]
+        .assert_eq(&told(&[
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length:12\r\n\r\n",
+            "HTTP/1.1 401 No\r\ncontent-length: 7\r\nconnection: x, Close\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.0 200 OK\r\ncontent-length:12\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n",
+            "HTTP/1.1 204 No Content\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n",
+        ]));
+    }
+
+    #[test]
+    fn a_head_that_can_be_read_in_two_ways_is_none() {
+        let large = format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(70_000));
+        let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(101));
+        expect![[r"
+            more is needed
+            more is needed
+            the answer says in two ways how long it is, or in one that is not known
+            the answer says in two ways how long it is, or in one that is not known
+            the answer says in two ways how long it is, or in one that is not known
+            the answer says in two ways how long it is, or in one that is not known
+            the server wants to speak another protocol
+            the answer has no head that can be read
+            the answer has no head that can be read
+            the head of the answer is too large
+            the head of the answer is too large
+        "]]
+        .assert_eq(&told(&[
+            "",
+            "HTTP/1.1 200 OK\r\nconte",
+            "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: +1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 1, 1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
+            "HTTP/1.1 101 Go\r\nupgrade: x\r\n\r\n",
+            "nonsense\r\n\r\n",
+            "HTTP/1.1 2x0 OK\r\n\r\n",
+            &large,
+            &many,
+        ]));
+    }
+}
