@@ -5,6 +5,8 @@ use gateway::sentinel::FoundCall;
 use serde_json::Value;
 
 use super::cases;
+use super::drawing::Draw;
+use super::outputs::output;
 use super::reading::{Said, cut, read, scanner};
 
 /// Looks for both tags in each piece of the text, and calls whatever is JSON between them.
@@ -64,4 +66,13 @@ fn a_scanner_that_only_looks_for_tags_fails_the_cases() {
         failed(1)
     );
     expect!["108 cases; failed whole: 46, by 7: 46, by 1: 46"].assert_eq(&figures);
+}
+
+#[test]
+fn a_scanner_that_only_looks_for_tags_fails_what_is_generated() {
+    let failed = (0..1_000)
+        .map(|seed| output(&mut Draw::new(seed)))
+        .filter(|text| outcome(&naive(&[text])) != outcome(&read(scanner(), [text.as_str()])))
+        .count();
+    assert!(failed > 100, "{failed} of 1000");
 }
