@@ -49,6 +49,56 @@ fn a_client_is_told_by_its_file_and_by_its_own_command() {
 
             Claude Code writes that file itself while it runs: close it first, or use its own command.
 
+            Claude Code shows three lines of a question and no more. To read the whole of it before you say yes, have
+            it laid down for `tollgate approve`, in .tollgate/config.toml of the vault:
+
+              [approval]
+              writes = "person"
+              commands = "person"
+
+            Add --write to have it written there; what changes is shown first.
+        "#]],
+    );
+}
+
+#[test]
+fn what_the_client_does_with_the_file_of_a_project_is_said() {
+    told(
+        &Sandbox::new(),
+        &["connect", "claude-code", "--project", "--http"],
+        expect![[r#"
+            Claude Code reads this from DIR/vault/.mcp.json:
+
+            {
+              "mcpServers": {
+                "tollgate": {
+                  "type": "http",
+                  "url": "http://127.0.0.1:8787/mcp",
+                  "headers": {
+                    "Authorization": "Bearer ${TOLLGATE_TOKEN}"
+                  }
+                }
+              }
+            }
+
+            The same by its own command:
+
+              claude mcp add --scope project --transport http tollgate http://127.0.0.1:8787/mcp --header 'Authorization: Bearer ${TOLLGATE_TOKEN}'
+
+            The token is not written there, since such files are synced and committed. Start the client where
+            it can read it:
+
+              export TOLLGATE_TOKEN="$(cat DIR/state-home/tollgate/token)"
+
+            Claude Code asks at a terminal before it uses this file; `claude -p` does not ask.
+
+            Claude Code shows three lines of a question and no more. To read the whole of it before you say yes, have
+            it laid down for `tollgate approve`, in .tollgate/config.toml of the vault:
+
+              [approval]
+              writes = "person"
+              commands = "person"
+
             Add --write to have it written there; what changes is shown first.
         "#]],
     );

@@ -19,6 +19,15 @@ use crate::stop::{Outcome, Stop};
 use crate::trust;
 use crate::visible::{one_line, path_words, visible};
 
+/// Its dialog cuts a question after three lines, and each of them at the edge of the screen; no key shows the rest.
+const SHORT_DIALOG: &str = "\
+Claude Code shows three lines of a question and no more. To read the whole of it before you say yes, have
+it laid down for `tollgate approve`, in .tollgate/config.toml of the vault:
+
+  [approval]
+  writes = \"person\"
+  commands = \"person\"";
+
 /// Prints or writes the settings that make a client use Tollgate
 ///
 /// Clients: claude-code, claude-desktop, codex, cursor, vscode, zed, obsidian. The client starts `tollgate mcp` itself, or
@@ -197,6 +206,15 @@ impl Plan {
                 "Claude Code writes that file itself while it runs: close it first, or use its own command."
                     .to_owned(),
             );
+        }
+        if self.scope == Scope::Project && self.client == Client::ClaudeCode {
+            notes.push(
+                "Claude Code asks at a terminal before it uses this file; `claude -p` does not ask."
+                    .to_owned(),
+            );
+        }
+        if self.client == Client::ClaudeCode {
+            notes.push(SHORT_DIALOG.to_owned());
         }
         if self.scope == Scope::Project && matches!(self.server.door, Door::Stdio { .. }) {
             notes.push(
