@@ -37,7 +37,7 @@ const BENCHES: [Bench; 7] = [
     Bench {
         name: "responses",
         package: "tollgate",
-        about: "requests through the server, against the model's server itself, a relay and another gateway",
+        about: "requests through the server, against the model's server itself, a relay, smg and LiteLLM",
     },
     Bench {
         name: "mcp",

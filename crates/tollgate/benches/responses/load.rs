@@ -8,6 +8,8 @@ use tokio::net::TcpStream;
 use crate::target::Target;
 use crate::upstream;
 
+const QUESTION: &str = "What is the weather?";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One object.
@@ -42,8 +44,9 @@ pub(crate) struct Figures {
     /// To the first delta of text, which is what a person sees.
     words_p50: Duration,
     /// Seconds a thousand requests.
-    cpu: Option<f64>,
-    pss: Option<f64>,
+    pub(crate) cpu: Option<f64>,
+    pub(crate) pss: Option<f64>,
+    pub(crate) answers: usize,
 }
 
 impl Load {
@@ -53,7 +56,7 @@ impl Load {
         let began = Instant::now();
         let firsts = runtime.block_on(async {
             let until = began + self.span;
-            let said = if self.kind == Kind::Paced { upstream::PACED } else { "What is the weather?" };
+            let said = if self.kind == Kind::Paced { upstream::PACED } else { QUESTION };
             let request = target.request(self.kind != Kind::Whole, said);
             let clients: Vec<_> = (0..self.connections)
                 .map(|_| tokio::spawn(client(target.address(), request.clone(), until)))
@@ -81,6 +84,7 @@ impl Load {
             words_p50: words[words.len() / 2],
             cpu,
             pss: target.tree().map(|tree| tree.pss_mib()),
+            answers: firsts.len(),
         }
     }
 }
@@ -104,6 +108,18 @@ impl Figures {
             added(self.words_p50, direct.words_p50),
         );
     }
+}
+
+/// One streamed answer, as it is.
+pub(crate) fn once(target: &Target) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut socket = TcpStream::connect(target.address()).await.unwrap();
+        socket.write_all(&target.request(true, QUESTION)).await.unwrap();
+        let mut answer = Answer::default();
+        answer.read(&mut socket, Instant::now()).await;
+        String::from_utf8_lossy(&answer.buffer).into_owned()
+    })
 }
 
 /// How long an answer took to begin.

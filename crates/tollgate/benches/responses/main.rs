@@ -1,12 +1,14 @@
 //! What the gateway costs: the same requests straight to a model's server, through a relay that only copies bytes,
-//! through `tollgate serve`, and through a peer gateway, in turn and in the same run.
+//! through `tollgate serve`, and through smg, in turn and in the same run; then `tollgate serve` and LiteLLM, which make
+//! the same of a server that knows only `/chat/completions`.
 //!
 //! The model's server and the clients are threads of this process, the gateways are processes of their own. The
 //! server answers with 100 deltas of text, the last of which make a tool call, in 109 events. Tollgate reads the
-//! text, finds the call and writes every event anew; the relay and the peer pass the bytes on.
+//! text, finds the call and writes every event anew; the relay and smg pass the bytes on.
 //!
 //! CPU is what the gateway's processes used, user and system; memory is their proportional share (PSS).
-//! `-- --quick` makes it short, `-- --no-peer` leaves the peer out.
+//! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out. They are
+//! installed from PyPI the first time; one that cannot be had is named and left out.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,11 +21,15 @@
     reason = "a benchmark reads the clock, writes files and starts its peers"
 )]
 
+mod bridge;
+mod chat;
 mod gauge;
 mod held;
+mod litellm;
 mod load;
-mod peer;
+mod pypi;
 mod relay;
+mod smg;
 mod target;
 mod upstream;
 
@@ -52,30 +58,39 @@ fn main() {
             other => panic!("`{other}` is not an option; there are --quick and --no-peer"),
         }
     }
-    let span = Duration::from_secs(if quick { 1 } else { 4 });
+    let (span, rounds) = if quick { (1, 1) } else { (4, ROUNDS) };
+    let span = Duration::from_secs(span);
     let upstream = upstream::start();
-    let mut targets = vec![Target::direct(upstream), Target::relay(upstream), Target::tollgate(upstream)];
+    let mut targets =
+        vec![Target::direct(upstream), Target::relay(upstream), Target::tollgate(upstream, &[])];
     if with_peer {
-        targets.push(Target::peer(upstream));
+        match Target::smg(upstream) {
+            Ok(target) => targets.push(target),
+            Err(why) => println!("{} is left out: {why}", smg::NAME),
+        }
     }
     for kind in [Kind::Whole, Kind::Stream] {
         for connections in CONNECTIONS {
-            compare(&targets, &Load { kind, connections, span }, quick);
+            compare(&targets, &Load { kind, connections, span }, rounds);
         }
     }
-    compare(&targets, &Load { kind: Kind::Paced, connections: PACED, span: span * 2 }, quick);
+    compare(&targets, &Load { kind: Kind::Paced, connections: PACED, span: span * 2 }, rounds);
     held::hold(&targets, if quick { 200 } else { HELD });
+    drop(targets);
+    if with_peer {
+        bridge::compare(upstream, span, rounds);
+    }
 }
 
 /// One kind of load on every target, round by round.
-fn compare(targets: &[Target], load: &Load, quick: bool) {
+fn compare(targets: &[Target], load: &Load, rounds: usize) {
     println!("\n{} on {} connections", load.kind.name(), load.connections);
     println!(
         "  {:<10} {:>9} {:>10} {:>10} {:>14} {:>9}",
         "", "a second", "first p50", "first p99", "CPU s a 1000", "PSS MiB"
     );
     let mut best: Vec<Option<Figures>> = vec![None; targets.len()];
-    for _ in 0..if quick { 1 } else { ROUNDS } {
+    for _ in 0..rounds {
         for (target, best) in targets.iter().zip(&mut best) {
             let figures = load.on(target);
             if best.as_ref().is_none_or(|best| figures.rate > best.rate) {

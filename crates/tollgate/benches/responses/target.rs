@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use crate::gauge::Tree;
-use crate::{peer, relay};
+use crate::{litellm, relay, smg};
 
 pub(crate) struct Target {
     name: &'static str,
@@ -31,11 +31,12 @@ impl Target {
         Target { name: "relay", address, token: String::new(), process: Some(process), _folder: None }
     }
 
-    pub(crate) fn tollgate(upstream: SocketAddr) -> Target {
+    pub(crate) fn tollgate(upstream: SocketAddr, more: &[&str]) -> Target {
         let folder = tempfile::tempdir().unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_tollgate"))
             .args(["serve", "--json", "--port", "0", "--log", "error", "--backend"])
             .arg(format!("http://{upstream}/v1"))
+            .args(more)
             .env("XDG_STATE_HOME", folder.path())
             .stdout(Stdio::piped())
             .spawn()
@@ -46,9 +47,15 @@ impl Target {
         Target { name: "tollgate", address, token, process: Some(process), _folder: Some(folder) }
     }
 
-    pub(crate) fn peer(upstream: SocketAddr) -> Target {
-        let (process, address) = peer::start(upstream);
-        Target { name: peer::NAME, address, token: String::new(), process: Some(process), _folder: None }
+    pub(crate) fn smg(upstream: SocketAddr) -> Result<Target, String> {
+        let (process, address) = smg::start(upstream)?;
+        Ok(Target { name: smg::NAME, address, token: String::new(), process: Some(process), _folder: None })
+    }
+
+    pub(crate) fn litellm(upstream: SocketAddr) -> Result<Target, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let (process, address, token) = litellm::start(upstream, folder.path())?;
+        Ok(Target { name: litellm::NAME, address, token, process: Some(process), _folder: Some(folder) })
     }
 
     pub(crate) fn name(&self) -> &'static str {

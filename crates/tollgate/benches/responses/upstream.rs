@@ -8,6 +8,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::chat;
+
 /// Between two events of a paced answer.
 pub(crate) const PACE: Duration = Duration::from_millis(5);
 /// Between two events of an answer that is only held open.
@@ -21,6 +23,7 @@ struct Answers {
     /// Each event as a chunk of a chunked body.
     events: Vec<Vec<u8>>,
     whole_stream: Vec<u8>,
+    chat_stream: Vec<u8>,
     object: Vec<u8>,
 }
 
@@ -46,7 +49,7 @@ pub(crate) fn start() -> SocketAddr {
 async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
     let mut buffer = Vec::new();
     loop {
-        let body = request(&mut socket, &mut buffer).await?;
+        let (head, body) = request(&mut socket, &mut buffer).await?;
         let body = String::from_utf8_lossy(&body).into_owned();
         if !body.contains("\"stream\":true") {
             socket.write_all(&answers.object).await.ok()?;
@@ -55,6 +58,10 @@ async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
         let pause = match () {
             () if body.contains(PACED) => PACE,
             () if body.contains(HELD) => SLOW,
+            () if head.starts_with("post /v1/chat/completions ") => {
+                socket.write_all(&answers.chat_stream).await.ok()?;
+                continue;
+            }
             () => {
                 socket.write_all(&answers.whole_stream).await.ok()?;
                 continue;
@@ -72,8 +79,8 @@ async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
 const HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// The body of the next request.
-async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
+/// The next request: its head in lower case, and its body.
+async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String, Vec<u8>)> {
     loop {
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&buffer[..at]).to_ascii_lowercase();
@@ -82,7 +89,7 @@ async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>
             if buffer.len() >= at + 4 + length {
                 let body = buffer[at + 4..at + 4 + length].to_vec();
                 buffer.drain(..at + 4 + length);
-                return Some(body);
+                return Some((head, body));
             }
         }
         let mut some = vec![0; 16 * 1024];
@@ -147,9 +154,10 @@ fn answers() -> Answers {
         whole.len()
     );
     let whole_stream = [HEAD, &frames.concat(), b"0\r\n\r\n"].concat();
-    Answers { events: frames, whole_stream, object: object.into_bytes() }
+    let chat_stream = [HEAD, &chat::frames(&deltas).concat(), b"0\r\n\r\n"].concat();
+    Answers { events: frames, whole_stream, chat_stream, object: object.into_bytes() }
 }
 
-fn chunk(text: &str) -> Vec<u8> {
+pub(crate) fn chunk(text: &str) -> Vec<u8> {
     format!("{:x}\r\n{text}\r\n", text.len()).into_bytes()
 }

@@ -1,0 +1,71 @@
+//! Two gateways that both make `/v1/responses` out of a server's `/chat/completions`: ours and LiteLLM.
+//!
+//! Both get the same requests on as many connections and the same chunks from the model's server. LiteLLM passes the
+//! text on; Tollgate also finds the call in it. LiteLLM makes a few streams a second, so its rounds are short.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::litellm;
+use crate::load::{Figures, Kind, Load, once};
+use crate::target::Target;
+
+const CONNECTIONS: usize = 32;
+/// How many times better than LiteLLM.
+const AIM: f64 = 100.0;
+const AIM_PSS_MIB: f64 = 30.0;
+
+pub(crate) fn compare(upstream: SocketAddr, span: Duration, rounds: usize) {
+    println!("\nstreams on {CONNECTIONS} connections, made of /chat/completions");
+    let theirs = match Target::litellm(upstream) {
+        Ok(target) => target,
+        Err(why) => return println!("  {} is left out: {why}", litellm::NAME),
+    };
+    let ours = Target::tollgate(upstream, &["--chat"]);
+    let (mut best_ours, mut best_theirs): (Option<Figures>, Option<Figures>) = (None, None);
+    for target in [&ours, &theirs] {
+        // Also loads what is loaded with the first request.
+        println!("  {:<10} {}", target.name(), shape(&once(target)));
+    }
+    let load = Load { kind: Kind::Stream, connections: CONNECTIONS, span };
+    for _ in 0..rounds {
+        for (target, best) in [(&ours, &mut best_ours), (&theirs, &mut best_theirs)] {
+            let figures = load.on(target);
+            if best.as_ref().is_none_or(|best| figures.rate > best.rate) {
+                *best = Some(figures);
+            }
+        }
+    }
+    let (Some(us), Some(them)) = (best_ours, best_theirs) else { return };
+    for (name, figures) in [(ours.name(), &us), (theirs.name(), &them)] {
+        println!(
+            "  {name:<10} {:>9.1} a second, {:>9.3} CPU s a 1000, {:>6.1} MiB, {} streams",
+            figures.rate,
+            figures.cpu.unwrap_or_default(),
+            figures.pss.unwrap_or_default(),
+            figures.answers
+        );
+    }
+    println!("  aims");
+    aim("streams a second, ours / LiteLLM's", us.rate / them.rate, AIM, false);
+    if let (Some(ours), Some(theirs)) = (us.cpu, them.cpu) {
+        aim("CPU for a stream, LiteLLM's / ours", theirs / ours, AIM, false);
+    }
+    if let Some(pss) = us.pss {
+        aim("MiB of memory (PSS)", pss, AIM_PSS_MIB, true);
+    }
+}
+
+/// That an answer is what it should be, in few words.
+fn shape(body: &str) -> String {
+    let of = |kind: &str| body.matches(&format!("\"type\":\"response.{kind}\"")).count();
+    let (deltas, ends) = (of("output_text.delta"), of("completed"));
+    assert!(deltas > 80 && ends == 1, "not the stream that was asked for: {body}");
+    format!("{deltas} deltas of text and {} of arguments a stream", of("function_call_arguments.delta"))
+}
+
+fn aim(name: &str, is: f64, aim: f64, at_most: bool) {
+    let met = if (is <= aim) == at_most { "met" } else { "MISSED" };
+    let word = if at_most { "at most" } else { "at least" };
+    println!("  {name:<42} {is:>8.1}   {word} {aim:<6} {met}");
+}
