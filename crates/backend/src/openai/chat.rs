@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::failure::ErrorObject;
 use super::secret::Secret;
-use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
+use super::usage::{Details, counted};
+use crate::{BackendError, ErrorKind, Finish, TurnEvent};
 
 type Events = VecDeque<Result<TurnEvent, BackendError>>;
 
@@ -58,13 +59,6 @@ struct UsageBody {
     completion_tokens_details: Option<Details>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Details {
-    cached_tokens: Option<u64>,
-    reasoning_tokens: Option<u64>,
-}
-
 impl Reader {
     pub(super) fn new(secret: Secret) -> Reader {
         Reader { secret, ..Reader::default() }
@@ -103,20 +97,10 @@ impl Reader {
             }
         }
         events.extend(chunk.usage.map(|usage| {
-            Ok(TurnEvent::Usage(Usage {
-                input_tokens: usage.prompt_tokens.unwrap_or(0),
-                output_tokens: usage.completion_tokens.unwrap_or(0),
-                cached_input_tokens: usage
-                    .prompt_tokens_details
-                    .unwrap_or_default()
-                    .cached_tokens
-                    .unwrap_or(0),
-                reasoning_tokens: usage
-                    .completion_tokens_details
-                    .unwrap_or_default()
-                    .reasoning_tokens
-                    .unwrap_or(0),
-            }))
+            Ok(TurnEvent::Usage(counted(
+                (usage.prompt_tokens, usage.prompt_tokens_details),
+                (usage.completion_tokens, usage.completion_tokens_details),
+            )))
         }));
         false
     }

@@ -22,6 +22,7 @@ mod socket;
 mod sse;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::delta::{self, Flat};
 use super::failure::ErrorObject;
 use super::secret::Secret;
-use crate::{BackendError, ErrorKind, Finish, TurnEvent, Usage};
+use super::usage::{Details, counted};
+use crate::{BackendError, ErrorKind, Finish, TurnEvent};
 
 type Events = VecDeque<Result<TurnEvent, BackendError>>;
 
@@ -74,13 +75,6 @@ struct UsageBody {
     output_tokens: Option<u64>,
     input_tokens_details: Option<Details>,
     output_tokens_details: Option<Details>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Details {
-    cached_tokens: Option<u64>,
-    reasoning_tokens: Option<u64>,
 }
 
 impl Reader {
@@ -176,12 +170,10 @@ fn last(response: Option<ResponseBody>) -> Vec<Result<TurnEvent, BackendError>> 
     let (usage, incomplete) =
         response.map_or((None, None), |response| (response.usage, response.incomplete_details));
     let usage = usage.map(|usage| {
-        Ok(TurnEvent::Usage(Usage {
-            input_tokens: usage.input_tokens.unwrap_or(0),
-            output_tokens: usage.output_tokens.unwrap_or(0),
-            cached_input_tokens: usage.input_tokens_details.unwrap_or_default().cached_tokens.unwrap_or(0),
-            reasoning_tokens: usage.output_tokens_details.unwrap_or_default().reasoning_tokens.unwrap_or(0),
-        }))
+        Ok(TurnEvent::Usage(counted(
+            (usage.input_tokens, usage.input_tokens_details),
+            (usage.output_tokens, usage.output_tokens_details),
+        )))
     });
     let finish = match incomplete.as_ref().map(|incomplete| incomplete.reason.as_deref().unwrap_or_default())
     {
