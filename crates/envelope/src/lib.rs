@@ -24,6 +24,7 @@ mod plan;
 mod policy;
 mod result;
 mod risk;
+mod strict_json;
 mod tool;
 mod vault_path;
 
@@ -49,6 +50,7 @@ pub use plan::{
 pub use policy::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
 pub use result::{Cancellation, ContextModifier, DataRef, Status, ToolError, ToolResult};
 pub use risk::Risk;
+pub use strict_json::{Strictness, read_strictly};
 pub use tool::{Catalog, Concurrency, Idempotency, Requirement, SchemaProblem, ToolDecl};
 pub use vault_path::{BadPath, VaultPath};
 

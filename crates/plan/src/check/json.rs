@@ -3,10 +3,8 @@
 //! A doubled key, or a number with more digits than can be kept, means two readers of the same plan see two
 //! plans; the one that was confirmed and the one that runs must be the same.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use envelope::{Strictness, read_strictly};
+use serde_json::Value;
 
 use super::pointer;
 use crate::{Finding, FindingCode};
@@ -14,10 +12,8 @@ use crate::{Finding, FindingCode};
 /// Reads one JSON value. `None` when the text is not JSON at all; every problem is among the findings.
 pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Option<Value> {
     let text = unwrap(text, findings);
-    let mut state = State { pointer: String::new(), findings };
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let read = Node { state: &mut state }.deserialize(&mut reader);
-    match read.and_then(|value| reader.end().map(|()| value)) {
+    let mut noting = Noting { pointer: String::new(), entered: Vec::new(), findings };
+    match read_strictly(serde_json::Deserializer::from_str(text), &mut noting) {
         Ok(value) => Some(value),
         Err(error) => {
             findings.push(not_json(text, &error));
@@ -95,110 +91,48 @@ fn hint(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
-struct State<'f> {
+/// Reads on whatever it finds: later findings speak of one and the same plan, in which the first of two keys counts.
+struct Noting<'f> {
     pointer: String,
+    /// How long the pointer was before each step that led here.
+    entered: Vec<usize>,
     findings: &'f mut Vec<Finding>,
 }
 
-impl State<'_> {
-    fn below<T>(&mut self, token: &str, read: impl FnOnce(&mut Self) -> T) -> T {
-        let length = self.pointer.len();
-        pointer::push(&mut self.pointer, token);
-        let out = read(self);
-        self.pointer.truncate(length);
-        out
-    }
-}
-
-struct Node<'s, 'f> {
-    state: &'s mut State<'f>,
-}
-
-impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
-    type Value = Value;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-/// From here on an integer no longer fits 64 bits, and the reader turns it into a float.
-const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
-
-impl<'de> Visitor<'de> for Node<'_, '_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+impl Strictness for Noting<'_> {
+    fn enter_key(&mut self, key: &str) {
+        self.entered.push(self.pointer.len());
+        pointer::push(&mut self.pointer, key);
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn enter_item(&mut self, index: usize) {
+        self.enter_key(&index.to_string());
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn leave(&mut self) {
+        self.pointer.truncate(self.entered.pop().unwrap_or_default());
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
+    fn doubled_key(&mut self, key: &str) -> Result<(), String> {
+        self.findings.push(
+            Finding::error(
+                FindingCode::DuplicateKey,
+                self.pointer.clone(),
+                format!("the key `{key}` stands twice in the same object"),
+            )
+            .hint("keep one of the two and remove the other"),
+        );
+        Ok(())
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        if value.abs() >= BEYOND_64_BITS {
-            self.state.findings.push(
-                Finding::error(
-                    FindingCode::NumberNotExact,
-                    self.state.pointer.clone(),
-                    "the number does not fit 64 bits, so its last digits would be lost",
-                )
-                .hint("write it as text in double quotes, or use a smaller number"),
-            );
-        }
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) =
-            self.state.below(&list.len().to_string(), |state| items.next_element_seed(Node { state }))?
-        {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let value = self.state.below(&key, |state| {
-                if map.contains_key(&key) {
-                    state.findings.push(
-                        Finding::error(
-                            FindingCode::DuplicateKey,
-                            state.pointer.clone(),
-                            format!("the key `{key}` stands twice in the same object"),
-                        )
-                        .hint("keep one of the two and remove the other"),
-                    );
-                }
-                entries.next_value_seed(Node { state })
-            })?;
-            // The first one counts, so that later findings speak of one and the same plan.
-            map.entry(key).or_insert(value);
-        }
-        Ok(Value::Object(map))
+    fn inexact_number(&mut self) {
+        self.findings.push(
+            Finding::error(
+                FindingCode::NumberNotExact,
+                self.pointer.clone(),
+                "the number does not fit 64 bits, so its last digits would be lost",
+            )
+            .hint("write it as text in double quotes, or use a smaller number"),
+        );
     }
 }

@@ -3,93 +3,30 @@
 //! An object that has the same key twice is refused. Readers differ in which of the two they take, so a check in
 //! front of this server could have looked at another request than the one that is answered.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry;
-use serde_json::{Map, Number, Value};
+use envelope::{Strictness, read_strictly};
+use serde_json::Value;
 
 use crate::responses::error::ApiError;
 
+/// As much of a key as an error has room for.
+const KEY_CHARS: usize = 64;
+
 /// Reads JSON of a client's. Nesting is bounded by the reader at 128 levels.
 pub fn read_json(body: &[u8]) -> Result<Value, ApiError> {
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let value = Node.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let value = read_strictly(serde_json::Deserializer::from_slice(body), &mut Refusing);
     value.map_err(|error| ApiError {
         param: None,
         ..ApiError::invalid("", "invalid_json", format!("the body is not a JSON request: {error}"))
     })
 }
 
-struct Node;
+/// Reads no further than to the first key that stands twice.
+struct Refusing;
 
-impl<'de> DeserializeSeed<'de> for Node {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Node)? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            match map.entry(key) {
-                Entry::Vacant(free) => {
-                    free.insert(entries.next_value_seed(Node)?);
-                }
-                Entry::Occupied(taken) => {
-                    let key: String = taken.key().chars().take(64).collect();
-                    return Err(A::Error::custom(format_args!(
-                        "the key `{key}` stands twice in the same object"
-                    )));
-                }
-            }
-        }
-        Ok(Value::Object(map))
+impl Strictness for Refusing {
+    fn doubled_key(&mut self, key: &str) -> Result<(), String> {
+        let key: String = key.chars().take(KEY_CHARS).collect();
+        Err(format!("the key `{key}` stands twice in the same object"))
     }
 }
 
