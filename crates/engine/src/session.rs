@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
     CallId, Effects, EventType, ExecutionEvent, Failure, Fault, Hash, Level, PLAN_VERSION, Risk, RunId,
-    StepId, ToolCall, ToolName, ToolResult, canonical_hash,
+    StepId, ToolCall, ToolName, ToolResult, canonical_hash, canonical_object_hash,
 };
 use journal::{Journal, Record, RunFolder, RunHeader, RunKind};
 use plan::{RunStatus, StepStatus, StepSummary};
@@ -195,7 +195,7 @@ impl SessionRun {
         let step_id = StepId::of_call(number);
         let parts = &self.engine.parts;
         let entry = parts.surface.resolve(tool.as_str()).ok();
-        let args_hash = canonical_hash(&Value::Object(args.clone()));
+        let args_hash = canonical_object_hash(&args);
         ToolCall {
             call_id: CallId::derive(&self.run_id, &step_id, None, 1),
             run_id: self.run_id.clone(),

@@ -11,11 +11,20 @@ use crate::Hash;
 
 /// The hash of a value that any other implementation of RFC 8785 and BLAKE3 can repeat.
 pub fn canonical_hash(value: &Value) -> Hash {
+    hash_written(|text| write_value(value, text))
+}
+
+/// [`canonical_hash`] of the object with these entries.
+pub fn canonical_object_hash(entries: &Map<String, Value>) -> Hash {
+    hash_written(|text| write_object(entries, text))
+}
+
+fn hash_written(write: impl FnOnce(&mut Vec<u8>)) -> Hash {
     // One buffer per thread: arguments are hashed for every call.
     thread_local!(static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
     let mut text = TEXT.take();
     text.clear();
-    write_value(value, &mut text);
+    write(&mut text);
     let hash = Hash::of(&text);
     if text.capacity() <= MAX_KEPT_BUFFER {
         TEXT.set(text);

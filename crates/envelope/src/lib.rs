@@ -31,7 +31,7 @@ mod vault_path;
 pub use alias::{MAX_ALIAS_BYTES, distinct_alias};
 pub use artifact::Artifact;
 pub use call::{Iteration, ToolCall};
-pub use canonical::{canonical_bytes, canonical_hash};
+pub use canonical::{canonical_bytes, canonical_hash, canonical_object_hash};
 pub use change::{Change, FileState, KeptEntry};
 pub use confirmation::{Channel, Confirmation};
 pub use effects::{Created, Deleted, Effects, EntryKind, Modified, Renamed, SideEffect};

@@ -173,11 +173,11 @@ impl GateRun {
 
     /// Makes a call, on whoever waits for it: another task would cost more than most calls. Dropping the future cancels
     /// it, and it still ends as a recorded result.
-    pub fn call(&self, call: GateCall) -> BoxFuture<'static, Result<ToolResult, Fault>> {
+    pub fn call(&self, call: GateCall) -> impl Future<Output = Result<ToolResult, Fault>> + Send + use<> {
         let kept = self.kept.clone();
         let cancel = call.cancel.clone();
         let work: BoxFuture<'static, ToolResult> = Box::pin(async move { kept.call(call).await });
-        Box::pin(Begun { work: Some(work), cancel })
+        Begun { work: Some(work), cancel }
     }
 
     /// Ends the run once no call is under way.

@@ -6,17 +6,17 @@
 use engine::Policy;
 use envelope::{Family, Fault, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource};
-use serde_json::{Value, json};
-use toolkit::preview::tokens::{estimate, prefix_within};
+use serde_json::{Map, Value, json};
+use toolkit::preview::tokens::{estimate, is_within, prefix_within};
 
 use super::records::Address;
 
 /// What the client gets for a call that ended.
-pub(super) fn told(result: &ToolResult, family: Family, policy: &Policy, structured: bool) -> CallToolResult {
-    let receipt = result.receipt.clone().or_else(|| result.user_message.clone()).unwrap_or_default();
+pub(super) fn told(result: ToolResult, family: Family, policy: &Policy, structured: bool) -> CallToolResult {
+    let receipt = result.receipt.or(result.user_message).unwrap_or_default();
     let mut meta = MetaObject::new();
-    meta.0.insert("tollgate/run".to_owned(), json!(result.run_id));
-    meta.0.insert("tollgate/call".to_owned(), json!(result.call_id));
+    meta.0.insert("tollgate/run".to_owned(), result.run_id.as_str().into());
+    meta.0.insert("tollgate/call".to_owned(), result.call_id.as_str().into());
     if let Some(error) = &result.error {
         let told = json!({
             "code": error.code,
@@ -35,24 +35,26 @@ pub(super) fn told(result: &ToolResult, family: Family, policy: &Policy, structu
     let mut told = CallToolResult::success(content).with_meta(Some(meta));
     if structured {
         let budget = policy.receipts.budget(family, None);
-        told.structured_content = Some(data(result, receipt, budget));
+        let summary = match result.canonical {
+            Some(canonical) => canonical.summary_text,
+            None => receipt.lines().next().unwrap_or_default().to_owned(),
+        };
+        told.structured_content = Some(data(result.data, summary, &receipt, budget));
     }
     told
 }
 
 /// All that the tool gave if a model may read that much, else the receipt.
-fn data(result: &ToolResult, receipt: String, budget: usize) -> Value {
-    let summary = result.canonical.as_ref().map_or_else(
-        || receipt.lines().next().unwrap_or_default().to_owned(),
-        |canonical| canonical.summary_text.clone(),
-    );
-    if let Some(data) = &result.data {
-        let whole = json!({ "summary": summary, "data": data });
-        if fits(&whole, budget) {
-            return whole;
-        }
+fn data(data: Option<Value>, summary: String, receipt: &str, budget: usize) -> Value {
+    let Some(data) = data else { return in_place_of_data(&summary, receipt, budget) };
+    let mut whole = Map::with_capacity(2);
+    whole.insert("summary".to_owned(), summary.into());
+    whole.insert("data".to_owned(), data);
+    let whole = Value::Object(whole);
+    if fits(&whole, budget) {
+        return whole;
     }
-    in_place_of_data(&summary, &receipt, budget)
+    in_place_of_data(whole["summary"].as_str().unwrap_or_default(), receipt, budget)
 }
 
 /// The receipt as data. It was made to fit as text; spelled as JSON it may have to lose some lines more.
@@ -90,7 +92,7 @@ pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> V
 pub(super) fn fits(value: &Value, budget: usize) -> bool {
     let text = value.to_string();
     // An estimate costs a look at every byte; what is far too long needs none.
-    text.len() <= budget.saturating_mul(16) && estimate(&text) <= budget
+    text.len() <= budget.saturating_mul(16) && is_within(&text, budget)
 }
 
 /// A failure of ours, outside of any call.

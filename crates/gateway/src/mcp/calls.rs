@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Approvals;
-use envelope::{Fault, Hash, ToolName, canonical_hash, nearest};
+use envelope::{Fault, Hash, ToolName, canonical_object_hash, nearest};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ElicitRequest, InputRequest,
     InputRequests, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
@@ -37,8 +37,10 @@ const PROGRESS_KEPT: usize = 32;
 /// A call that has begun. It goes on whether or not anybody holds this.
 pub(super) struct Pending {
     result: BoxFuture<'static, Outcome>,
-    questions: mpsc::Receiver<Question>,
-    progress: mpsc::Receiver<Progress>,
+    /// Of a call whose client can be asked.
+    questions: Option<mpsc::Receiver<Question>>,
+    /// Of a call that somebody follows.
+    progress: Option<mpsc::Receiver<Progress>>,
     cancel: CancelToken,
     tool: ToolName,
     args: Hash,
@@ -61,13 +63,20 @@ impl Pending {
     }
 }
 
+/// A call as the client wants it.
+struct Wanted<'a> {
+    tool: ToolName,
+    args: Map<String, Value>,
+    client: &'a str,
+}
+
 /// How a call ended: already in words for the client.
 pub(super) type Outcome = CallToolResult;
 
 /// The line between a call and the client's request.
 pub(super) struct Line {
     pub(super) questions: Option<mpsc::Sender<Question>>,
-    pub(super) progress: ProgressSink,
+    pub(super) progress: Option<ProgressSink>,
     pub(super) cancel: CancelToken,
 }
 
@@ -81,12 +90,13 @@ impl McpHandler {
         let tool = tool_named(&surface, &request.name)?;
         let args = request.arguments.unwrap_or_default();
         // Arguments that differ in anything are other arguments.
-        let args_hash = canonical_hash(&Value::Object(args.clone()));
-        let principal = self.principal(&cx);
+        let args_hash = canonical_object_hash(&args);
+        let client = self.client(&cx);
         let Some(state) = request.request_state else {
-            let pending = self.begin(&surface, tool, args, args_hash, &cx);
-            return self.follow(pending, &principal, cx).await;
+            let pending = self.begin(&surface, tool, args, args_hash, &client, &cx);
+            return self.follow(pending, &client, cx).await;
         };
+        let principal = self.principal(&client);
         let bound = Bound { tool: &tool, args: &args_hash, principal: &principal };
         let waiting = match self.face.parked.take(&state, &bound) {
             Ok(waiting) => waiting,
@@ -99,7 +109,7 @@ impl McpHandler {
         let said = request.input_responses.as_ref().and_then(|answers| answers.get(APPROVAL));
         // Whoever asked may have given up, in which case the call has ended as that.
         let _unheard = waiting.reply.send(question::meant_by(said, waiting.can_last));
-        self.follow(waiting.pending, &principal, cx).await
+        self.follow(waiting.pending, &client, cx).await
     }
 
     fn begin(
@@ -108,33 +118,32 @@ impl McpHandler {
         tool: ToolName,
         args: Map<String, Value>,
         args_hash: Hash,
+        client: &str,
         cx: &RequestContext<RoleServer>,
     ) -> Pending {
-        let (ask, questions) = mpsc::channel(1);
-        let (report, progress) = mpsc::channel(PROGRESS_KEPT);
+        let (ask, questions) = can_ask(cx).then(|| mpsc::channel(1)).unzip();
+        // Whoever is asked comes back in another request, which may want to know.
+        let is_followed = Told::new(cx).is_wanted() || (ask.is_some() && is_modern(cx));
+        let (report, progress) = is_followed.then(|| mpsc::channel(PROGRESS_KEPT)).unzip();
         let cancel = CancelToken::new();
-        let line = Line {
-            questions: can_ask(cx).then_some(ask),
-            // What does not fit is not worth waiting for.
-            progress: Arc::new(move |progress| drop(report.try_send(progress))),
-            cancel: cancel.clone(),
-        };
-        let (result, run) = self.start(surface, tool.clone(), args, line, cx);
+        let line = Line { questions: ask, progress: report.map(sink), cancel: cancel.clone() };
+        let wanted = Wanted { tool: tool.clone(), args, client };
+        let (result, run) = self.start(surface, wanted, line, cx);
         Pending { result, questions, progress, cancel, tool, args: args_hash, run }
     }
 
     fn start(
         &self,
         surface: &Arc<Surface>,
-        tool: ToolName,
-        args: Map<String, Value>,
+        wanted: Wanted<'_>,
         line: Line,
         cx: &RequestContext<RoleServer>,
     ) -> (BoxFuture<'static, Outcome>, Option<Arc<OpenRun>>) {
+        let Wanted { tool, args, client } = wanted;
         if let Some(which) = PlanTool::of(&tool) {
             return (self.plan_call(which, args, line, cx), None);
         }
-        let run = match self.run_for(surface, cx) {
+        let run = match self.run_for(surface, client, cx) {
             Ok(run) => run,
             Err(why) => {
                 // For the model to read: an error of the protocol is shown to nobody.
@@ -144,13 +153,15 @@ impl McpHandler {
         };
         let approvals = run.surface.policy.approval;
         let can_last = self.has_own_run(cx);
-        let approver = self.approver(line.questions, approvals, Value::Object(args.clone()), can_last);
-        let call = GateCall { tool, args, approver, progress: Some(line.progress), cancel: line.cancel };
+        let foreseen = if surface.can_be_foreseen(&tool) { Value::Object(args.clone()) } else { Value::Null };
+        let approver = self.approver(line.questions, approvals, foreseen, can_last);
+        let Line { progress, cancel, .. } = line;
+        let call = GateCall { tool, args, approver, progress, cancel };
         let running = run.run.call(call);
         let surface = run.surface.clone();
         let result = Box::pin(async move {
             match running.await {
-                Ok(result) => surface.told(&result),
+                Ok(result) => surface.told(result),
                 Err(fault) => answer::failed(&fault),
             }
         });
@@ -185,7 +196,7 @@ impl McpHandler {
     async fn follow(
         &self,
         mut pending: Pending,
-        principal: &str,
+        client: &str,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut told = Told::new(&cx);
@@ -197,7 +208,7 @@ impl McpHandler {
                 biased;
                 result = &mut pending.result => {
                     // What was reported before the end is told before it, or a quick call would be a silent one.
-                    while let Ok(progress) = pending.progress.try_recv() {
+                    while let Some(Ok(progress)) = pending.progress.as_mut().map(mpsc::Receiver::try_recv) {
                         told.progress(&cx, progress).await;
                     }
                     return Ok(result.into());
@@ -208,9 +219,9 @@ impl McpHandler {
                     pending.cancel.cancel(CancelCause::Run);
                 }
                 () = answered(&mut asking), if is_wanted => asking = None,
-                Some(question) = pending.questions.recv(), if is_wanted && asking.is_none() => {
+                Some(question) = next(&mut pending.questions), if is_wanted && asking.is_none() => {
                     if is_modern(&cx) {
-                        match self.park(pending, question, principal) {
+                        match self.park(pending, question, &self.principal(client)) {
                             Ok(asks) => return Ok(asks),
                             Err(again) => pending = *again,
                         }
@@ -219,7 +230,7 @@ impl McpHandler {
                     let limit = self.face.parts.settings.answer_limit;
                     asking = Some(Box::pin(ask_now(question, cx.peer.clone(), limit)));
                 }
-                Some(progress) = pending.progress.recv() => told.progress(&cx, progress).await,
+                Some(progress) = next(&mut pending.progress) => told.progress(&cx, progress).await,
                 () = due(&mut alive) => told.alive(&cx).await,
             }
         }
@@ -282,6 +293,19 @@ async fn ask_now(question: Question, peer: Peer<RoleServer>, limit: Duration) {
         Ok(_) | Err(_) => ClientAnswer::Unasked,
     };
     let _unheard = reply.send(meant);
+}
+
+/// What does not fit is not worth waiting for.
+fn sink(report: mpsc::Sender<Progress>) -> ProgressSink {
+    Arc::new(move |progress| drop(report.try_send(progress)))
+}
+
+/// What comes next; never anything, where nothing can come.
+async fn next<T>(from: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+    match from {
+        Some(from) => from.recv().await,
+        None => None,
+    }
 }
 
 /// Ends when the question that is open has its answer; never, if none is.

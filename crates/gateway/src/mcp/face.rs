@@ -238,16 +238,16 @@ impl McpHandler {
     pub(super) fn run_for(
         &self,
         now: &Arc<Surface>,
+        client: &str,
         cx: &RequestContext<RoleServer>,
     ) -> Result<Arc<OpenRun>, String> {
-        let client = client_name(cx);
-        let open = || self.face.open(&client, now);
+        let open = || self.face.open(client, now);
         if self.has_own_run(cx) {
             return self.own.get(now, &open);
         }
-        let (run, is_new) = self.face.shared.get(&client, now, &open)?;
+        let (run, is_new) = self.face.shared.get(client, now, &open)?;
         if is_new {
-            let (face, id) = (self.face.clone(), run.run.run_id().clone());
+            let (face, id, client) = (self.face.clone(), run.run.run_id().clone(), client.to_owned());
             // Nobody else would end it: the requests that share it come and go.
             self.face.runs.beside(async move {
                 face.shared.watch(&client, &id, || face.parked.sweep()).await;
@@ -273,8 +273,8 @@ impl McpHandler {
 
     /// Who carries a question from one round to the next. Over HTTP everyone has the same token, so what else the
     /// client says of itself is all there is to tell two apart.
-    pub(super) fn principal(&self, cx: &RequestContext<RoleServer>) -> String {
-        format!("{:?} {}", self.lasting, client_name(cx))
+    pub(super) fn principal(&self, client: &str) -> String {
+        format!("{:?} {client}", self.lasting)
     }
 }
 
@@ -287,6 +287,7 @@ fn client_name(cx: &RequestContext<RoleServer>) -> String {
     }
 }
 
+/// What takes long is boxed: the task of every request has room for the largest future of all requests, and moves it.
 impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let can = ServerCapabilities::builder().enable_tools().enable_tool_list_changed();
@@ -298,26 +299,30 @@ impl ServerHandler for McpHandler {
         ServerConfig::new(can).with_server_info(me).with_instructions(INSTRUCTIONS)
     }
 
-    async fn list_tools(
+    fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
         _cx: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        self.face.look().await;
-        self.face.surface().listing.page(request.as_ref().and_then(|page| page.cursor.as_deref()))
+    ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send {
+        Box::pin(async move {
+            self.face.look().await;
+            self.face.surface().listing.page(request.as_ref().and_then(|page| page.cursor.as_deref()))
+        })
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.face.surface().listing.tool(name).cloned()
     }
 
-    async fn call_tool(
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        self.face.look().await;
-        self.answer_call(request, cx).await
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
+        Box::pin(async move {
+            self.face.look().await;
+            self.answer_call(request, cx).await
+        })
     }
 
     /// There are none, and no client is told that there are.
@@ -329,17 +334,19 @@ impl ServerHandler for McpHandler {
         Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
     }
 
-    async fn list_resources(
+    fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let Some(records) = self.face.records() else { return Ok(ListResourcesResult::default()) };
-        let current = self.current_run(&cx);
-        if let Some(run) = &current {
-            self.face.runs.settled(run.as_str()).await;
-        }
-        records.list(request.and_then(|page| page.cursor), current).await
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send {
+        Box::pin(async move {
+            let Some(records) = self.face.records() else { return Ok(ListResourcesResult::default()) };
+            let current = self.current_run(&cx);
+            if let Some(run) = &current {
+                self.face.runs.settled(run.as_str()).await;
+            }
+            records.list(request.and_then(|page| page.cursor), current).await
+        })
     }
 
     async fn list_resource_templates(
@@ -350,29 +357,33 @@ impl ServerHandler for McpHandler {
         Ok(self.face.records().map(|_| records::templates()).unwrap_or_default())
     }
 
-    async fn read_resource(
+    fn read_resource(
         &self,
         request: ReadResourceRequestParams,
         _cx: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        let Some(records) = self.face.records() else {
-            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
-        };
-        if let Some(address) = Address::parse(&request.uri) {
-            self.face.runs.settled(address.run()).await;
-        }
-        records.read(request.uri).await.map(ReadResourceResponse::from)
+    ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send {
+        Box::pin(async move {
+            let Some(records) = self.face.records() else {
+                return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+            };
+            if let Some(address) = Address::parse(&request.uri) {
+                self.face.runs.settled(address.run()).await;
+            }
+            records.read(request.uri).await.map(ReadResourceResponse::from)
+        })
     }
 
-    async fn complete(
+    fn complete(
         &self,
         request: CompleteRequestParams,
         _cx: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        match self.face.records() {
-            Some(records) => records.complete(request).await,
-            None => Ok(CompleteResult::default()),
-        }
+    ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send {
+        Box::pin(async move {
+            match self.face.records() {
+                Some(records) => records.complete(request).await,
+                None => Ok(CompleteResult::default()),
+            }
+        })
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
@@ -384,7 +395,7 @@ impl ServerHandler for McpHandler {
         Some(SubscriptionFilter::builder().tools_list_changed().build())
     }
 
-    async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
-        self.face.tell_listener(listener, self.lists.clone(), &self.gone).await
+    fn listen(&self, listener: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send {
+        Box::pin(async move { self.face.tell_listener(listener, self.lists.clone(), &self.gone).await })
     }
 }

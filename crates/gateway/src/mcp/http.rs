@@ -7,9 +7,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, StatusCode};
-use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
-use axum::routing::delete_service;
+use axum::routing::any;
 use http_body::Body as _;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -46,34 +45,64 @@ pub fn mount_within<S: ServerHandler>(
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_max_request_body_bytes(BODY_LIMIT);
-    let (face, stopping) = (face.clone(), face.runs.stopping());
+    let (stopping, face) = (face.runs.stopping(), face.clone());
     let make = move || Ok(within(face.handler(Lasting::Http)));
     let sessions = Arc::new(sessions);
     let served = StreamableHttpService::new(make, sessions.clone(), config);
-    let ending = from_fn(move |request, next| end_with_server(stopping.clone(), request, next));
-    let bounded = from_fn(move |request, next| refuse_many(sessions.clone(), request, next));
-    let end = delete_service(served.clone()).layer(map_response(ended));
-    let route = end.fallback_service(served);
-    router.merge(Router::new().route("/mcp", route).layer(bounded).layer(from_fn(refuse_long)).layer(ending))
+    let door = Arc::new(Door { served, sessions, stopping });
+    router.route("/mcp", any(move |request| door.clone().answer(request)))
 }
 
-/// A session that its client ends is over. Some clients take the promise that it will be for a failure.
-async fn ended(answer: Response) -> Response {
-    if answer.status() == StatusCode::ACCEPTED { StatusCode::NO_CONTENT.into_response() } else { answer }
+/// What stands between the edge and rmcp. One function instead of a layer for each of its concerns: every layer would
+/// box and copy each request and its answer once more.
+struct Door<S> {
+    served: StreamableHttpService<S, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    stopping: CancelToken,
 }
 
-/// A client that opens session after session gets no more of them; those that are open go on.
-async fn refuse_many(sessions: Arc<LocalSessionManager>, request: Request, next: Next) -> Response {
-    if !may_open_session(&request) || sessions.sessions.read().await.len() < MOST_SESSIONS {
-        return next.run(request).await;
+impl<S: ServerHandler> Door<S> {
+    async fn answer(self: Arc<Self>, request: Request) -> Response {
+        // A body that says it is too long is not waited for. One that does not say so is cut off at the limit.
+        if request.body().size_hint().lower() > BODY_LIMIT as u64 {
+            return error_response(&too_long());
+        }
+        // A client that opens session after session gets no more of them; those that are open go on.
+        if may_open_session(&request) && self.sessions.sessions.read().await.len() >= MOST_SESSIONS {
+            return error_response(&too_many());
+        }
+        let method = request.method().clone();
+        let answer = self.served.handle(request).await;
+        if method == Method::DELETE && answer.status() == StatusCode::ACCEPTED {
+            // A session that its client ends is over. Some clients take the promise that it will be for a failure.
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        if method == Method::GET {
+            // What is asked for with GET is a stream of news, which has no end of its own.
+            return answer.map(|body| Body::new(UntilStop::new(Body::new(body), self.stopping.clone())));
+        }
+        answer.map(Body::new)
     }
-    error_response(&ApiError {
+}
+
+fn too_long() -> ApiError {
+    ApiError {
+        status: 413,
+        kind: ErrorType::InvalidRequest,
+        code: "body_too_large",
+        message: format!("The body is too large: at most {BODY_LIMIT} bytes are taken."),
+        param: None,
+    }
+}
+
+fn too_many() -> ApiError {
+    ApiError {
         status: 503,
         kind: ErrorType::Server,
         code: "too_many_sessions",
         message: format!("{MOST_SESSIONS} sessions are open; end some of them, or wait until they expire."),
         param: None,
-    })
+    }
 }
 
 /// The version with which the newer era begins; versions are dates, so that a later one sorts behind it.
@@ -84,25 +113,4 @@ fn may_open_session(request: &Request) -> bool {
     let headers = request.headers();
     let stands_alone = headers.get("mcp-protocol-version").is_some_and(|version| version.as_bytes() >= NEWER);
     !stands_alone && !headers.contains_key("mcp-session-id")
-}
-
-/// What is asked for with GET is a stream of news, which has no end of its own.
-async fn end_with_server(stopping: CancelToken, request: Request, next: Next) -> Response {
-    let is_news = request.method() == Method::GET;
-    let response = next.run(request).await;
-    if is_news { response.map(|body| Body::new(UntilStop::new(body, stopping))) } else { response }
-}
-
-/// A body that says it is too long is not waited for. One that does not say so is cut off at the limit.
-async fn refuse_long(request: Request, next: Next) -> Response {
-    if request.body().size_hint().lower() <= BODY_LIMIT as u64 {
-        return next.run(request).await;
-    }
-    error_response(&ApiError {
-        status: 413,
-        kind: ErrorType::InvalidRequest,
-        code: "body_too_large",
-        message: format!("The body is too large: at most {BODY_LIMIT} bytes are taken."),
-        param: None,
-    })
 }

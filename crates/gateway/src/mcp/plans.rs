@@ -163,7 +163,8 @@ impl McpHandler {
             PlanTool::Run => {
                 let approvals = self.face.surface().policy.approval;
                 let approver = self.approver(line.questions, approvals, Value::Null, false);
-                let (progress, client) = (line.progress, self.client(cx));
+                let progress = line.progress.unwrap_or_else(|| Arc::new(|_unheard| {}));
+                let client = self.client(cx);
                 let with = PlanRun { approver, progress, cancel: line.cancel, client };
                 parts.plans.run(plan, with)
             }

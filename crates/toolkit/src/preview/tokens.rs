@@ -27,8 +27,17 @@ const LONGEST_PIECE: usize = 48;
 /// estimate("let total = count + 1;") == 8
 /// ```
 pub fn estimate(text: &str) -> usize {
-    let cost = cost_up_to(text, u64::MAX);
+    counted(cost_up_to(text, u64::MAX))
+}
+
+fn counted(cost: u64) -> usize {
     usize::try_from((cost + ROUNDING) / COUNTED_AS_ONE).unwrap_or(usize::MAX)
+}
+
+/// Whether `text` is at most so many tokens. What is short enough is not read for it.
+pub fn is_within(text: &str, tokens: usize) -> bool {
+    // No byte costs more than a token or two, however it is rounded.
+    text.len() <= tokens / 2 || counted(cost_up_to(text, cost_of(tokens.saturating_add(1)))) <= tokens
 }
 
 /// Up to which byte `text` costs at most `tokens`. The index lies between two characters.

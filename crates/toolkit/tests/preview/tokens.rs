@@ -5,7 +5,8 @@
 //! `bpe_openai::o200k_base().count(text)` for each file of `samples`. The costs were found
 //! in other texts; only those of Cyrillic letters and of the signs of JSON were corrected after these samples.
 
-use toolkit::preview::tokens::{estimate, prefix_within};
+use proptest::prelude::{prop_assert_eq, proptest};
+use toolkit::preview::tokens::{estimate, is_within, prefix_within};
 
 const SAMPLES: [(&str, &str, usize); 16] = [
     ("base64", include_str!("samples/base64.txt"), 897),
@@ -68,6 +69,18 @@ fn a_prefix_ends_between_characters_costs_no_more_than_allowed_and_little_less()
             let next = (end + 60).min(text.len());
             let next = text.ceil_char_boundary(next);
             assert!(next == text.len() || estimate(&text[..next]) >= tokens, "{name} {tokens}: cut at {end}");
+        }
+    }
+}
+
+proptest! {
+    /// Signs, digits, capitals and letters in every order: nothing costs more a byte.
+    #[test]
+    fn what_is_within_is_what_the_estimate_says(text in "([A-Z0-9\"{}|_.é\u{2800}😀 \n\t\u{1}]|[a-z]{1,3}){0,80}", tokens in 0..200_usize) {
+        prop_assert_eq!(is_within(&text, tokens), estimate(&text) <= tokens, "{:?}", text);
+        let about = estimate(&text);
+        for tokens in about.saturating_sub(1)..about + 2 {
+            prop_assert_eq!(is_within(&text, tokens), about <= tokens, "{:?}", text);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::readable;
 use crate::families::Projection;
 use crate::families::bound::{parsed, unfolded, within};
 use crate::families::streams::{ArtifactRef, described};
-use crate::preview::tokens::estimate;
+use crate::preview::tokens::is_within;
 use crate::preview::{Input, Style, preview};
 
 /// What there is to show.
@@ -30,12 +30,12 @@ impl Whole<'_> {
                 // A text of controls is short as a text and long in a result, where each of them is spelled out.
                 let spelled_out = |text: &str| Value::from(text).to_string();
                 text.len() <= surely_not
-                    && estimate(text) <= tokens
-                    && estimate(&spelled_out(text)) <= tokens.saturating_mul(2)
+                    && is_within(text, tokens)
+                    && is_within(&spelled_out(text), tokens.saturating_mul(2))
             }
             Whole::Json(value) => {
                 let text = value.to_string();
-                text.len() <= surely_not && estimate(&text) <= tokens
+                text.len() <= surely_not && is_within(&text, tokens)
             }
         }
     }

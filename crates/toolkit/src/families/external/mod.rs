@@ -71,9 +71,15 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
             text
         })
     };
-    if let Ok(blocks) = Blocks::deserialize(result) {
+    // A look at the names first: to find out by reading that it is something else costs more than all the rest.
+    let has = |name| result.get(name).is_some();
+    if has("blocks")
+        && let Ok(blocks) = Blocks::deserialize(result)
+    {
         below(&|text, room| blocks.render(text, room))
-    } else if let Ok(cut) = cut::Named::deserialize(result) {
+    } else if has("output_preview")
+        && let Ok(cut) = cut::Named::deserialize(result)
+    {
         below(&|text, room| cut.render(text, room))
     } else if readable::is_said(result, &summary) {
         summary
