@@ -45,7 +45,7 @@ pub(crate) fn start(upstream: SocketAddr, folder: &Path) -> Result<(Child, Socke
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("it cannot be started: {error}"))?;
-    Ok((pypi::listening(process, address, Duration::from_secs(120))?, address, key))
+    Ok((pypi::listening(process, address, Duration::from_secs(300))?, address, key))
 }
 
 /// It asks for a newer list of certificate authorities than every registry has. On loopback any will do, and uv can be
