@@ -69,7 +69,7 @@ pub struct ResponderParts {
     pub toolbox: Option<Arc<dyn Toolbox>>,
 }
 
-/// A request whose first turn has been started.
+/// A request whose first turn has been started. It goes through several futures and is large, so it is handed on in a box.
 pub struct Prepared {
     request: Request,
     /// Everything that was said before, and what the request adds.
@@ -125,7 +125,11 @@ impl Responder {
 
     /// Finds out everything that can be wrong with a request before anything is said, and starts the first turn.
     /// `also` holds answers that only this connection knows.
-    pub async fn prepare(&self, mut request: Request, also: Option<&Store>) -> Result<Prepared, ApiError> {
+    pub async fn prepare(
+        &self,
+        mut request: Request,
+        also: Option<&Store>,
+    ) -> Result<Box<Prepared>, ApiError> {
         let began = Instant::now();
         let earlier = resolve::earlier(&request, &self.parts.store, also)?;
         let said = earlier.len();
@@ -144,7 +148,7 @@ impl Responder {
             Ok(started) => started.inspect_err(|error| self.note(error.kind))?,
             Err(_elapsed) => return Err(listen::too_slow("did not begin to answer")),
         };
-        Ok(Prepared {
+        Ok(Box::new(Prepared {
             request,
             conversation,
             added,
@@ -156,20 +160,20 @@ impl Responder {
             can,
             tools,
             stream,
-        })
+        }))
     }
 
     /// Writes the answer to its end. Dropping the future ends the turn.
     pub async fn write(
         &self,
-        prepared: Prepared,
+        prepared: Box<Prepared>,
         framing: Framing,
         out: Out,
         also: Option<&Store>,
     ) -> Option<Answered> {
         let stop = self.running.begin(&prepared.id());
         let answered =
-            Box::pin(write::Writer::new(self, prepared, framing, out, stop.heard()).write(also)).await;
+            Box::pin(write::Writer::new(self, *prepared, framing, out, stop.heard()).write(also)).await;
         stop.ended(answered.as_ref());
         answered
     }

@@ -164,7 +164,8 @@ impl<'r> Writer<'r> {
         if let Some(run) = self.run.take() {
             run.close(cut.as_ref().map(Cut::words)).await;
         }
-        self.end(cut, also).await
+        // Apart, like all that is not the listening: for nearly all of its life an answer waits for the next word.
+        Box::pin(self.end(cut, also)).await
     }
 
     async fn all_turns(&mut self) -> Result<(), Cut> {
@@ -176,8 +177,8 @@ impl<'r> Writer<'r> {
                 self.release(&heard);
                 return Err(cut);
             }
-            self.stream = match self.after(heard).await? {
-                Some(turn) => Some(self.start(turn).await?),
+            self.stream = match Box::pin(self.after(heard)).await? {
+                Some(turn) => Some(Box::pin(self.start(turn)).await?),
                 None => None,
             };
         }

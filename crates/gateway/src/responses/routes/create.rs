@@ -45,7 +45,7 @@ async fn read(http: HttpRequest) -> Result<Request, ApiError> {
     request::parse(&body)
 }
 
-fn streamed(responder: Arc<Responder>, prepared: Prepared) -> Response {
+fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>) -> Response {
     let ignored = prepared.ignored().to_vec();
     let (out, reader) = outlet();
     let answer = async move {
@@ -60,7 +60,7 @@ fn streamed(responder: Arc<Responder>, prepared: Prepared) -> Response {
     response
 }
 
-async fn whole(responder: &Responder, prepared: Prepared) -> Result<Response, ApiError> {
+async fn whole(responder: &Responder, prepared: Box<Prepared>) -> Result<Response, ApiError> {
     let ignored = prepared.ignored().to_vec();
     let answered = responder.write(prepared, Framing::Nothing, Out::nobody(), None).await;
     match answered {

@@ -150,7 +150,7 @@ enum Failed {
 /// Whether it failed.
 async fn write(
     responder: &Responder,
-    prepared: crate::responses::answer::Prepared,
+    prepared: Box<crate::responses::answer::Prepared>,
     out: Out,
     own: &Store,
 ) -> bool {
