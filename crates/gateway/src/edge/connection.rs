@@ -33,7 +33,7 @@ use super::origins::{grant, mark};
 use super::refusal::Refusal;
 use super::settings::Limits;
 use super::stream::GuardedStream;
-use super::visit::Visit;
+use super::visit::{Again, Visit};
 
 /// More than this waits in memory for neither side.
 const BUFFER: usize = 64 * 1024;
@@ -66,14 +66,14 @@ impl House {
         let mut hyper = http1::Builder::new();
         // The stream keeps the time, and has had the heads counted already.
         hyper.header_read_timeout(None).max_headers(self.limits.headers).max_buf_size(BUFFER);
-        let service = Attendant { house: self, visit };
+        let service = Attendant { house: self, visit: visit.clone() };
         let mut connection = pin!(hyper.serve_connection(TokioIo::new(stream), service).with_upgrades());
         let ended = tokio::select! {
             biased;
-            ended = &mut connection => ended,
+            ended = to_end(connection.as_mut(), &visit) => ended,
             () = drain.started() => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                to_end(connection, &visit).await
             }
         };
         if let Err(error) = ended {
@@ -83,12 +83,15 @@ impl House {
     }
 
     /// The answer of the guard or of a face.
-    async fn answer(&self, visit: &Visit, request: http::Request<Incoming>) -> Response {
+    async fn answer(&self, visit: &Arc<Visit>, request: http::Request<Incoming>) -> Response {
         let last = is_last(request.headers());
-        let (parts, incoming) = request.into_parts();
+        let (mut parts, incoming) = request.into_parts();
         let (origin, verdict) = self.guard.judge(&parts, !incoming.is_end_stream());
         let mut response = match verdict {
-            Verdict::Pass => self.pass_on(parts, incoming).await,
+            Verdict::Pass => {
+                parts.extensions.insert(Again::new(visit));
+                self.pass_on(parts, incoming).await
+            }
             Verdict::Refused(refusal) => self.refuse(refusal),
             Verdict::Preflight => {
                 let (status, headers) = grant(&parts.headers);
@@ -136,6 +139,19 @@ impl House {
         finish(response.headers_mut(), refusal.ends_connection());
         response
     }
+}
+
+/// Drives a connection, and once more at once where its answer asks for that.
+async fn to_end<F: Future>(mut connection: Pin<&mut F>, visit: &Visit) -> F::Output {
+    std::future::poll_fn(|cx| {
+        loop {
+            let polled = connection.as_mut().poll(cx);
+            if polled.is_ready() || !visit.take_again() {
+                return polled;
+            }
+        }
+    })
+    .await
 }
 
 /// Keeps the route that a request was matched with where it can be counted.

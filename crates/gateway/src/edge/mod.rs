@@ -36,3 +36,4 @@ pub use server::{BindError, Edge};
 pub use settings::{EdgeSettings, Limits};
 pub use token::Token;
 pub use token_file::TokenError;
+pub use visit::Again;

@@ -114,7 +114,7 @@ impl GuardedStream {
     /// Ready when the client has been silent for too long.
     fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<Wait> {
         // While an answer is being made or taken, silence is no idleness.
-        if self.visit.is_answering(cx) || self.stall.is_some() {
+        if self.visit.is_answering() || self.stall.is_some() {
             self.wait = None;
             return Poll::Pending;
         }

@@ -2,8 +2,7 @@
 //! that answers them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Waker};
+use std::sync::{Arc, OnceLock};
 
 use super::refusal::Refusal;
 
@@ -12,26 +11,18 @@ use super::refusal::Refusal;
 pub(super) struct Visit {
     /// A request is being answered, so that silence of the client is no idleness.
     answering: AtomicBool,
-    /// Woken when the answer is over: hyper would not look for the next head before its first byte is there.
-    idle: Mutex<Option<Waker>>,
     /// The connection speaks another protocol now.
     upgraded: AtomicBool,
     /// The head that the stream has replaced, because nobody should read it.
     bad_head: OnceLock<Refusal>,
+    /// The connection has more to do as soon as what is ready is on its way.
+    again: AtomicBool,
 }
 
 impl Visit {
-    /// Whether a request is being answered. If so, the task is woken when that is over.
-    pub(super) fn is_answering(&self, cx: &Context<'_>) -> bool {
-        let answering = self.answering.load(Ordering::Relaxed);
-        if answering {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            match &mut *idle {
-                Some(waker) => waker.clone_from(cx.waker()),
-                None => *idle = Some(cx.waker().clone()),
-            }
-        }
-        answering
+    /// Whether a request is being answered. If so, the stream is asked for the next one when that is over.
+    pub(super) fn is_answering(&self) -> bool {
+        self.answering.load(Ordering::Relaxed)
     }
 
     pub(super) fn upgrade(&self) {
@@ -50,6 +41,27 @@ impl Visit {
     pub(super) fn bad_head(&self) -> Option<Refusal> {
         self.bad_head.get().copied()
     }
+
+    /// Whether the connection is to be polled once more before anything else is.
+    pub(super) fn take_again(&self) -> bool {
+        self.again.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Seen by handlers as an extension of the request. A body that has nothing more for a moment, so that what it gave is
+/// sent, asks here to be polled again. To wake its task would do the same by way of another thread.
+#[derive(Debug, Clone)]
+pub struct Again(Arc<Visit>);
+
+impl Again {
+    pub(super) fn new(visit: &Arc<Visit>) -> Again {
+        Again(visit.clone())
+    }
+
+    /// Holds for the poll of the body that is under way.
+    pub fn ask(&self) {
+        self.0.again.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A request is being answered for as long as this lives: until its answer's last byte is handed over.
@@ -65,9 +77,7 @@ impl Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         self.0.answering.store(false, Ordering::Relaxed);
-        let idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(waker) = idle {
-            waker.wake();
-        }
+        // The time of silence begins, but hyper would not look for the next head before its first byte is there.
+        self.0.again.store(true, Ordering::Relaxed);
     }
 }

@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod again;
 mod bodies;
 mod capacity;
 mod cells;

@@ -8,8 +8,13 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
+use crate::edge::Again;
+
 /// The answer's end.
-pub struct Out(Option<Shared>);
+pub struct Out {
+    shared: Option<Shared>,
+    again: Option<Again>,
+}
 
 /// The reader's end.
 pub struct Outlet(Shared);
@@ -32,17 +37,23 @@ pub(super) struct Gone;
 
 pub fn outlet() -> (Out, Outlet) {
     let shared = Shared(Arc::default());
-    (Out(Some(shared.clone())), Outlet(shared))
+    (Out { shared: Some(shared.clone()), again: None }, Outlet(shared))
 }
 
 impl Out {
     /// For an answer that is sent as one object.
     pub fn nobody() -> Out {
-        Out(None)
+        Out { shared: None, again: None }
+    }
+
+    /// For a reader that polls the answer, and can be asked to do that again without being woken.
+    pub fn polled_by(mut self, again: Option<Again>) -> Out {
+        self.again = again;
+        self
     }
 
     pub(super) async fn send(&self, bytes: Bytes) -> Result<(), Gone> {
-        let Some(shared) = &self.0 else { return Ok(()) };
+        let Some(shared) = &self.shared else { return Ok(()) };
         if bytes.is_empty() {
             return Ok(());
         }
@@ -66,7 +77,7 @@ impl Out {
     /// Waits until what was written is on its way. A reader collects for as long as there is more at once, so there is
     /// nothing more for it, once, after it took the last write.
     pub(super) async fn let_out(&self) {
-        let Some(shared) = &self.0 else { return };
+        let Some(shared) = &self.shared else { return };
         let mut paused = false;
         std::future::poll_fn(|cx| {
             let mut between = shared.lock();
@@ -77,7 +88,10 @@ impl Out {
             if std::mem::replace(&mut paused, true) {
                 return Poll::Ready(());
             }
-            cx.waker().wake_by_ref();
+            match &self.again {
+                Some(again) => again.ask(),
+                None => cx.waker().wake_by_ref(),
+            }
             Poll::Pending
         })
         .await;
@@ -88,31 +102,29 @@ impl Outlet {
     pub async fn next(&mut self) -> Option<Bytes> {
         std::future::poll_fn(|cx| {
             let mut between = self.0.lock();
-            let bytes = between.take();
-            if bytes.is_none() && !between.closed {
-                between.wait(cx);
-                return Poll::Pending;
+            match between.bytes.take() {
+                Some(bytes) => {
+                    between.wake();
+                    Poll::Ready(Some(bytes))
+                }
+                None if between.closed => Poll::Ready(None),
+                None => {
+                    between.wait(cx);
+                    Poll::Pending
+                }
             }
-            Poll::Ready(bytes)
         })
         .await
     }
 
-    /// What is there. For a reader that polls the answer itself whenever nothing is: nobody has to wake it.
+    /// What is there. For a reader that polls the answer itself whenever nothing is: nobody is woken, since to wake the
+    /// task that runs already would have it run a second time.
     pub fn take(&mut self) -> Option<Bytes> {
-        self.0.lock().take()
+        self.0.lock().bytes.take()
     }
 }
 
 impl Between {
-    fn take(&mut self) -> Option<Bytes> {
-        let bytes = self.bytes.take();
-        if bytes.is_some() {
-            self.wake();
-        }
-        bytes
-    }
-
     fn wait(&mut self, cx: &Context<'_>) {
         match &mut self.waiting {
             Some(waker) => waker.clone_from(cx.waker()),
@@ -141,7 +153,7 @@ impl Shared {
 
 impl Drop for Out {
     fn drop(&mut self) {
-        if let Some(shared) = &self.0 {
+        if let Some(shared) = &self.shared {
             shared.close();
         }
     }
@@ -187,9 +199,15 @@ mod tests {
         });
         let mut seen = Vec::new();
         std::future::poll_fn(|cx| {
-            let over = answer.as_mut().poll(cx).is_ready();
-            seen.push(reader.take());
-            if over { Poll::Ready(()) } else { Poll::Pending }
+            loop {
+                let over = answer.as_mut().poll(cx).is_ready();
+                let taken = reader.take();
+                let nothing = taken.is_none();
+                seen.push(taken);
+                if over || nothing {
+                    return if over { Poll::Ready(()) } else { Poll::Pending };
+                }
+            }
         })
         .await;
         assert_eq!(seen, [Some(Bytes::from("first")), None, Some(Bytes::from("rest"))]);
@@ -205,7 +223,7 @@ mod tests {
         });
         tokio::task::yield_now().await;
         assert!(!second.is_finished(), "one write is under way at a time");
-        assert_eq!(reader.take().unwrap(), "one");
+        assert_eq!(reader.next().await.unwrap(), "one");
         tokio::task::yield_now().await;
         drop(reader);
         assert_eq!(second.await.unwrap(), Err(Gone));

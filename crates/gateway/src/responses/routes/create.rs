@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::driven::Driven;
 use super::{json_response, name_ignored};
-use crate::edge::{BODY_LIMIT, error_response, read_body};
+use crate::edge::{Again, BODY_LIMIT, error_response, read_body};
 use crate::responses::answer::{Out, Prepared, Responder, outlet};
 use crate::responses::error::ApiError;
 use crate::responses::event::Framing;
@@ -27,6 +27,7 @@ pub(super) async fn create(State(responder): State<Arc<Responder>>, http: HttpRe
 }
 
 async fn answer(responder: Arc<Responder>, http: HttpRequest) -> Result<Response, ApiError> {
+    let again = http.extensions().get::<Again>().cloned();
     let request = read(http).await?;
     if request.purpose == Purpose::WarmUp {
         return Err(ApiError::invalid(
@@ -37,7 +38,7 @@ async fn answer(responder: Arc<Responder>, http: HttpRequest) -> Result<Response
     }
     let stream = request.stream;
     let prepared = Box::pin(responder.prepare(request, None)).await?;
-    if stream { Ok(streamed(responder, prepared)) } else { whole(&responder, prepared).await }
+    if stream { Ok(streamed(responder, prepared, again)) } else { whole(&responder, prepared).await }
 }
 
 async fn read(http: HttpRequest) -> Result<Request, ApiError> {
@@ -45,9 +46,10 @@ async fn read(http: HttpRequest) -> Result<Request, ApiError> {
     request::parse(&body)
 }
 
-fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>) -> Response {
+fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>, again: Option<Again>) -> Response {
     let ignored = prepared.ignored().to_vec();
     let (out, reader) = outlet();
+    let out = out.polled_by(again);
     let answer = async move {
         // What came of it is in the stream.
         let _answered = responder.write(prepared, Framing::Stream, out, None).await;
