@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
@@ -11,6 +11,9 @@ use super::secret::Secret;
 use super::sse::Frames;
 use super::{Wire, chat, responses};
 use crate::{BackendError, ErrorKind, TurnEvent};
+
+/// Room for so many events stays with a stream that waits.
+const EVENTS_KEPT: usize = 4;
 
 /// Dropping it closes the connection, which is how a server learns that nobody listens.
 pub(super) struct Reply {
@@ -86,8 +89,16 @@ impl Stream for Reply {
             if self.over {
                 return Poll::Ready(None);
             }
-            if ready!(self.poll_events(cx)).is_none() {
-                return Poll::Ready(self.broke_off());
+            match self.poll_events(cx) {
+                Poll::Ready(Some(())) => {}
+                Poll::Ready(None) => return Poll::Ready(self.broke_off()),
+                Poll::Pending => {
+                    // Room for what came at once is not kept while nothing comes.
+                    if self.events.capacity() > EVENTS_KEPT {
+                        self.events = VecDeque::new();
+                    }
+                    return Poll::Pending;
+                }
             }
             if self.over {
                 self.read_to_end(cx);
