@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ struct Client {
     process: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    log: JoinHandle<String>,
 }
 
 impl Client {
@@ -22,9 +24,13 @@ impl Client {
         let mut process = sandbox.command(&["mcp", "--log", "debug"]).stdin(Stdio::piped()).spawn().unwrap();
         let mut log = process.stderr.take().unwrap();
         // Whatever it logs is read, so that it never waits for room.
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        let log = std::thread::spawn(move || {
+            let mut text = String::new();
+            log.read_to_string(&mut text).unwrap();
+            text
+        });
         let (input, output) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
-        Client { process, input, output }
+        Client { process, input, output, log }
     }
 
     fn open(sandbox: &Sandbox) -> Client {
@@ -89,6 +95,25 @@ fn only_run(sandbox: &Sandbox) -> (Value, String) {
     let runs = runs(sandbox);
     assert_eq!(runs.len(), 1, "{runs:?}");
     (runs[0]["status"].clone(), shown(sandbox, &runs[0]))
+}
+
+#[test]
+fn no_note_and_no_argument_is_logged_however_much_is() {
+    let sandbox = vault();
+    sandbox.write("vault/Diary.md", "canary in a note");
+    let mut client = Client::open(&sandbox);
+    client.call(1, "vault_readFile", json!({ "path": "Diary.md" }));
+    assert!(client.next().to_string().contains("canary in a note"));
+    client.call(2, "vault_searchText", json!({ "query": "canary in an argument" }));
+    client.next();
+    client.call(3, "canary_in_a_name", json!({}));
+    client.next();
+    drop(client.input.take());
+    assert!(client.process.wait().unwrap().success());
+    let log = client.log.join().unwrap();
+    // It does log.
+    assert!(log.contains("a run of tools has ended"), "{log}");
+    assert!(!log.contains("canary") && !log.contains("rmcp"), "{log}");
 }
 
 #[test]
