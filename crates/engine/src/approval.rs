@@ -9,6 +9,8 @@ pub struct ConfirmRequest {
     pub run_id: RunId,
     /// Exactly what has to be shown. Its hash goes into the record with the answer.
     pub text: String,
+    /// What it comes to, in one line of our own words: for whoever is shown no more than the beginning.
+    pub headline: String,
     /// What a yes will be bound to.
     pub binding: Hash,
     /// True for the one question before anything runs; false when a foreach asks about its size later.
@@ -80,6 +82,8 @@ pub enum Verdict {
     },
     Nobody {
         why: String,
+        /// What whoever made the call can do about it, where that is not what goes without saying.
+        way_out: Option<&'static str>,
     },
 }
 

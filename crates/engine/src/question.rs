@@ -99,6 +99,46 @@ pub(crate) fn question_text(plan: &CheckedPlan, question: &Question) -> String {
     }
 }
 
+/// What a yes comes to, in words that are not the plan's: which tools run how often.
+pub(crate) fn headline(plan: &CheckedPlan, question: &Question) -> String {
+    match question {
+        Question::Expansion { step, items, .. } => format!("Go on with step {step} for {items} items"),
+        Question::Plan => {
+            let mut tools: Vec<(&str, usize)> = Vec::new();
+            for name in plan.steps.iter().map(|step| step.decl.name.as_str()) {
+                match tools.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, count)) => *count += 1,
+                    None => tools.push((name, 1)),
+                }
+            }
+            let named = |(name, count): &(&str, usize)| match count {
+                1 => (*name).to_owned(),
+                _ => format!("{name} ({count} times)"),
+            };
+            // What does most harm is read first. Two of the same kind stay in the order of the plan.
+            let risk_of = |name: &str| {
+                plan.steps
+                    .iter()
+                    .filter(|step| step.decl.name.as_str() == name)
+                    .map(|step| step.decl.risk_level)
+                    .max()
+            };
+            tools.sort_by_key(|(name, _)| std::cmp::Reverse(risk_of(name)));
+            let tools: Vec<String> = tools.iter().map(named).collect();
+            let each = if plan.steps.iter().any(|step| step.foreach.is_some()) {
+                ", some for many items"
+            } else {
+                ""
+            };
+            format!("Run a plan of {} with {}{each}", steps(plan.steps.len()), tools.join(", "))
+        }
+    }
+}
+
+fn steps(count: usize) -> String {
+    if count == 1 { "1 step".to_owned() } else { format!("{count} steps") }
+}
+
 /// One value on one line.
 fn whole(value: &Value) -> String {
     match value {

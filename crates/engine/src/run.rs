@@ -23,7 +23,7 @@ use crate::call::{CallRequest, RunScope};
 use crate::catch::catch_call;
 use crate::confirm::{confirm, confirm_foreseen};
 use crate::foresight::Foresight;
-use crate::question::question_text;
+use crate::question::{headline, question_text};
 use crate::report::{RunReport, unfinished};
 use crate::resume::token_of;
 
@@ -446,6 +446,7 @@ impl Driver {
         let request = ConfirmRequest {
             run_id: self.run_id.clone(),
             text,
+            headline: headline(&self.plan, question),
             binding: self.engine.binding(&self.plan),
             whole_plan,
             risk: self.plan.plan.risk_level,

@@ -117,7 +117,7 @@ impl Asker {
                 Verdict::Remember { channel: Channel::Terminal }
             }
             Some(_) => Verdict::Reject { reason: "asked at the terminal".to_owned() },
-            None => Verdict::Nobody { why: NOBODY.to_owned() },
+            None => Verdict::Nobody { why: NOBODY.to_owned(), way_out: None },
         }
     }
 

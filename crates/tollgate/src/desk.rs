@@ -226,7 +226,7 @@ impl Desk {
             End::Said(Word::Yes | Word::Always) => Verdict::Once { channel: Channel::Approve },
             End::Said(Word::No) => Verdict::Reject { reason: "asked through `tollgate approve`".to_owned() },
             End::StillNo => Verdict::Reject { reason: STILL_NO.to_owned() },
-            End::Nobody(why) => Verdict::Nobody { why },
+            End::Nobody(why) => Verdict::Nobody { why, way_out: Some(AGAIN) },
         }
     }
 
@@ -238,6 +238,7 @@ impl Desk {
     }
 }
 
+const AGAIN: &str = "let the person answer with `tollgate approve`, then make the same call again";
 const STILL_NO: &str = "the answer to the same question was no, a few minutes ago";
 
 impl Drop for Desk {

@@ -169,11 +169,15 @@ async fn ask_person(
                 format!("the person said no to {}: {reason}", inputs.preview),
             ));
         }
-        Verdict::Nobody { why: nobody } => {
-            return Err(Fault::new(
+        Verdict::Nobody { why: nobody, way_out } => {
+            let fault = Fault::new(
                 Failure::PolicyBlocked,
                 format!("{why} needs a yes to {}, and nobody can be asked: {nobody}", inputs.preview),
-            ));
+            );
+            return Err(match way_out {
+                Some(way_out) => fault.hint(way_out),
+                None => fault,
+            });
         }
     }
     Ok(())

@@ -29,7 +29,7 @@ impl People {
     pub fn nobody() -> People {
         People::new(
             || Answer::Nobody { why: "a test".to_owned() },
-            || Verdict::Nobody { why: "a test".to_owned() },
+            || Verdict::Nobody { why: "a test".to_owned(), way_out: None },
         )
     }
 

@@ -74,7 +74,7 @@ impl Approver for Never {
     }
 
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        Box::pin(std::future::ready(Verdict::Nobody { why: "this is a benchmark".to_owned() }))
+        Box::pin(std::future::ready(Verdict::Nobody { why: "this is a benchmark".to_owned(), way_out: None }))
     }
 
     fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {

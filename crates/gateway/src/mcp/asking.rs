@@ -22,6 +22,10 @@ const LONGEST: usize = 32 * 1024;
 const MOST_LINES: usize = 1_000;
 const CROWDED: &str = "too many calls wait for an answer already; answer those first, or have several changes approved \
      at once with plan_run";
+const WAY_OUT: &str =
+    "tell the person what you want to do and why; when they agree, make the same call again";
+/// What fits one line of most dialogs.
+const LINE: usize = 90;
 /// Nobody reads a question in less.
 const READING: Duration = Duration::from_millis(150);
 
@@ -78,8 +82,11 @@ impl ClientAsker {
         match answer {
             Ok(Ok(ClientAnswer::Once)) => Asked::Yes { lasting: false },
             Ok(Ok(ClientAnswer::Session)) => Asked::Yes { lasting: true },
-            Ok(Ok(ClientAnswer::No)) => Asked::No { reason: declined("declined", took) },
-            Ok(Ok(ClientAnswer::Dismissed)) => Asked::No { reason: declined("put away unanswered", took) },
+            Ok(Ok(ClientAnswer::No)) => Asked::No { reason: declined(took) },
+            // Clients that show nobody anything answer like this, too.
+            Ok(Ok(ClientAnswer::Dismissed)) => {
+                Asked::Unanswered { why: "the client put the question away without an answer" }
+            }
             Ok(Ok(ClientAnswer::Unasked)) => Asked::Not,
             Ok(Ok(ClientAnswer::Crowded)) => Asked::Unanswered { why: CROWDED },
             Ok(Err(_gone)) => Asked::Unanswered { why: "the client went away before it answered" },
@@ -94,15 +101,21 @@ impl ClientAsker {
             Asked::Yes { lasting: true } => Verdict::Remember { channel: Channel::Client },
             Asked::Yes { lasting: false } => Verdict::Once { channel: Channel::Client },
             Asked::No { reason } => Verdict::Reject { reason },
-            Asked::Unanswered { why } => Verdict::Nobody { why: why.to_owned() },
+            Asked::Unanswered { why } => Verdict::Nobody { why: why.to_owned(), way_out: Some(WAY_OUT) },
             Asked::Not => self.desk.approve(request).await,
         }
     }
 
-    /// What it is in words that nobody else wrote, then what the call would do, on one line so that it cannot pass for
-    /// more than that; what it was called with, whole, below it.
+    /// What the call would do, on one line so that it cannot pass for more than that; then what it is in words that
+    /// nobody else wrote, and what it was called with, whole. In this order, since some dialogs show the first three
+    /// lines and no more.
     async fn call_text(&self, request: &ApprovalRequest) -> String {
-        let input = serde_json::to_string_pretty(&request.input).unwrap_or_default();
+        let short = serde_json::to_string(&request.input).unwrap_or_default();
+        let input = if short.len() <= LINE {
+            short
+        } else {
+            serde_json::to_string_pretty(&request.input).unwrap_or_default()
+        };
         let foreseen = match request.risk {
             // Nothing foresees what a command does, and a read changes nothing.
             Risk::Commands | Risk::ReadOnly => None,
@@ -113,16 +126,16 @@ impl ClientAsker {
             Risk::Writes => None,
         };
         let foreseen = foreseen.map(|text| format!("\n\n{}", text.trim_end())).unwrap_or_default();
-        format!(
-            "Tool: {}\nWhy you are asked: {}\n\n{}\n\nInput: {input}{foreseen}",
-            request.tool,
-            one_line(&request.why),
-            one_line(&request.preview)
-        )
+        let (first, why) = (one_line(&request.preview), one_line(&request.why));
+        let below = format!("Input: {input}{foreseen}");
+        let second = format!("Tool: {}   Why you are asked: {why}{}", request.tool, warning(&first, &below));
+        format!("{first}\n{second}\n{below}")
     }
 
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
-        match self.ask_client(request.risk, request.text.clone(), false).await {
+        let first = one_line(&request.headline);
+        let text = format!("{first}{}\n{}", warning(&first, &request.text), request.text);
+        match self.ask_client(request.risk, text, false).await {
             Asked::Yes { .. } => Answer::Yes { channel: Channel::Client },
             Asked::No { reason } => Answer::No { reason },
             Asked::Unanswered { why } => Answer::Nobody { why: why.to_owned() },
@@ -135,12 +148,23 @@ fn one_line(text: &str) -> String {
     text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
 }
 
-/// A no from a client that had no time to show anything is said to be one.
-fn declined(how: &str, took: Duration) -> String {
-    if took < READING {
-        return format!("{how} at once: the client may not have shown the question to anyone");
+/// What a person has to know whose dialog shows less than there is to read.
+fn warning(first: &str, below: &str) -> String {
+    let (lines, longest) =
+        (below.lines().count(), below.lines().chain([first]).map(str::len).max().unwrap_or(0));
+    match (lines, longest) {
+        (0..=1, 0..=LINE) => String::new(),
+        (0..=1, _) => "   (a line here is long: read it to its end)".to_owned(),
+        (_, _) => format!("   ({lines} lines below: read them all)"),
     }
-    format!("{how} in the client")
+}
+
+/// A no from a client that had no time to show anything is said to be one.
+fn declined(took: Duration) -> String {
+    if took < READING {
+        return "declined at once: the client may not have shown the question to anyone".to_owned();
+    }
+    "declined in the client".to_owned()
 }
 
 impl Approver for ClientAsker {
@@ -165,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_no_that_nobody_can_have_read_is_said_to_be_one() {
-        assert_eq!(declined("declined", Duration::from_millis(900)), "declined in the client");
+        assert_eq!(declined(Duration::from_millis(900)), "declined in the client");
         let at_once = "declined at once: the client may not have shown the question to anyone";
-        assert_eq!(declined("declined", Duration::from_millis(2)), at_once);
+        assert_eq!(declined(Duration::from_millis(2)), at_once);
     }
 }

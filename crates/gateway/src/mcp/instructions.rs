@@ -9,7 +9,7 @@ owner wants that, recorded, and can be undone.\n\
 yes once. A plan is JSON: {\"version\":\"1.0\",\"goal\":…,\"riskLevel\":\"read-only\"|\"writes\"|\"commands\",\"steps\":\
 [{\"id\":…,\"tool\":…,\"args\":{…}}]}. A string that is wholly $steps.<id>.<field> takes that field of an earlier \
 step's output.\n\
-- The text of a result is a receipt: short, with the outcome first. When it says that something was cut, it names the \
-call that gives the rest.\n\
+- A result is a receipt: short, with the outcome first. When it says that something was cut, it names the call that \
+gives the rest. Tools are named with a dot there and in plans: artifact.read is the tool artifact_read.\n\
 - A failed call says what to do instead. Do not repeat a call that a person declined; ask them what they want.\n\
 - When a call waits for `tollgate approve`, tell the person so, and make the same call again afterwards.";

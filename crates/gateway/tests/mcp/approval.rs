@@ -33,14 +33,9 @@ async fn a_yes_of_the_client_makes_one_call_and_the_record_says_whose_it_was() {
     })
     .await;
     expect![[r#"
-        Tool: test.note
-        Why you are asked: mode ask
-
         Note a
-
-        Input: {
-          "text": "a"
-        }
+        Tool: test.note   Why you are asked: mode ask   (3 lines below: read them all)
+        Input: {"text":"a"}
 
         + a
         --
@@ -118,8 +113,8 @@ async fn only_a_yes_in_so_many_words_is_one() {
           test.note failed (approval_rejected): the person said no to Note a: declined
           Next: do not send the same call again unless the person asks for it
         {"action":"cancel"}
-          test.note failed (approval_rejected): the person said no to Note a: put away unanswered
-          Next: do not send the same call again unless the person asks for it
+          test.note failed (policy_blocked): mode ask needs a yes to Note a, and nobody can be asked: the client put the question away without an answer
+          Next: tell the person what you want to do and why; when they agree, make the same call again
         {"action":"accept"}
           test.note failed (approval_rejected): the person said no to Note a: declined
           Next: do not send the same call again unless the person asks for it
@@ -131,7 +126,7 @@ async fn only_a_yes_in_so_many_words_is_one() {
           Next: do not send the same call again unless the person asks for it
         calls of tester 1
         - test.note approval_rejected
-        - test.note approval_rejected
+        - test.note policy_blocked
         - test.note approval_rejected
         - test.note approval_rejected
         - test.note approval_rejected
@@ -214,7 +209,7 @@ async fn silence_is_a_no_and_not_a_matter_for_the_desk() {
     let result = client.end(id).await;
     expect![[r#"
         test.note failed (policy_blocked): mode ask needs a yes to Note a, and nobody can be asked: no answer came in time
-        Next: ask the person to run with another mode, or to say yes with `--yes`"#]]
+        Next: tell the person what you want to do and why; when they agree, make the same call again"#]]
     .assert_eq(text(&result));
     assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 0));
 }

@@ -140,7 +140,7 @@ async fn when_too_many_calls_wait_the_next_is_told_so_and_ends() {
     let refused = client.request("tools/call", note("one more")).await;
     expect![[r#"
         test.note failed (policy_blocked): mode ask needs a yes to Note one more, and nobody can be asked: too many calls wait for an answer already; answer those first, or have several changes approved at once with plan_run
-        Next: ask the person to run with another mode, or to say yes with `--yes`"#]]
+        Next: tell the person what you want to do and why; when they agree, make the same call again"#]]
     .assert_eq(text(&refused));
     // Those that nobody answered make room when their time is over.
     later(Duration::from_secs(601)).await;

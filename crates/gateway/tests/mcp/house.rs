@@ -224,7 +224,7 @@ impl Approver for Desk {
         self.asked.lock().unwrap().push(request.preview.clone());
         let verdict = match self.says_yes.load(Ordering::Relaxed) {
             true => Verdict::Once { channel: Channel::Approve },
-            false => Verdict::Nobody { why: "nobody is at the desk".to_owned() },
+            false => Verdict::Nobody { why: "nobody is at the desk".to_owned(), way_out: None },
         };
         Box::pin(std::future::ready(verdict))
     }

@@ -103,6 +103,6 @@ fn in_words(verdict: Verdict) -> String {
         Verdict::Once { channel } => format!("once ({})", by(channel)),
         Verdict::Remember { channel } => format!("remember ({})", by(channel)),
         Verdict::Reject { reason } => format!("no: {reason}"),
-        Verdict::Nobody { why } => format!("nobody: {why}"),
+        Verdict::Nobody { why, .. } => format!("nobody: {why}"),
     }
 }

@@ -202,7 +202,8 @@ impl Approver for Painted {
             let text = self.lookback.coloured(&request.text);
             let (run_id, binding, whole_plan) = (request.run_id.clone(), request.binding, request.whole_plan);
             let (risk, client) = (request.risk, request.client.clone());
-            let painted = ConfirmRequest { run_id, text, binding, whole_plan, risk, client };
+            let headline = request.headline.clone();
+            let painted = ConfirmRequest { run_id, text, headline, binding, whole_plan, risk, client };
             self.asker.confirm(&painted).await
         })
     }

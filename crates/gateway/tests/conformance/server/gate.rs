@@ -58,7 +58,7 @@ impl Approver for Nobody {
     }
 
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        Box::pin(std::future::ready(Verdict::Nobody { why: WHY.to_owned() }))
+        Box::pin(std::future::ready(Verdict::Nobody { why: WHY.to_owned(), way_out: None }))
     }
 
     fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
