@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use envelope::{Actor, Channel, Phase, PhaseFact, PhaseOutcome, Status, Timestamp};
+use journal::RunKind;
 
 use super::call::CallStory;
 use super::step::StepStory;
@@ -74,6 +75,7 @@ impl Page {
                 )
             }
             None if story.confirmation_required => "nobody said yes".to_owned(),
+            None if story.kind == RunKind::Session => "each call by itself, as its line says".to_owned(),
             None => "no question was needed".to_owned(),
         };
         self.line(format_args!("Allowed by: {allowed}"));
