@@ -118,9 +118,8 @@ impl Server {
                 format!("the arguments of {who} are no object"),
             ));
         };
-        if let Some(now) = &self.parts.approved {
-            still_approved(self.name(), who, tool, pin, now)?;
-        }
+        // Nothing is started for a call that is refused anyway.
+        self.refuse_disapproved(order)?;
         let link = tokio::select! {
             biased;
             _cause = cx.cancel().cancelled() => {
@@ -132,6 +131,8 @@ impl Server {
                 link
             }
         };
+        // A server may take long to start and to list, and a word that was taken back meanwhile counts.
+        self.refuse_disapproved(order)?;
         // From here on something may have happened, whatever comes back.
         effect.into_iter().for_each(|effect| cx.observed(effect));
         let called = link.call(cx, who, tool, args, self.parts.settings.max_output_bytes.get()).await;
@@ -181,6 +182,11 @@ impl Server {
             Ok(drift) => drift.map_err(|fault| Unlisted::Broken(self.named(fault))),
             Err(_late) => Err(Unlisted::Late(self.unavailable("it did not list its tools in time"))),
         }
+    }
+
+    fn refuse_disapproved(&self, order: Order<'_>) -> Result<(), Fault> {
+        let Order { who, tool, pin, .. } = order;
+        self.parts.approved.as_ref().map_or(Ok(()), |now| still_approved(self.name(), who, tool, pin, now))
     }
 
     fn refuse_drifted(&self, who: &str, tool: &str, drift: &Drift) -> Result<(), Fault> {
@@ -392,3 +398,6 @@ fn reason(error: &ClientInitializeError) -> String {
     };
     hidden::one_line(&said, 300)
 }
+
+#[cfg(test)]
+mod tests;
