@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolkit::BoxFuture;
 
 use super::question::{ClientAnswer, Question};
+use super::wording;
 
 /// A longer question is one that no dialog shows in full, so no client is given it.
 const LONGEST: usize = 32 * 1024;
@@ -24,8 +25,6 @@ const CROWDED: &str = "too many calls wait for an answer already; answer those f
      at once with plan_run";
 const WAY_OUT: &str =
     "tell the person what you want to do and why; when they agree, make the same call again";
-/// What fits one line of most dialogs.
-const LINE: usize = 90;
 /// Nobody reads a question in less.
 const READING: Duration = Duration::from_millis(150);
 
@@ -106,16 +105,7 @@ impl ClientAsker {
         }
     }
 
-    /// What the call would do, on one line so that it cannot pass for more than that; then what it is in words that
-    /// nobody else wrote, and what it was called with, whole. In this order, since some dialogs show the first three
-    /// lines and no more.
     async fn call_text(&self, request: &ApprovalRequest) -> String {
-        let short = serde_json::to_string(&request.input).unwrap_or_default();
-        let input = if short.len() <= LINE {
-            short
-        } else {
-            serde_json::to_string_pretty(&request.input).unwrap_or_default()
-        };
         let foreseen = match request.risk {
             // Nothing foresees what a command does, and a read changes nothing.
             Risk::Commands | Risk::ReadOnly => None,
@@ -125,37 +115,18 @@ impl ClientAsker {
             }
             Risk::Writes => None,
         };
-        let foreseen = foreseen.map(|text| format!("\n\n{}", text.trim_end())).unwrap_or_default();
-        let (first, why) = (one_line(&request.preview), one_line(&request.why));
-        let below = format!("Input: {input}{foreseen}");
-        let second = format!("Tool: {}   Why you are asked: {why}{}", request.tool, warning(&first, &below));
-        format!("{first}\n{second}\n{below}")
+        let foreseen = foreseen.as_deref();
+        wording::call(request.tool.as_str(), &request.preview, &request.why, &request.input, foreseen)
     }
 
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
-        let first = one_line(&request.headline);
-        let text = format!("{first}{}\n{}", warning(&first, &request.text), request.text);
+        let text = wording::plan(&request.headline, &request.text);
         match self.ask_client(request.risk, text, false).await {
             Asked::Yes { .. } => Answer::Yes { channel: Channel::Client },
             Asked::No { reason } => Answer::No { reason },
             Asked::Unanswered { why } => Answer::Nobody { why: why.to_owned() },
             Asked::Not => self.desk.confirm(request).await,
         }
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
-}
-
-/// What a person has to know whose dialog shows less than there is to read.
-fn warning(first: &str, below: &str) -> String {
-    let (lines, longest) =
-        (below.lines().count(), below.lines().chain([first]).map(str::len).max().unwrap_or(0));
-    match (lines, longest) {
-        (0..=1, 0..=LINE) => String::new(),
-        (0..=1, _) => "   (a line here is long: read it to its end)".to_owned(),
-        (_, _) => format!("   ({lines} lines below: read them all)"),
     }
 }
 

@@ -29,6 +29,7 @@ mod schemas;
 mod stdio;
 mod surface;
 mod until_stop;
+mod wording;
 
 pub use asking::Foreseer;
 pub use changes::{Look, Looked};

@@ -33,8 +33,8 @@ async fn a_yes_of_the_client_makes_one_call_and_the_record_says_whose_it_was() {
     })
     .await;
     expect![[r#"
-        Note a
-        Tool: test.note   Why you are asked: mode ask   (3 lines below: read them all)
+        test.note: Note a
+        Read all 3 lines below. Why you are asked: mode ask
         Input: {"text":"a"}
 
         + a

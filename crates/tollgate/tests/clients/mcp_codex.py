@@ -136,7 +136,7 @@ startup_timeout_sec = 60
             # Its own question, which it asks about every tool that may change something.
             self.asked.append("codex asks")
             return {"action": "accept", "content": {}, "_meta": None}
-        self.asked.append(next(line for line in params["message"].split("\n") if line.startswith("Tool: ")))
+        self.asked.append(params["message"].split("\n")[0])
         return self.answers.pop(0) if self.answers else {"action": "cancel", "content": None, "_meta": None}
 
     def begin(self, tool, **args):

@@ -25,7 +25,7 @@ class Person:
 
     async def answer(self, _context, params):
         choice = params.requested_schema["properties"]["decision"]
-        tool = next(line for line in params.message.split("\n") if line.startswith("Tool: "))
+        tool = params.message.split("\n")[0]
         self.asked.append({"tool": tool, "choices": choice["enum"]})
         answer = self.answers.pop(0) if self.answers else ElicitResult(action="cancel")
         # Where no session is offered there is none to say yes for.

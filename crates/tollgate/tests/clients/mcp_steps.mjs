@@ -14,7 +14,7 @@ export class Person {
   answer = (request) => {
     const { message, requestedSchema } = request.params;
     const choice = requestedSchema.properties.decision;
-    const tool = message.split("\n").find((line) => line.startsWith("Tool: "));
+    const tool = message.split("\n")[0];
     this.asked.push({ tool, choices: choice.enum ?? choice.oneOf.map((one) => one.const) });
     const answer = this.answers.shift() ?? { action: "cancel" };
     // Where no session is offered there is none to say yes for.

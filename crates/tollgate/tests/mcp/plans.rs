@@ -56,7 +56,9 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
         created Notes/Red apples.md (+1 -0)
           + # Red apples
         --
-        Run a plan of 3 steps with vault.createFile, vault.readFile, util.parseMarkdownBullets, some for many items   (26 lines below: read them all)
+        Run a plan of 3 steps with vault.createFile, vault.readFile, util.parseM…
+        Read all 27 lines below.
+        Run a plan of 3 steps with vault.createFile, vault.readFile, util.parseMarkdownBullets, some for many items
         Goal: A note for every bullet
         Risk: writes   Plan: b3:HASH
         Steps: 3
