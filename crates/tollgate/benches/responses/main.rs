@@ -33,6 +33,7 @@ mod smg;
 mod target;
 mod upstream;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use load::{Figures, Kind, Load};
@@ -61,6 +62,22 @@ fn main() {
     let (span, rounds) = if quick { (1, 1) } else { (4, ROUNDS) };
     let span = Duration::from_secs(span);
     let upstream = upstream::start();
+    let targets = targets(upstream, with_peer);
+    for kind in [Kind::Whole, Kind::Stream] {
+        for connections in CONNECTIONS {
+            compare(&targets, &Load { kind, connections, span }, rounds);
+        }
+    }
+    compare(&targets, &Load { kind: Kind::Paced, connections: PACED, span: span * 2 }, rounds);
+    drop(targets);
+    held::hold(&self::targets(upstream, with_peer), if quick { 200 } else { HELD });
+    if with_peer {
+        bridge::compare(upstream, span, rounds);
+    }
+}
+
+/// Each just started.
+fn targets(upstream: SocketAddr, with_peer: bool) -> Vec<Target> {
     let mut targets =
         vec![Target::direct(upstream), Target::relay(upstream), Target::tollgate(upstream, &[])];
     if with_peer {
@@ -69,17 +86,7 @@ fn main() {
             Err(why) => println!("{} is left out: {why}", smg::NAME),
         }
     }
-    for kind in [Kind::Whole, Kind::Stream] {
-        for connections in CONNECTIONS {
-            compare(&targets, &Load { kind, connections, span }, rounds);
-        }
-    }
-    compare(&targets, &Load { kind: Kind::Paced, connections: PACED, span: span * 2 }, rounds);
-    held::hold(&targets, if quick { 200 } else { HELD });
-    drop(targets);
-    if with_peer {
-        bridge::compare(upstream, span, rounds);
-    }
+    targets
 }
 
 /// One kind of load on every target, round by round.
