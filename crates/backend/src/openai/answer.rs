@@ -36,8 +36,22 @@ impl Answer {
         self.status
     }
 
-    /// Calls `take` with the next parts of the body; says whether there may be more.
+    /// Calls `take` with the next parts of the body; says whether there may be more. An error may come behind parts of
+    /// the same call, and is the end.
     pub(super) fn poll_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: impl FnMut(&[u8]),
+    ) -> Poll<Result<bool, LineError>> {
+        let more = self.poll_parts(cx, take);
+        if let Poll::Ready(Err(_)) = more {
+            // Nobody knows where on it the next answer would begin.
+            self.line = None;
+        }
+        more
+    }
+
+    fn poll_parts(
         &mut self,
         cx: &mut Context<'_>,
         mut take: impl FnMut(&[u8]),
@@ -67,9 +81,11 @@ impl Answer {
                 // Only what stands between two chunks.
                 Went::On if came > 0 => {}
                 Went::On => {
-                    self.line = None;
                     return Poll::Ready(match self.framing {
-                        Framing::UntilClose => Ok(false),
+                        Framing::UntilClose => {
+                            self.line = None;
+                            Ok(false)
+                        }
                         Framing::Length(_) | Framing::Chunked(_) => {
                             Err("the server closed the connection in the middle of its answer".into())
                         }

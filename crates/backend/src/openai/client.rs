@@ -10,7 +10,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 
 use super::answer::Answer;
 use super::line::Request;
-use super::lines::Lines;
+use super::lines::{Connector, Lines};
 use super::secret::Secret;
 use super::{BadAddress, failure};
 use crate::{BackendError, ErrorKind};
@@ -29,7 +29,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(url: &str, key: Option<&str>, connect: Duration) -> Result<Client, BadAddress> {
+    pub(super) fn new(url: &str, key: Option<&str>, connector: Connector) -> Result<Client, BadAddress> {
         let uri: Uri = url.parse().map_err(|_unreadable| BadAddress::NotAnAddress(url.to_owned()))?;
         let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(BadAddress::NotAnAddress(url.to_owned()));
@@ -47,15 +47,6 @@ impl Client {
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_unprintable| BadAddress::BadKey)?;
             push_header(&mut headers, "authorization", &value);
         }
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect));
-        let connector = HttpsConnectorBuilder::new()
-            .with_webpki_roots()
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
         let base = format!("{}/", uri.path().trim_end_matches('/'));
         let lines = Arc::new(Lines::new(connector, uri));
         Ok(Client { lines, base, host, headers, secret: Secret::new(key) })
@@ -109,6 +100,23 @@ impl Client {
             }
         }
     }
+}
+
+/// Trusts the roots that browsers trust, and has so much time for a connection.
+pub(super) fn connector(limit: Duration) -> Connector {
+    HttpsConnectorBuilder::new()
+        .with_webpki_roots()
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp_connector(limit))
+}
+
+pub(super) fn tcp_connector(limit: Duration) -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(limit));
+    tcp
 }
 
 fn push_header(headers: &mut Vec<u8>, name: &str, value: &HeaderValue) {

@@ -22,14 +22,16 @@ const MOST_IDLE: usize = 1_024;
 /// What went wrong, for the log: it names the address.
 pub(super) type LineError = Box<dyn std::error::Error + Send + Sync>;
 
+pub(super) type Connector = HttpsConnector<HttpConnector>;
+
 pub(super) struct Lines {
-    connector: HttpsConnector<HttpConnector>,
+    connector: Connector,
     server: Uri,
     idle: Mutex<Vec<(Line, Instant)>>,
 }
 
 impl Lines {
-    pub(super) fn new(connector: HttpsConnector<HttpConnector>, server: Uri) -> Lines {
+    pub(super) fn new(connector: Connector, server: Uri) -> Lines {
         Lines { connector, server, idle: Mutex::default() }
     }
 
@@ -58,7 +60,7 @@ impl Lines {
         Ok(Line::new(Socket::new(self.connector.clone().call(self.server.clone()).await?)))
     }
 
-    fn take_idle(&self) -> Option<Line> {
+    pub(super) fn take_idle(&self) -> Option<Line> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let (line, since) = idle.pop()?;
         if since.elapsed() < IDLE {

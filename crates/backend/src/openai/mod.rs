@@ -30,6 +30,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::client::Client;
+use self::lines::Connector;
 use self::reply::Reply;
 use crate::{BackendError, BoxFuture, Capabilities, ErrorKind, ModelInfo, TextModel, Turn, TurnStream};
 
@@ -84,7 +85,12 @@ pub enum BadAddress {
 
 impl OpenAi {
     pub fn new(settings: OpenAiSettings) -> Result<OpenAi, BadAddress> {
-        let client = Client::new(&settings.url, settings.key.as_deref(), settings.connect_limit)?;
+        let connector = client::connector(settings.connect_limit);
+        OpenAi::over(settings, connector)
+    }
+
+    fn over(settings: OpenAiSettings, connector: Connector) -> Result<OpenAi, BadAddress> {
+        let client = Client::new(&settings.url, settings.key.as_deref(), connector)?;
         let shown = client.host().to_owned();
         Ok(OpenAi { client: Arc::new(client), wire: settings.wire, model: settings.model, shown })
     }

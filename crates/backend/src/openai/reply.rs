@@ -39,7 +39,7 @@ impl Reply {
         Reply { answer, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
     }
 
-    /// Reads the events that came; nothing when the answer is over.
+    /// Reads the events that came; says nothing when no more follow, which is known only after some came.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         let Reply { answer, frames, reader, events, over } = self;
         let more = answer.poll_more(cx, |bytes| {
@@ -65,16 +65,19 @@ impl Reply {
         while let Poll::Ready(Ok(true)) = self.answer.poll_more(cx, |_| ()) {}
     }
 
-    fn broke_off(&mut self) -> Option<Result<TurnEvent, BackendError>> {
-        self.over = true;
+    /// Puts the end behind what came before it. An answer that is over ended well, whatever the connection did then.
+    fn break_off(&mut self) {
+        if std::mem::replace(&mut self.over, true) {
+            return;
+        }
         // Some servers of the older wire say no last word.
         let end = match &mut self.reader {
             Reader::Responses(_) => None,
             Reader::Chat(reader) => reader.end(),
         };
-        Some(end.map(Ok).unwrap_or_else(|| {
-            Err(BackendError::new(ErrorKind::Died, "the model's server broke off its answer"))
-        }))
+        self.events.push_back(
+            end.ok_or_else(|| BackendError::new(ErrorKind::Died, "the model's server broke off its answer")),
+        );
     }
 }
 
@@ -91,7 +94,7 @@ impl Stream for Reply {
             }
             match self.poll_events(cx) {
                 Poll::Ready(Some(())) => {}
-                Poll::Ready(None) => return Poll::Ready(self.broke_off()),
+                Poll::Ready(None) => self.break_off(),
                 Poll::Pending => {
                     // Room for what came at once is not kept while nothing comes.
                     if self.events.capacity() > EVENTS_KEPT {
@@ -103,6 +106,87 @@ impl Stream for Reply {
             if self.over {
                 self.read_to_end(cx);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use http::StatusCode;
+
+    use super::super::answer::Answer;
+    use super::super::client;
+    use super::super::framing::Framing;
+    use super::super::head::Head;
+    use super::super::line::Line;
+    use super::super::lines::Lines;
+    use super::super::socket::Socket;
+    use super::{Reply, Secret, Wire};
+    use crate::TurnStream;
+
+    const HI: &str =
+        "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"Hi\"}\n\n";
+    const DONE: &str = "data: {\"type\":\"response.completed\",\"response\":{}}\n\n";
+    const CHAT_HI: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+    const CHAT_STOP: &str = "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n";
+
+    /// What is heard of a body whose first bytes came with the head and whose rest is all there. The
+    /// connection must not be kept.
+    async fn heard(wire: Wire, body: &str, cut: usize) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        client.set_nonblocking(true).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        server.write_all(&body.as_bytes()[cut..]).unwrap();
+        server.shutdown(Shutdown::Write).unwrap();
+
+        let line = Line::new(Socket::Plain(tokio::net::TcpStream::from_std(client).unwrap()));
+        let lines = Arc::new(Lines::new(client::connector(Duration::from_secs(1)), http::Uri::default()));
+        let head = Head { status: StatusCode::OK, framing: Framing::CHUNKED, keeps: true };
+        let answer = Answer::new(head, body.as_bytes()[..cut].to_vec(), line, lines.clone());
+        let mut stream = TurnStream::new(Reply::new(answer, wire, Secret::default()));
+        let mut told = String::new();
+        while let Some(event) = stream.next().await {
+            told += &match event {
+                Ok(event) => format!("{event:?} "),
+                Err(error) => format!("{:?} ", error.kind),
+            };
+        }
+        drop(stream);
+        assert!(lines.take_idle().is_none(), "nobody knows where the next answer would begin");
+        told.trim_end().to_owned()
+    }
+
+    async fn is_heard_however_it_is_cut(wire: Wire, parts: &[&str], behind: &str, expected: &str) {
+        let chunks: String = parts.iter().map(|part| format!("{:x}\r\n{part}\r\n", part.len())).collect();
+        let body = chunks + behind;
+        for cut in 0..=body.len() {
+            assert_eq!(heard(wire, &body, cut).await, expected, "{behind:?}, cut at {cut} of {}", body.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_came_before_a_malformed_chunk_is_heard_first() {
+        for behind in ["zz\r\n", "0\n\n", "5\r\nabcdefg", "\r\n0\r\n\r\n"] {
+            is_heard_however_it_is_cut(Wire::Responses, &[HI], behind, r#"Text("Hi") Died"#).await;
+            is_heard_however_it_is_cut(Wire::Chat, &[CHAT_HI], behind, r#"Text("Hi") Died"#).await;
+            is_heard_however_it_is_cut(Wire::Chat, &[CHAT_HI, CHAT_STOP], behind, r#"Text("Hi") Done(Stop)"#)
+                .await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_malformed_chunk_behind_a_whole_answer_costs_nothing_of_it() {
+        for behind in ["zz\r\n", "0\n\n", "5\r\nabcdefg", "\r\n0\r\n\r\n"] {
+            is_heard_however_it_is_cut(Wire::Responses, &[HI, DONE], behind, r#"Text("Hi") Done(Stop)"#)
+                .await;
+            let chat = [CHAT_HI, CHAT_STOP, "data: [DONE]\n\n"];
+            is_heard_however_it_is_cut(Wire::Chat, &chat, behind, r#"Text("Hi") Done(Stop)"#).await;
         }
     }
 }
