@@ -15,8 +15,8 @@ pub(super) struct Word {
     read: Mutex<Option<(Stamp, Option<Arc<Pin>>)>>,
 }
 
-/// Tells one state of a file, or its absence, from the next. Every change makes a new file.
-type Stamp = Option<(u64, u64, i64, i64)>;
+/// Tells one state of a file from the next. Every change makes a new file.
+type Stamp = (u64, u64, i64, i64);
 
 impl Word {
     pub(super) fn on(file: PathBuf, server: String) -> ApprovedNow {
@@ -27,19 +27,33 @@ impl Word {
     fn now(&self) -> Result<Option<Arc<Pin>>, String> {
         let stamp = std::fs::metadata(&self.file).ok();
         let stamp = stamp.map(|of| (of.ino(), of.size(), of.mtime(), of.mtime_nsec()));
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, pin)) = read.as_ref().filter(|(before, _)| *before == stamp) {
+        self.as_of(stamp, || {
+            let mut approved = read_file(&self.file).map_err(|stop| stop.message)?;
+            Ok(approved.servers.remove(&self.server))
+        })
+    }
+
+    /// What `read` finds, or found before in the file of this stamp.
+    fn as_of(
+        &self,
+        stamp: Option<Stamp>,
+        read: impl FnOnce() -> Result<Option<Pin>, String>,
+    ) -> Result<Option<Arc<Pin>>, String> {
+        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, pin)) = known.as_ref().filter(|(before, _)| Some(*before) == stamp) {
             return Ok(pin.clone());
         }
-        let mut approved = read_file(&self.file).map_err(|stop| stop.message)?;
-        let pin = approved.servers.remove(&self.server).map(Arc::new);
-        *read = Some((stamp, pin.clone()));
+        let pin = read()?.map(Arc::new);
+        // The file may have come since the look at it. What was read then must not be kept for its absence.
+        *known = stamp.map(|stamp| (stamp, pin.clone()));
         Ok(pin)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use envelope::Hash;
     use upstream::Pin;
 
@@ -66,5 +80,13 @@ mod tests {
         assert_eq!(now(), Ok(None));
         std::fs::create_dir(&file).unwrap();
         assert!(now().is_err());
+    }
+
+    #[test]
+    fn what_came_between_the_look_and_the_reading_is_not_kept_for_when_it_is_gone_again() {
+        let word = Word { file: "vault.json".into(), server: "s".to_owned(), read: Mutex::default() };
+        let pin = Pin { identity: Hash::of(b"one"), tools: Vec::new() };
+        assert_eq!(word.as_of(None, || Ok(Some(pin.clone()))).unwrap().as_deref(), Some(&pin));
+        assert_eq!(word.as_of(None, || Ok(None)), Ok(None));
     }
 }
