@@ -13,6 +13,7 @@ mod jsonc;
 mod jsonc_edit;
 mod merge;
 mod places;
+mod secrets;
 #[cfg(test)]
 mod tests;
 mod toml_edit;
@@ -26,5 +27,6 @@ pub(crate) use entry::{Door, STATE_VARIABLE, Server, TOKEN_VARIABLE};
 pub(crate) use file::Written;
 pub(crate) use found::{Found, Unread, find};
 pub(crate) use places::Homes;
+pub(crate) use secrets::without_secrets;
 pub(crate) use trial::{ANSWER_LIMIT, Started, try_out};
-pub(crate) use variables::{foreign_variables, without_secrets};
+pub(crate) use variables::foreign_variables;
