@@ -39,6 +39,9 @@ pub(super) enum Chunks {
     Trailer {
         seen: u16,
     },
+    TrailerEnd {
+        seen: u16,
+    },
     LastEnd,
 }
 
@@ -132,12 +135,13 @@ impl Chunks {
             (Chunks::DataReturn, b'\r') => Chunks::DataEnd,
             (Chunks::DataEnd, b'\n') => Chunks::Size { value: 0, digits: 0 },
             (Chunks::Trailers { .. }, b'\r') => Chunks::LastEnd,
+            (Chunks::Trailer { seen }, b'\r') => Chunks::TrailerEnd { seen },
             (Chunks::Trailers { seen } | Chunks::Trailer { seen }, _)
                 if byte != b'\n' && seen < MOST_IGNORED =>
             {
                 Chunks::Trailer { seen: seen + 1 }
             }
-            (Chunks::Trailer { seen }, b'\n') => Chunks::Trailers { seen },
+            (Chunks::TrailerEnd { seen }, b'\n') => Chunks::Trailers { seen },
             (Chunks::LastEnd, b'\n') => return Ok(None),
             (
                 Chunks::Size { .. }
@@ -148,6 +152,7 @@ impl Chunks {
                 | Chunks::DataEnd
                 | Chunks::Trailers { .. }
                 | Chunks::Trailer { .. }
+                | Chunks::TrailerEnd { .. }
                 | Chunks::LastEnd,
                 _,
             ) => return Err(BadChunks),
@@ -212,6 +217,8 @@ mod tests {
             "1\r\na\rb",
             "0\r\n\n",
             "0\r\n\rx",
+            "0\r\nx: 1\n\r\n",
+            "0\r\nx: 1\ry: 2\r\n\r\n",
             &format!("0;{endless}"),
             &format!("0\r\n{endless}"),
         ] {

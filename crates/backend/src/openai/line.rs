@@ -13,13 +13,13 @@ use std::task::{Context, Poll};
 use bytes::buf::Chain;
 use bytes::{Buf, Bytes};
 
-use super::head::{self, Head};
+use super::head::{Head, HeadReader};
 use super::lines::LineError;
 use super::socket::{ROOM, Socket};
 
 /// How much is read at first. The beginning of an answer is small, and is wanted before what is there behind it is
 /// looked at.
-const FIRST_ROOM: usize = 2 * 1024;
+pub(super) const FIRST_ROOM: usize = 2 * 1024;
 
 /// A request as it is sent.
 #[derive(Clone)]
@@ -49,22 +49,19 @@ impl Line {
     pub(super) async fn send(&mut self, request: Request) -> Result<(Head, Vec<u8>), Unsent> {
         let whole = request.head.len() + request.body.len();
         self.unsent = Some(request.head.chain(request.body));
-        let mut held = Vec::new();
+        let mut reader = HeadReader::default();
         std::future::poll_fn(|cx| {
             // A server may answer before it has read everything, and hang up: what it said counts.
             let mut failed = self.write_on(cx).err();
             loop {
                 let none_went = self.unsent.as_ref().is_some_and(|unsent| unsent.remaining() == whole);
                 let read = self.socket.poll_read(cx, FIRST_ROOM, |bytes| {
-                    held.extend_from_slice(bytes);
+                    reader.push(bytes);
                     bytes.len()
                 });
                 let problem = match (read, failed.take()) {
-                    (Poll::Ready(Ok(1..)), _) => match head::read(&held) {
-                        Ok(Some((length, head))) => {
-                            held.drain(..length);
-                            return Poll::Ready(Ok((head, std::mem::take(&mut held))));
-                        }
+                    (Poll::Ready(Ok(1..)), _) => match reader.read() {
+                        Ok(Some(whole)) => return Poll::Ready(Ok(whole)),
                         Ok(None) => continue,
                         Err(bad) => return Poll::Ready(Err(Unsent::Lost(bad.into()))),
                     },
@@ -72,7 +69,7 @@ impl Line {
                     (Poll::Pending, Some(failed)) | (Poll::Ready(Err(failed)), _) => failed,
                     (Poll::Ready(Ok(_)), _) => io::ErrorKind::UnexpectedEof.into(),
                 };
-                let back = none_went && held.is_empty();
+                let back = none_went && reader.is_empty();
                 return Poll::Ready(Err(if back { Unsent::Back } else { Unsent::Lost(problem.into()) }));
             }
         })
