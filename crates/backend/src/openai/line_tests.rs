@@ -1,15 +1,16 @@
 //! Connections to servers that answer in every way that HTTP knows, over real sockets.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use super::{OpenAi, OpenAiSettings};
 use crate::{BackendError, Entry, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent};
 
-const HI: &str = "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"Hi\"}\n\n";
-const DONE: &str = "data: {\"type\":\"response.completed\",\"response\":{}}\n\n";
+pub(super) const HI: &str =
+    "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"Hi\"}\n\n";
+pub(super) const DONE: &str = "data: {\"type\":\"response.completed\",\"response\":{}}\n\n";
 
 fn turn(said: String) -> Turn {
     Turn {
@@ -25,7 +26,7 @@ fn turn(said: String) -> Turn {
 }
 
 /// The next request, or nothing when the client has hung up.
-fn request(socket: &mut TcpStream) -> Option<String> {
+pub(super) fn request(socket: &mut impl Read) -> Option<String> {
     let mut asked = Vec::new();
     let mut byte = [0];
     while !asked.ends_with(b"\r\n\r\n") {
@@ -62,7 +63,7 @@ fn server(answers: Vec<Vec<String>>) -> (OpenAi, JoinHandle<Vec<String>>) {
     (model.unwrap(), served)
 }
 
-async fn heard(model: &OpenAi) -> Result<Vec<TurnEvent>, BackendError> {
+pub(super) async fn heard(model: &OpenAi) -> Result<Vec<TurnEvent>, BackendError> {
     let mut stream = model.start(turn("Hello".to_owned())).await?;
     let mut events = Vec::new();
     while let Some(event) = stream.next().await {
@@ -71,7 +72,7 @@ async fn heard(model: &OpenAi) -> Result<Vec<TurnEvent>, BackendError> {
     Ok(events)
 }
 
-fn hi() -> Vec<TurnEvent> {
+pub(super) fn hi() -> Vec<TurnEvent> {
     vec![TurnEvent::Text("Hi".to_owned()), TurnEvent::Done(crate::Finish::Stop)]
 }
 
@@ -80,7 +81,7 @@ fn chunked(parts: &[&str]) -> String {
     format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{chunks}0\r\n\r\n")
 }
 
-fn with_length(body: &str) -> String {
+pub(super) fn with_length(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 

@@ -17,6 +17,8 @@ mod line_tests;
 mod lines;
 mod reply;
 mod responses;
+#[cfg(test)]
+mod sealed_tests;
 mod secret;
 mod socket;
 mod sse;

@@ -57,7 +57,14 @@ impl Socket {
             Socket::Plain(tcp) => tcp,
             Socket::Sealed(sealed) => match sealed.inner() {
                 MaybeHttpsStream::Http(plain) => plain.inner(),
-                MaybeHttpsStream::Https(tls) => tls.inner().get_ref().0.inner().inner(),
+                MaybeHttpsStream::Https(tls) => {
+                    let (below, session) = tls.inner().get_ref();
+                    // What was opened and not taken, or the word that no more follows, has left the system already.
+                    if !session.wants_read() {
+                        return false;
+                    }
+                    below.inner().inner()
+                }
             },
         };
         recv(tcp, &mut [0_u8], RecvFlags::PEEK | RecvFlags::DONTWAIT)
