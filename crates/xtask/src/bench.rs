@@ -51,7 +51,9 @@ const BEFORE: [(&str, &str); 1] = [("responses", "scanner")];
 
 impl Bench {
     pub(crate) fn run(&self) -> anyhow::Result<bool> {
-        let command = Shown::new(&["cargo", "bench", "-p", self.package, "--bench", self.name]);
+        // What is measured is what people install.
+        let words = ["cargo", "bench", "--profile", "dist", "-p", self.package, "--bench", self.name];
+        let command = Shown::new(&words);
         println!("==> {}: {}", self.name, self.about);
         let passed = command.run()?;
         if !passed {
