@@ -93,7 +93,7 @@ impl McpHandler {
         let args_hash = canonical_object_hash(&args);
         let client = self.client(&cx);
         let Some(state) = request.request_state else {
-            let pending = self.begin(&surface, tool, args, args_hash, &client, &cx);
+            let pending = self.begin(&surface, tool, args, args_hash, &client, &cx).await;
             return self.follow(pending, &client, cx).await;
         };
         let principal = self.principal(&client);
@@ -112,7 +112,7 @@ impl McpHandler {
         self.follow(waiting.pending, &client, cx).await
     }
 
-    fn begin(
+    async fn begin(
         &self,
         surface: &Arc<Surface>,
         tool: ToolName,
@@ -128,11 +128,11 @@ impl McpHandler {
         let cancel = CancelToken::new();
         let line = Line { questions: ask, progress: report.map(sink), cancel: cancel.clone() };
         let wanted = Wanted { tool: tool.clone(), args, client };
-        let (result, run) = self.start(surface, wanted, line, cx);
+        let (result, run) = self.start(surface, wanted, line, cx).await;
         Pending { result, questions, progress, cancel, tool, args: args_hash, run }
     }
 
-    fn start(
+    async fn start(
         &self,
         surface: &Arc<Surface>,
         wanted: Wanted<'_>,
@@ -143,7 +143,7 @@ impl McpHandler {
         if let Some(which) = PlanTool::of(&tool) {
             return (self.plan_call(which, args, line, cx), None);
         }
-        let run = match self.run_for(surface, client, cx) {
+        let run = match self.run_for(surface, client, cx).await {
             Ok(run) => run,
             Err(why) => {
                 // For the model to read: an error of the protocol is shown to nobody.

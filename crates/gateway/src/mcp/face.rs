@@ -225,7 +225,7 @@ impl McpHandler {
     /// Ends the run of this connection, once its calls have. Those that wait for an answer end now: nobody is left to
     /// give it.
     pub async fn end(&self) {
-        if let Some(own) = self.own.take() {
+        if let Some(own) = self.own.take().await {
             self.face.parked.let_go(&own);
             own.run.close(None).await;
         }
@@ -235,7 +235,7 @@ impl McpHandler {
         &self.gone
     }
 
-    pub(super) fn run_for(
+    pub(super) async fn run_for(
         &self,
         now: &Arc<Surface>,
         client: &str,
@@ -243,9 +243,9 @@ impl McpHandler {
     ) -> Result<Arc<OpenRun>, String> {
         let open = || self.face.open(client, now);
         if self.has_own_run(cx) {
-            return self.own.get(now, &open);
+            return self.own.get(now, &open).await;
         }
-        let (run, is_new) = self.face.shared.get(client, now, &open)?;
+        let (run, is_new) = self.face.shared.get(client, now, &open).await?;
         if is_new {
             let (face, id, client) = (self.face.clone(), run.run.run_id().clone(), client.to_owned());
             // Nobody else would end it: the requests that share it come and go.

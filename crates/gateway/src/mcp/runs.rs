@@ -39,31 +39,32 @@ impl OpenRun {
 }
 
 /// Opens a run.
-pub(super) type Open<'a> = &'a dyn Fn() -> Result<OpenRun, String>;
+pub(super) type Open<'a> = &'a (dyn Fn() -> Result<OpenRun, String> + Sync);
 
 /// The run of one connection, or of one client.
 #[derive(Default)]
 pub(super) struct OwnRun {
     /// Held for a moment only, so that whoever looks never waits for a disk.
     run: Mutex<Option<Arc<OpenRun>>>,
-    /// Held while a run is opened, so that the calls that come meanwhile are made in the same one.
-    opening: Mutex<()>,
+    /// Held while a run is opened, so that the calls that come meanwhile are made in the same one. They wait without a
+    /// thread: however many they are, only the one that opens it has to have one.
+    opening: tokio::sync::Mutex<()>,
 }
 
 impl OwnRun {
-    pub(super) fn get(&self, now: &Arc<Surface>, open: Open<'_>) -> Result<Arc<OpenRun>, String> {
-        self.get_or_open(now, open).map(|(run, _is_new)| run)
+    pub(super) async fn get(&self, now: &Arc<Surface>, open: Open<'_>) -> Result<Arc<OpenRun>, String> {
+        self.get_or_open(now, open).await.map(|(run, _is_new)| run)
     }
 
-    fn get_or_open(&self, now: &Arc<Surface>, open: Open<'_>) -> Result<(Arc<OpenRun>, bool), String> {
+    async fn get_or_open(&self, now: &Arc<Surface>, open: Open<'_>) -> Result<(Arc<OpenRun>, bool), String> {
+        if let Some(run) = self.opened(now) {
+            return Ok((run, false));
+        }
+        let _alone = self.opening.lock().await;
         if let Some(run) = self.opened(now) {
             return Ok((run, false));
         }
         beside_others(|| {
-            let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(run) = self.opened(now) {
-                return Ok((run, false));
-            }
             let run = Arc::new(open()?);
             let before = self.current().replace(run.clone());
             drop(before);
@@ -75,11 +76,9 @@ impl OwnRun {
         self.current().as_ref().map(|run| run.run.run_id().clone())
     }
 
-    pub(super) fn take(&self) -> Option<Arc<OpenRun>> {
-        beside_others(|| {
-            let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-            self.current().take()
-        })
+    pub(super) async fn take(&self) -> Option<Arc<OpenRun>> {
+        let _alone = self.opening.lock().await;
+        self.current().take()
     }
 
     fn opened(&self, now: &Arc<Surface>) -> Option<Arc<OpenRun>> {
@@ -118,14 +117,14 @@ impl SharedRuns {
 
     /// The run for one more call of a client. A new one is handed out with the news that it needs somebody to watch
     /// over it.
-    pub(super) fn get(
+    pub(super) async fn get(
         &self,
         client: &str,
         now: &Arc<Surface>,
         open: Open<'_>,
     ) -> Result<(Arc<OpenRun>, bool), String> {
         let own = self.own_of(client);
-        let got = own.get_or_open(now, open);
+        let got = own.get_or_open(now, open).await;
         if got.is_err() {
             self.forget_unopened(client, &own);
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use expect_test::expect;
 use journal::{Entry, JournalError, Record, RunFolder, RunState, run_ids, run_summary};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
 
 use crate::client::{later, text, yes};
 use crate::house::House;
@@ -105,6 +106,50 @@ async fn a_run_that_opens_slowly_holds_up_nobody_else_and_is_the_only_one_of_its
     runs.sort_unstable();
     let looked = "- test.look ok (allowed: mode ask, read-only)\n";
     assert_eq!(runs, [format!("quick 1\n{looked}"), format!("slow 1\n{}", looked.repeat(4))]);
+}
+
+#[test]
+fn calls_that_wait_for_a_slow_run_take_no_thread_from_the_others() {
+    let (tell, told) = std::sync::mpsc::channel();
+    // Beside the test: a server that stands still could not tell so itself.
+    std::thread::spawn(move || {
+        let mut few = tokio::runtime::Builder::new_multi_thread();
+        let few = few.worker_threads(2).max_blocking_threads(4).enable_all().build().unwrap();
+        few.block_on(many_wait_and_another_calls());
+        tell.send(()).unwrap();
+    });
+    told.recv_timeout(FOR_EVER).expect("everybody waits for the disk of one client");
+}
+
+/// Far more calls than there are threads.
+const MANY: usize = 40;
+
+async fn many_wait_and_another_calls() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let look = || json!({ "name": "test_look", "arguments": { "text": "x" } });
+    let (is_reached, open) = house.hold_next_gate();
+    let (headers, body) = modern("slow", "tools/call", look());
+    let headers = format!("{headers}{CLOSE}");
+    let mut waiting = vec![begin(&rig, &headers, &body).await];
+    is_reached.await.unwrap();
+    for _ in 1..MANY {
+        waiting.push(begin(&rig, &headers, &body).await);
+    }
+    for _ in 0..MANY {
+        let told = ask(&rig, "quick", "tools/call", look()).await;
+        assert_eq!(told["isError"], false, "{told}");
+    }
+    open.send(()).unwrap();
+    for mut socket in waiting {
+        let mut told = String::new();
+        socket.read_to_string(&mut told).await.unwrap();
+        let answer = parsed(&told);
+        assert_eq!(answer.result()["isError"], false, "{told}");
+    }
+    rig.stop().await;
+    let record = house.record().await;
+    assert_eq!(record.matches("calls of slow").count(), 1, "{record}");
 }
 
 #[tokio::test]
