@@ -70,11 +70,10 @@ impl Asker {
         let (terminal, read_from) = (terminal()?, terminal()?);
         let _still = self.progress.pause();
         let question = Open { answered: false };
-        let show = || {
-            discard_typed(&terminal);
-            screen::note(text);
-        };
-        let line = self.lines.next(show, || typed(read_from)).await;
+        let line = self
+            .lines
+            .next(|| discard_typed(&terminal), || screen::note(text), move || typed(&read_from))
+            .await;
         question.close();
         line
     }
@@ -170,7 +169,7 @@ pub(crate) fn at_terminal(question: &str) -> Option<String> {
     let terminal = terminal()?;
     discard_typed(&terminal);
     screen::note(question);
-    typed(terminal)
+    typed(&terminal)
 }
 
 /// What was typed before a question was seen answers nothing, whether or not the line was ended.
@@ -190,7 +189,7 @@ fn is_in_background() -> bool {
 }
 
 /// The line that is typed. Its end without a line (Ctrl-D) is an empty answer, which is never a yes.
-pub(crate) fn typed(terminal: File) -> Option<String> {
+pub(crate) fn typed(terminal: &File) -> Option<String> {
     let mut line = String::new();
     BufReader::new(terminal).read_line(&mut line).ok()?;
     Some(line.trim().to_lowercase())

@@ -168,7 +168,7 @@ impl Visit {
     fn typed(&self, terminal: File, question: &Question) -> Option<String> {
         let (tell, told) = mpsc::channel();
         // A read from a terminal cannot be taken back, so it has a thread that may be left behind.
-        std::thread::spawn(move || tell.send(ask::typed(terminal)));
+        std::thread::spawn(move || tell.send(ask::typed(&terminal)));
         loop {
             match told.recv_timeout(LOOK_EVERY) {
                 Ok(line) => return Some(line.unwrap_or_default()),
