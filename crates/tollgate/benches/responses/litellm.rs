@@ -48,8 +48,8 @@ pub(crate) fn start(upstream: SocketAddr, folder: &Path) -> Result<(Child, Socke
     Ok((pypi::listening(process, address, Duration::from_secs(300))?, address, key))
 }
 
-/// It asks for a newer list of certificate authorities than every registry has. On loopback any will do, and uv can be
-/// told so.
+/// It requires a recent `certifi`, the list of certificate authorities. It only talks on loopback here, where none is
+/// needed, so uv is told that any version will do.
 fn install(folder: &Path) -> Result<(), String> {
     let any = folder.join("any-version.txt");
     std::fs::write(&any, "certifi\n").map_err(|error| format!("{}: {error}", any.display()))?;
