@@ -88,5 +88,6 @@ async fn a_word_that_is_taken_back_before_the_tool_is_asked_for_stops_the_call()
         blocked_tool: mcp.s.t was called after the approval of its server was taken back; nothing was called
           [] after ["tools/list"]
         called
-          [RunCommand] after ["tools/list", "tools/call"]"#]].assert_eq(&told);
+          [RunCommand] after ["tools/list", "tools/call"]"#]]
+    .assert_eq(&told);
 }
