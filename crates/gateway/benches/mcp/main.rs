@@ -4,13 +4,19 @@
 //! Our server reads its pipes without a thread, which rmcp's does not, and that would hide what the gate costs. So the
 //! gate is held to its aim against rmcp on the same pipes and the same threads; rmcp as it comes is shown beside it.
 //!
-//! `cargo bench -p gateway --bench mcp` prints a line for each way and then the aims. Rounds alternate, and the median
-//! round counts, so that what else the machine does falls on both.
+//! With one call at a time each core waits for the other. A short wait is spent polling; one that is a little longer
+//! puts the core to sleep, and waking it takes several times what the call does, on a virtual machine above all. That
+//! is a step that the shorter of two servers does not take, and no cost of the gate. So everything is measured twice, on
+//! cores as they are, for the record, and on cores that a loop of idle priority keeps awake, where the aim is held to.
+//!
+//! `cargo bench -p gateway --bench mcp` prints a line for each way. Rounds alternate, and the median round counts, so
+//! that what else the machine does falls on both.
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark stops at the first surprise")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
 
+mod awake;
 mod clients;
 mod servers;
 mod tool;
@@ -45,47 +51,86 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn show(way: &str, figures: &Figures) -> bool {
+fn show(way: &str, figures: &Figures, judged: Judged) {
     let added = figures.gate - figures.bare;
-    let met = added <= AIM;
+    let verdict = match judged {
+        Judged::No => String::new(),
+        Judged::Yes if added <= AIM => format!(" (at most {AIM}) met"),
+        Judged::Yes => format!(" (at most {AIM}) MISSED"),
+    };
     println!(
-        "  {way:<8} bare rmcp {:>7.1} µs   with the gate {:>7.1} µs   {:>5.2}x   +{added:.1} µs (at most {AIM}) {}",
+        "  {way:<8} rmcp on even terms {:>7.1} µs   with the gate {:>7.1} µs   {:>5.2}x   +{added:.1} µs{verdict}",
         figures.bare,
         figures.gate,
         figures.gate / figures.bare,
-        if met { "met" } else { "MISSED" }
     );
-    met
 }
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    if args.next().as_deref() == Some("serve") {
-        let kind = args.next().unwrap();
-        let token = args.next().map(std::path::PathBuf::from);
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        if kind == "gate-stdio" || kind == "even-stdio" {
-            // As `tollgate mcp` has it.
+    match args.next().as_deref() {
+        Some(awake::WORD) => awake::spin(),
+        Some("serve") => {
+            let kind = args.next().unwrap();
+            let token = args.next().map(std::path::PathBuf::from);
+            runtime(&kind).block_on(servers::serve(&kind, token.as_deref()));
+            return;
+        }
+        _ => {}
+    }
+    println!("{ROUNDS} rounds of {CALLS} calls in turn, one at a time; the median round");
+    println!("cores as they are, which may fall asleep between two calls");
+    measure(Judged::No);
+    match awake::keep() {
+        Ok(_kept) => {
+            println!("cores kept awake");
+            measure(Judged::Yes);
+        }
+        Err(why) => println!("cores cannot be kept awake, so the aim is not judged: {why}"),
+    }
+}
+
+/// As the product has it, except for rmcp as it comes.
+fn runtime(kind: &str) -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let cores = std::thread::available_parallelism().unwrap().get();
+    match kind {
+        // As `tollgate mcp` has it.
+        "gate-stdio" | "even-stdio" => {
             runtime.worker_threads(1);
         }
-        let runtime = runtime.enable_all().build().unwrap();
-        runtime.block_on(servers::serve(&kind, token.as_deref()));
-        return;
+        // As `tollgate serve` has it.
+        "gate-http" | "even-http" => {
+            runtime.worker_threads((cores / 2).max(1));
+        }
+        _ => {}
     }
+    runtime.enable_all().build().unwrap()
+}
+
+/// Whether figures are held to the aim.
+#[derive(Clone, Copy, PartialEq)]
+enum Judged {
+    Yes,
+    No,
+}
+
+fn measure(judged: Judged) {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
-    println!("{ROUNDS} rounds of {CALLS} calls in turn, one at a time; the median round");
-    let usual = compare(&mut Pipes::to("bare-stdio"), &mut Pipes::to("gate-stdio"));
+    let pipes = |kind| Pipes::to(kind);
+    let http = |kind| Http::to(kind, &token);
+    usual("stdio", &compare(&mut pipes("bare-stdio"), &mut pipes("gate-stdio")));
+    usual("HTTP", &compare(&mut http("bare-http"), &mut http("gate-http")));
+    show("stdio", &compare(&mut pipes("even-stdio"), &mut pipes("gate-stdio")), judged);
+    show("HTTP", &compare(&mut http("even-http"), &mut http("gate-http")), judged);
+}
+
+fn usual(way: &str, figures: &Figures) {
     println!(
-        "  stdio    rmcp as it comes {:.1} µs, with the gate {:.1} µs, {:.2}x",
-        usual.bare,
-        usual.gate,
-        usual.gate / usual.bare
+        "  {way:<8} rmcp as it comes {:.1} µs, with the gate {:.1} µs, {:.2}x",
+        figures.bare,
+        figures.gate,
+        figures.gate / figures.bare
     );
-    let pipes = compare(&mut Pipes::to("even-stdio"), &mut Pipes::to("gate-stdio"));
-    let http = compare(&mut Http::to("bare-http", &token), &mut Http::to("gate-http", &token));
-    let met = [show("stdio", &pipes), show("HTTP", &http)];
-    if !met.iter().all(|met| *met) {
-        println!("  an aim was missed");
-    }
 }

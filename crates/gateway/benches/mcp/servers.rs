@@ -122,7 +122,7 @@ pub(crate) async fn serve(kind: &str, token_file: Option<&Path>) {
             let (input, output) = standard();
             serve_stdio(handler, input, output, never).await.unwrap();
         }
-        "bare-http" => bare_http().await,
+        "bare-http" | "even-http" => bare_http().await,
         "gate-http" => gate_http(token_file.unwrap()).await,
         other => panic!("there is no server `{other}`"),
     }
