@@ -41,6 +41,9 @@ impl Interrupts {
 pub(crate) enum Workers {
     /// As many as the machine has cores.
     All,
+    /// Half as many: a server mostly hands things on, which costs more than it gains when another core takes over in
+    /// mid-request, and the other half is for the model, the commands and whatever else waits for an answer.
+    Half,
     One,
 }
 
@@ -56,8 +59,15 @@ pub(crate) fn to_end_with<T>(
     work: impl Future<Output = T>,
 ) -> Result<T, Stop> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if workers == Workers::One {
-        runtime.worker_threads(1);
+    match workers {
+        Workers::All => {}
+        Workers::Half => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            runtime.worker_threads((cores / 2).max(1));
+        }
+        Workers::One => {
+            runtime.worker_threads(1);
+        }
     }
     let runtime = runtime.enable_all().build().map_err(|error| Stop::io("start the runtime", error))?;
     let done = runtime.block_on(async {

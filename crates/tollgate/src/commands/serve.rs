@@ -11,7 +11,7 @@ use gateway::metrics::Metrics;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::desk;
-use crate::drive::{self, Interrupts};
+use crate::drive::{self, Interrupts, Workers};
 use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
 use crate::place::Place;
@@ -128,7 +128,7 @@ impl Serve {
             ..EdgeSettings::new(token)
         };
         let stop = interrupts.cancel();
-        drive::to_end(&interrupts, async {
+        drive::to_end_with(&interrupts, Workers::Half, async {
             let address = SocketAddr::new(self.host, self.port);
             let edge = Edge::bind(settings, metrics, address).await.map_err(|error| {
                 Stop::bad_input("listen", error.to_string())
