@@ -293,7 +293,8 @@ mod tests {
     use toolkit::{ArtifactSink, CancelToken, Closing, OpenArtifact, ToolCx};
 
     use super::{Lifetime, Session, SessionParts};
-    use crate::process::{Enclosure, Input, Job, Limits, Running, Spawner};
+    use crate::process::{Cursor, Enclosure, Input, Job, Limits, RetrievalStatus, Running, Spawner, Tasks};
+    use crate::sandbox;
     use crate::settings::CommandSettings;
 
     /// A run that keeps no artifacts.
@@ -320,10 +321,10 @@ mod tests {
     }
 
     #[allow(clippy::disallowed_methods, reason = "a test starts its own processes")]
-    async fn starts_task(session: &Session, run: &RunId, name: &str) {
-        let mut command = Command::new("/bin/sleep");
-        command.arg("1000").env_clear();
-        let job = Job {
+    fn job(name: &str, argv: &[&str]) -> Job {
+        let mut command = Command::new(argv[0]);
+        command.args(&argv[1..]).env_clear();
+        Job {
             command,
             shown: name.to_owned(),
             marker: format!("session-{}-{name}", std::process::id()),
@@ -335,7 +336,11 @@ mod tests {
             keep: Box::new(()),
             limits: Limits { timeout: None, grace: Duration::ZERO, output_bytes: u64::MAX },
             artifacts: Arc::new(Nowhere),
-        };
+        }
+    }
+
+    async fn starts_task(session: &Session, run: &RunId, name: &str) {
+        let job = job(name, &["/bin/sleep", "1000"]);
         let running = Running::start(&Spawner::new().unwrap(), job).await.unwrap();
         session.place_for_tasks(&call_of(run)).promote(running);
     }
@@ -369,5 +374,29 @@ mod tests {
         assert_eq!(tasks_of(&session, &one), [] as [&str; 0]);
         assert_eq!(tasks_of(&session, &other), ["task_1 b Running", "task_2 c Running"]);
         assert_eq!(session.close(&other).await.len(), 2);
+    }
+
+    /// A sandbox that says in two pieces why it was not built, and a task that is asked in between.
+    #[tokio::test]
+    async fn what_stands_before_a_command_is_never_taken_for_what_it_prints() {
+        let threshold = sandbox::threshold().unwrap();
+        if threshold.is_none() {
+            return; // Nothing stands before a command on this system.
+        }
+        let mut job = job("a", &["/bin/sh", "-c", "printf 'tollgate: ' >&2; read -r word; echo $word >&2"]);
+        job.input = Input::Open(Vec::new());
+        job.threshold = threshold;
+        let running = Running::start(&Spawner::new().unwrap(), job).await.unwrap();
+        let printed = running.news(&Cursor::default()).await;
+        assert_ne!(printed, Cursor::default());
+        let tasks = Tasks::new();
+        let id = tasks.promote(running);
+        let looked = tasks.wait_new(id, Duration::ZERO, 100).await.unwrap();
+        assert_eq!((looked.status, looked.output.is_empty()), (RetrievalStatus::NotReady, true));
+        tasks.input(id, b"no place\n", true).unwrap();
+        let looked = tasks.wait_new(id, Duration::from_secs(60), 100).await.unwrap();
+        let end = looked.end.unwrap();
+        let why = &end.as_ref().as_ref().unwrap_err().message;
+        assert!(why.ends_with("not built: tollgate: no place"), "{why}");
     }
 }

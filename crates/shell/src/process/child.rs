@@ -39,13 +39,14 @@ pub struct Running {
     status: Arc<watch::Sender<Status>>,
     /// Apart from the status: who waits for the end is not woken by every line.
     printed: Arc<watch::Sender<Cursor>>,
+    /// None where nothing stands before the command.
+    threshold: Option<Arc<Threshold>>,
 }
 
 /// What the threads around a child need besides its output.
 struct Around {
     tree: Tree,
     end: Arc<OwnedFd>,
-    threshold: Option<Threshold>,
     keep: (Spawner, Box<dyn Any + Send>),
     limits: Limits,
     input: Input,
@@ -78,9 +79,10 @@ impl Running {
             stderr: ours.stderr.as_ref().map(|_| Arc::new(Feed::new(artifacts))),
             status: Arc::new(watch::Sender::new(Status::default())),
             printed: Arc::new(watch::Sender::new(Cursor::default())),
+            threshold: threshold.map(Arc::new),
         };
         let mut last_resort = tree.clone();
-        let around = Around { tree, end: Arc::clone(&end), threshold, keep: (spawner, keep), limits, input };
+        let around = Around { tree, end: Arc::clone(&end), keep: (spawner, keep), limits, input };
         running.watch(ours, around).map_err(|error| {
             let _survivors = last_resort.kill(LAST_RESORT);
             let _exit = Exit::collect(pid, end.as_fd());
@@ -169,12 +171,14 @@ impl Running {
         }
     }
 
-    /// What was printed behind the cursor, which moves to its end. At most `window` bytes of the beginning of each
-    /// stream.
+    /// What the command printed behind the cursor, which moves to its end. At most `window` bytes of the beginning of
+    /// each stream. Before the command is reached there is none: what its sandbox says is for the end to explain.
     pub fn read_new(&self, cursor: &mut Cursor, window: usize) -> Result<NewOutput, Fault> {
         // In this order: what is said to be the end must not be less than all.
         let ended = self.end().is_some();
         let now = *self.printed.borrow();
+        let reached = self.threshold.as_ref().is_none_or(|threshold| threshold.is_crossed());
+        let now = if ended || reached { now } else { *cursor };
         let mut moved = *cursor;
         let stdout = self.stdout.fresh(&mut moved.stdout, now.stdout, ended, window)?;
         let stderr =
@@ -195,7 +199,7 @@ impl Running {
 
     /// Starts the threads around a child.
     fn watch(mut self, ours: OurEnds, around: Around) -> io::Result<Running> {
-        let Around { tree, end, threshold, keep, limits, input } = around;
+        let Around { tree, end, keep, limits, input } = around;
         let stop_reading = Arc::new(Flag::new()?);
         let terminal = ours.stderr.is_none();
         let both = if terminal { "output" } else { "stdout" };
@@ -213,7 +217,7 @@ impl Running {
         let keeper = Keeper {
             end,
             tree,
-            threshold,
+            threshold: self.threshold.clone(),
             request: Arc::clone(&self.request),
             timeout: limits.timeout.map_or_else(Timer::never, Timer::after)?,
             grace: limits.grace,

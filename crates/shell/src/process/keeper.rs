@@ -103,7 +103,7 @@ pub(super) struct Keeper {
     /// Ready when the command has ended.
     pub(super) end: Arc<OwnedFd>,
     pub(super) tree: Tree,
-    pub(super) threshold: Option<Threshold>,
+    pub(super) threshold: Option<Arc<Threshold>>,
     pub(super) request: Arc<Request>,
     pub(super) timeout: Timer,
     pub(super) grace: Duration,
@@ -156,7 +156,7 @@ impl Keeper {
         drop(self.keep);
         let finished =
             stdout.stream.and_then(|stdout| Ok(Finished { cause, exit, stdout, stderr: stderr?, survivors }));
-        let was_reached = self.threshold.is_none_or(Threshold::was_crossed);
+        let was_reached = self.threshold.is_none_or(|threshold| threshold.is_crossed());
         Ok(match finished {
             Ok(finished) if cause == Cause::Itself && !was_reached => Err(not_run(finished.complaint())),
             finished => finished,

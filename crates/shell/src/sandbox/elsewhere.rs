@@ -47,8 +47,8 @@ pub enum Threshold {}
 pub enum Doorbell {}
 
 impl Threshold {
-    pub fn was_crossed(self) -> bool {
-        match self {}
+    pub fn is_crossed(&self) -> bool {
+        match *self {}
     }
 }
 

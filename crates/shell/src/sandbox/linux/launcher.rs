@@ -126,5 +126,6 @@ fn failed(why: &str) -> ExitCode {
 
 /// Standard error is the command's by now, and the only place where someone looks.
 pub(super) fn complain(what: &str) {
-    let _unread = writeln!(std::io::stderr(), "tollgate: {what}");
+    // In one piece: whoever reads along sees all of it or nothing.
+    let _unread = std::io::stderr().write_all(format!("tollgate: {what}\n").as_bytes());
 }

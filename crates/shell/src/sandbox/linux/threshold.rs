@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use envelope::{Failure, Fault};
 use rustix::io::read;
@@ -17,7 +18,11 @@ const COMPLAINTS: [&str; 2] = ["tollgate: the sandbox was not built: ", "bwrap: 
 
 /// Our side: knows whether the command was reached.
 #[derive(Debug)]
-pub struct Threshold(OwnedFd);
+pub struct Threshold {
+    bell: OwnedFd,
+    /// A ring is heard once; whoever asks later is told of it as well.
+    heard: AtomicBool,
+}
 
 /// The launcher's side. The process that is started has to inherit it.
 #[derive(Debug)]
@@ -31,12 +36,15 @@ pub(crate) fn threshold() -> io::Result<Option<(Threshold, Doorbell)>> {
 impl Threshold {
     fn new() -> io::Result<(Threshold, Doorbell)> {
         let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        Ok((Threshold(ours), Doorbell(theirs)))
+        Ok((Threshold { bell: ours, heard: AtomicBool::new(false) }, Doorbell(theirs)))
     }
 
-    /// Whether the command was reached. To be asked when the process has ended.
-    pub fn was_crossed(self) -> bool {
-        read(&self.0, &mut [0]) == Ok(1)
+    /// Whether the command was reached by now. What is printed before that is not the command's.
+    pub fn is_crossed(&self) -> bool {
+        if read(&self.bell, &mut [0]) == Ok(1) {
+            self.heard.store(true, Ordering::Release);
+        }
+        self.heard.load(Ordering::Acquire)
     }
 }
 
@@ -90,12 +98,14 @@ mod tests {
     fn it_is_crossed_when_the_bell_was_rung_and_only_then() {
         let (silent, bell) = Threshold::new().unwrap();
         drop(bell);
-        assert!(!silent.was_crossed());
+        assert!(!silent.is_crossed());
         let (rung, bell) = Threshold::new().unwrap();
         let held = Held::take(bell.number()).unwrap();
         assert_ne!(held.number(), bell.number());
+        assert!(!rung.is_crossed());
         held.ring().unwrap();
-        assert!(rung.was_crossed());
+        assert!(rung.is_crossed());
+        assert!(rung.is_crossed());
     }
 
     #[test]
