@@ -6,14 +6,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::aim::{Aim, AtLeast, AtMost};
 use crate::litellm;
 use crate::load::{Figures, Kind, Load, once};
 use crate::target::Target;
 
 const CONNECTIONS: usize = 32;
 /// How many times better than LiteLLM.
-const AIM: f64 = 100.0;
-const AIM_PSS_MIB: f64 = 30.0;
+const TIMES: Aim = AtLeast(100.0);
+const PSS_MIB: Aim = AtMost(30.0);
 
 pub(crate) fn compare(upstream: SocketAddr, span: Duration, rounds: usize) {
     println!("\nstreams on {CONNECTIONS} connections, made of /chat/completions");
@@ -46,13 +47,12 @@ pub(crate) fn compare(upstream: SocketAddr, span: Duration, rounds: usize) {
             figures.answers
         );
     }
-    println!("  aims");
-    aim("streams a second, ours / LiteLLM's", us.rate / them.rate, AIM, false);
+    TIMES.judge("streams a second, ours / LiteLLM's", us.rate / them.rate);
     if let (Some(ours), Some(theirs)) = (us.cpu, them.cpu) {
-        aim("CPU for a stream, LiteLLM's / ours", theirs / ours, AIM, false);
+        TIMES.judge("CPU for a stream, LiteLLM's / ours", theirs / ours);
     }
     if let Some(pss) = us.pss {
-        aim("MiB of memory (PSS)", pss, AIM_PSS_MIB, true);
+        PSS_MIB.judge("MiB of memory (PSS)", pss);
     }
 }
 
@@ -62,10 +62,4 @@ fn shape(body: &str) -> String {
     let (deltas, ends) = (of("output_text.delta"), of("completed"));
     assert!(deltas > 80 && ends == 1, "not the stream that was asked for: {body}");
     format!("{deltas} deltas of text and {} of arguments a stream", of("function_call_arguments.delta"))
-}
-
-fn aim(name: &str, is: f64, aim: f64, at_most: bool) {
-    let met = if (is <= aim) == at_most { "met" } else { "MISSED" };
-    let word = if at_most { "at most" } else { "at least" };
-    println!("  {name:<42} {is:>8.1}   {word} {aim:<6} {met}");
 }

@@ -14,17 +14,20 @@ const QUESTION: &str = "What is the weather?";
 pub(crate) enum Kind {
     /// One object.
     Whole,
-    /// As fast as it comes.
+    /// Event after event, as fast as they come.
     Stream,
+    /// All events in one piece.
+    Burst,
     /// One event every 5 ms.
     Paced,
 }
 
 impl Kind {
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Kind::Whole => "whole answers",
             Kind::Stream => "streams",
+            Kind::Burst => "streams in one piece",
             Kind::Paced => "paced streams",
         }
     }
@@ -39,8 +42,8 @@ pub(crate) struct Load {
 #[derive(Clone)]
 pub(crate) struct Figures {
     pub(crate) rate: f64,
-    first_p50: Duration,
-    first_p99: Duration,
+    pub(crate) first_p50: Duration,
+    pub(crate) first_p99: Duration,
     /// To the first delta of text, which is what a person sees.
     words_p50: Duration,
     /// Seconds a thousand requests.
@@ -50,13 +53,22 @@ pub(crate) struct Figures {
 }
 
 impl Load {
+    pub(crate) fn name(&self) -> String {
+        format!("{} on {} connections", self.kind.name(), self.connections)
+    }
+
     pub(crate) fn on(&self, target: &Target) -> Figures {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let before = target.tree().map(|tree| tree.cpu());
         let began = Instant::now();
         let firsts = runtime.block_on(async {
             let until = began + self.span;
-            let said = if self.kind == Kind::Paced { upstream::PACED } else { QUESTION };
+            let said = match self.kind {
+                Kind::Stream => QUESTION,
+                // Directly a whole answer comes in one piece; through a gateway that asks for a stream as well.
+                Kind::Whole | Kind::Burst => upstream::BURST,
+                Kind::Paced => upstream::PACED,
+            };
             let request = target.request(self.kind != Kind::Whole, said);
             let clients: Vec<_> = (0..self.connections)
                 .map(|_| tokio::spawn(client(target.address(), request.clone(), until)))

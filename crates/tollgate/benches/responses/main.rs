@@ -3,12 +3,14 @@
 //! the same of a server that knows only `/chat/completions`.
 //!
 //! The model's server and the clients are threads of this process, the gateways are processes of their own. The
-//! server answers with 100 deltas of text, the last of which make a tool call, in 109 events. Tollgate reads the
-//! text, finds the call and writes every event anew; the relay and smg pass the bytes on.
+//! server answers with 100 deltas of text, the last of which make a tool call, in 109 events, each sent on its own as
+//! a model makes them; where it says so, all in one piece. Tollgate reads the text, finds the call and writes every
+//! event anew; the relay and smg pass the bytes on.
 //!
 //! CPU is what the gateway's processes used, user and system; memory is their proportional share (PSS).
-//! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out. They are
-//! installed from PyPI the first time; one that cannot be had is named and left out.
+//! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out, `-- "--only=paced streams"` measures just the
+//! loads that are named so. The peers are installed from PyPI the first time; one that cannot be had is named and left
+//! out.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,6 +23,7 @@
     reason = "a benchmark reads the clock, writes files and starts its peers"
 )]
 
+mod aim;
 mod bridge;
 mod chat;
 mod gauge;
@@ -36,6 +39,7 @@ mod upstream;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use aim::{Aim, AtLeast, AtMost};
 use load::{Figures, Kind, Load};
 use target::Target;
 
@@ -46,30 +50,48 @@ const CONNECTIONS: [usize; 3] = [1, 32, 256];
 const PACED: usize = 512;
 const HELD: usize = 2_000;
 
+/// CPU of a stream on this many connections, as a share of what smg and the relay take.
+const BUSY: usize = 32;
+const OF_SMG: Aim = AtMost(0.4);
+const OF_RELAY: Aim = AtMost(2.5);
+/// Milliseconds that the first byte comes later than directly, on one connection.
+const LATER_P50: Aim = AtMost(0.10);
+const LATER_P99: Aim = AtMost(0.20);
+/// Paced streams a second, as a share of those that come directly.
+const OF_DIRECT: Aim = AtLeast(0.9);
+
 fn main() {
     if let Ok(to) = std::env::var(relay::WORD) {
         relay::run(to.parse().unwrap());
     }
     let mut quick = false;
     let mut with_peer = true;
+    let mut only = String::new();
     for arg in std::env::args().skip(1).filter(|arg| arg != "--bench") {
         match arg.as_str() {
             "--quick" => quick = true,
             "--no-peer" => with_peer = false,
-            other => panic!("`{other}` is not an option; there are --quick and --no-peer"),
+            other => match other.strip_prefix("--only=") {
+                Some(named) => named.clone_into(&mut only),
+                None => panic!("`{other}` is not an option; there are --quick, --no-peer and --only=LOAD"),
+            },
         }
     }
     let (span, rounds) = if quick { (1, 1) } else { (4, ROUNDS) };
     let span = Duration::from_secs(span);
     let upstream = upstream::start();
     let targets = targets(upstream, with_peer);
-    for kind in [Kind::Whole, Kind::Stream] {
-        for connections in CONNECTIONS {
-            compare(&targets, &Load { kind, connections, span }, rounds);
-        }
+    let quick_ones = [Kind::Whole, Kind::Stream, Kind::Burst].into_iter();
+    let loads = quick_ones
+        .flat_map(|kind| CONNECTIONS.map(|connections| Load { kind, connections, span }))
+        .chain([Load { kind: Kind::Paced, connections: PACED, span: span * 2 }]);
+    for load in loads.filter(|load| load.name().starts_with(&only)) {
+        compare(&targets, &load, rounds);
     }
-    compare(&targets, &Load { kind: Kind::Paced, connections: PACED, span: span * 2 }, rounds);
     drop(targets);
+    if !only.is_empty() {
+        return;
+    }
     held::hold(&self::targets(upstream, with_peer), if quick { 200 } else { HELD });
     if with_peer {
         bridge::compare(upstream, span, rounds);
@@ -91,7 +113,7 @@ fn targets(upstream: SocketAddr, with_peer: bool) -> Vec<Target> {
 
 /// One kind of load on every target, round by round.
 fn compare(targets: &[Target], load: &Load, rounds: usize) {
-    println!("\n{} on {} connections", load.kind.name(), load.connections);
+    println!("\n{}", load.name());
     println!(
         "  {:<10} {:>9} {:>10} {:>10} {:>14} {:>9}",
         "", "a second", "first p50", "first p99", "CPU s a 1000", "PSS MiB"
@@ -106,7 +128,37 @@ fn compare(targets: &[Target], load: &Load, rounds: usize) {
         }
     }
     let first = best[0].clone().unwrap();
-    for (target, figures) in targets.iter().zip(best) {
-        figures.unwrap().print(target.name(), &first);
+    for (target, figures) in targets.iter().zip(&best) {
+        figures.as_ref().unwrap().print(target.name(), &first);
+    }
+    let of = |name: &str| {
+        let found = targets.iter().zip(&best).find(|(target, _)| target.name() == name);
+        found.and_then(|(_, figures)| figures.as_ref())
+    };
+    judge(load, &first, of);
+}
+
+/// Holds ours to what was aimed at for this load.
+fn judge<'run>(load: &Load, direct: &Figures, of: impl Fn(&str) -> Option<&'run Figures>) {
+    let Some(ours) = of("tollgate") else { return };
+    let cpu = |name: &str| of(name).and_then(|figures| figures.cpu);
+    let later = |ours: Duration, direct: Duration| (ours.as_secs_f64() - direct.as_secs_f64()) * 1_000.0;
+    match (load.kind, load.connections) {
+        (Kind::Whole, 1) => {
+            LATER_P50.judge("ms later than directly, p50", later(ours.first_p50, direct.first_p50));
+            LATER_P99.judge("ms later than directly, p99", later(ours.first_p99, direct.first_p99));
+        }
+        (Kind::Stream, BUSY) => {
+            if let Some((ours, relay)) = ours.cpu.zip(cpu("relay")) {
+                OF_RELAY.judge("CPU for a stream, ours / the relay's", ours / relay);
+            }
+            if let Some((ours, smg)) = ours.cpu.zip(cpu(smg::NAME)) {
+                OF_SMG.judge("CPU for a stream, ours / smg's", ours / smg);
+            }
+        }
+        (Kind::Paced, _) => {
+            OF_DIRECT.judge("paced streams a second, ours / directly", ours.rate / direct.rate);
+        }
+        (Kind::Whole | Kind::Stream | Kind::Burst, _) => {}
     }
 }

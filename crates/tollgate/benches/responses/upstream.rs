@@ -1,4 +1,7 @@
-//! A model's server that answers every request with the same bytes, as fast as it can or one event every 5 ms.
+//! A model's server that answers every request with the same bytes.
+//!
+//! As a model makes them, each event is sent on its own: one right after the other, or one every 5 ms. A client can also
+//! have all of them in one piece, which no model does but which shows what is left when nothing has to be waited for.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,13 +20,16 @@ const SLOW: Duration = Duration::from_secs(5);
 /// What a client says to be answered at that pace.
 pub(crate) const PACED: &str = "paced please";
 pub(crate) const HELD: &str = "held please";
+/// What a client says to have the whole stream at once.
+pub(crate) const BURST: &str = "at once please";
 const DELTAS: usize = 100;
 
 struct Answers {
     /// Each event as a chunk of a chunked body.
     events: Vec<Vec<u8>>,
-    whole_stream: Vec<u8>,
-    chat_stream: Vec<u8>,
+    /// The same of `/chat/completions`.
+    chat: Vec<Vec<u8>>,
+    burst: Vec<u8>,
     object: Vec<u8>,
 }
 
@@ -55,22 +61,22 @@ async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
             socket.write_all(&answers.object).await.ok()?;
             continue;
         }
+        if body.contains(BURST) {
+            socket.write_all(&answers.burst).await.ok()?;
+            continue;
+        }
         let pause = match () {
-            () if body.contains(PACED) => PACE,
-            () if body.contains(HELD) => SLOW,
-            () if head.starts_with("post /v1/chat/completions ") => {
-                socket.write_all(&answers.chat_stream).await.ok()?;
-                continue;
-            }
-            () => {
-                socket.write_all(&answers.whole_stream).await.ok()?;
-                continue;
-            }
+            () if body.contains(PACED) => Some(PACE),
+            () if body.contains(HELD) => Some(SLOW),
+            () => None,
         };
+        let chat = head.starts_with("post /v1/chat/completions ");
         socket.write_all(HEAD).await.ok()?;
-        for event in &answers.events {
+        for event in if chat { &answers.chat } else { &answers.events } {
             socket.write_all(event).await.ok()?;
-            tokio::time::sleep(pause).await;
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+            }
         }
         socket.write_all(b"0\r\n\r\n").await.ok()?;
     }
@@ -153,9 +159,8 @@ fn answers() -> Answers {
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{whole}",
         whole.len()
     );
-    let whole_stream = [HEAD, &frames.concat(), b"0\r\n\r\n"].concat();
-    let chat_stream = [HEAD, &chat::frames(&deltas).concat(), b"0\r\n\r\n"].concat();
-    Answers { events: frames, whole_stream, chat_stream, object: object.into_bytes() }
+    let burst = [HEAD, &frames.concat(), b"0\r\n\r\n"].concat();
+    Answers { events: frames, chat: chat::frames(&deltas), burst, object: object.into_bytes() }
 }
 
 pub(crate) fn chunk(text: &str) -> Vec<u8> {
