@@ -5,11 +5,13 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, getppid, ioctl_tiocsctty, set_parent_process_death_signal, setsid};
 
 use super::first::first;
 use super::spec::{Role, Spec};
+use super::stat::Stat;
 use super::supervise::supervise;
 use super::threshold::Held;
 use super::trial::trial;
@@ -20,6 +22,12 @@ pub const LAUNCH: &str = "__launch";
 
 /// What the launcher ends with when it could not do its part; the command was not started then.
 const NOT_BUILT: u8 = 125;
+
+/// The number of the first process in a table of processes.
+const FIRST: i32 = 1;
+/// Ten seconds: it has a handful of calls to make until then, on a machine that may be busy.
+const LOOKS: u32 = 50_000;
+const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// Plays the part that the words name. They are what follows [`LAUNCH`].
 pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -37,6 +45,9 @@ pub fn launcher_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         Role::Inner | Role::Trial | Role::Tether => {
             let bell = spec.bell.map(Held::take).transpose().map_err(|error| format!("bell: {error}"))?;
             close_inherited(bell.as_ref()).map_err(|error| format!("inherited files: {error}"))?;
+            if spec.wall == Wall::Bubblewrap {
+                first_is_at_its_post()?;
+            }
             close_in(&spec)?;
             bell.map_or(Ok(()), Held::ring).map_err(|error| format!("bell: {error}"))?;
             Ok(become_command(&spec, &argv))
@@ -79,6 +90,21 @@ fn close_inherited(bell: Option<&Held>) -> std::io::Result<()> {
         let _the_list = nix::unistd::close(number);
     }
     Ok(())
+}
+
+/// Waits until the first process behind bubblewrap would end with bubblewrap, and everyone else with it.
+///
+/// It ties itself to bubblewrap only after it has started us, and whoever is killed before that would leave the command
+/// running for ever. From then on it sleeps until a child of it ends, and it sleeps nowhere before. That we were told
+/// of in time is for the bell to find out, which is rung later: nobody hears it who is gone already.
+fn first_is_at_its_post() -> Result<(), String> {
+    for _ in 0..LOOKS {
+        if Stat::of(FIRST).is_some_and(|first| first.asleep) {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    Err("the first process behind bubblewrap does not come to rest".to_owned())
 }
 
 /// Takes away everything that the command must not have.

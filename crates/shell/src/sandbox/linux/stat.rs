@@ -13,6 +13,8 @@ pub(super) struct Stat {
     pub(super) group: i32,
     /// It has ended and waits to be collected.
     pub(super) dead: bool,
+    /// It waits for something to happen.
+    pub(super) asleep: bool,
     pub(super) threads: u64,
 }
 
@@ -35,11 +37,12 @@ impl Stat {
     fn parse(pid: i32, line: &[u8]) -> Option<Stat> {
         let after_name = line.iter().rposition(|byte| *byte == b')')? + 1;
         let mut fields = std::str::from_utf8(line.get(after_name..)?).ok()?.split_ascii_whitespace();
-        let dead = matches!(fields.next()?, "Z" | "X");
+        let state = fields.next()?;
+        let (dead, asleep) = (matches!(state, "Z" | "X"), state == "S");
         let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?.parse().ok()?;
         let threads = fields.nth(14)?.parse().ok()?;
-        Some(Stat { pid, parent, group, dead, threads })
+        Some(Stat { pid, parent, group, dead, asleep, threads })
     }
 }
 
@@ -50,7 +53,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_moves_no_field() {
         let line = b"4711 (a ) Z 1) S 12 13 14 34816 99 4194304 1 2 3 4 5 6 7 8 20 0 17 0 123456 1000 5";
-        let expected = Stat { pid: 4711, parent: 12, group: 13, dead: false, threads: 17 };
+        let expected = Stat { pid: 4711, parent: 12, group: 13, dead: false, asleep: true, threads: 17 };
         assert_eq!(Stat::parse(4711, line), Some(expected));
         assert_eq!(Stat::parse(1, b"1 (short) S 1 2"), None);
     }
