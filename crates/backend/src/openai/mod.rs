@@ -15,6 +15,7 @@ mod line;
 #[cfg(test)]
 mod line_tests;
 mod lines;
+mod refrain;
 mod reply;
 mod responses;
 #[cfg(test)]

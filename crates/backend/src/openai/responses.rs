@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::delta::{self, Flat};
 use super::failure::ErrorObject;
+use super::refrain::Refrain;
 use super::secret::Secret;
 use super::usage::{Details, counted};
 use crate::{BackendError, ErrorKind, Finish, TurnEvent};
@@ -19,6 +20,41 @@ pub(super) struct Reader {
     message: Option<u64>,
     said: bool,
     secret: Secret,
+    /// The last delta, and what its words are: the next one is likely to differ in nothing else.
+    refrain: Option<(Refrain, Place)>,
+}
+
+/// Where words belong.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    voice: Voice,
+    output_index: Option<u64>,
+    summary_index: Option<u32>,
+    content_index: Option<u32>,
+}
+
+/// As what a model says something.
+#[derive(Debug, Clone, Copy)]
+enum Voice {
+    Text,
+    Summary,
+    /// What models say that show their thoughts themselves, not a summary of them.
+    Thoughts,
+    Refusal,
+    /// Of something that no text model has.
+    Other,
+}
+
+impl Voice {
+    fn of(kind: &str) -> Voice {
+        match kind {
+            "response.output_text.delta" => Voice::Text,
+            "response.reasoning_summary_text.delta" => Voice::Summary,
+            "response.reasoning_text.delta" => Voice::Thoughts,
+            "response.refusal.delta" => Voice::Refusal,
+            _ => Voice::Other,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,8 +127,17 @@ impl Reader {
             )));
             return true;
         }
+        if let Some((refrain, place)) = &self.refrain
+            && let Some(words) = refrain.words(data)
+        {
+            self.said(*place, Cow::Borrowed(words), events);
+            return false;
+        }
         if let Some(flat) = delta::read(data).filter(|flat| flat.kind.ends_with(".delta")) {
-            self.said(flat, events);
+            let Flat { kind, delta, output_index, summary_index, content_index } = flat;
+            let place = Place { voice: Voice::of(kind), output_index, summary_index, content_index };
+            self.refrain = Refrain::of(data).map(|refrain| (refrain, place));
+            self.said(place, delta, events);
             return false;
         }
         let event: Event<'_> = match serde_json::from_slice(data) {
@@ -127,8 +172,9 @@ impl Reader {
             }
             kind => {
                 let Event { output_index, summary_index, content_index, .. } = event;
+                let place = Place { voice: Voice::of(kind), output_index, summary_index, content_index };
                 if let Some(delta) = event.delta {
-                    self.said(Flat { kind, delta, output_index, summary_index, content_index }, events);
+                    self.said(place, delta, events);
                 }
             }
         }
@@ -136,32 +182,29 @@ impl Reader {
     }
 
     /// Takes what was said, if anything.
-    fn said(&mut self, flat: Flat<'_>, events: &mut Events) {
-        let Flat { kind, delta, output_index, summary_index, content_index } = flat;
-        if delta.is_empty() {
+    fn said(&mut self, place: Place, words: Cow<'_, str>, events: &mut Events) {
+        if words.is_empty() {
             return;
         }
-        match kind {
-            "response.output_text.delta" => {
-                if self.message != output_index && std::mem::replace(&mut self.said, true) {
+        let text = words.into_owned();
+        match place.voice {
+            Voice::Text => {
+                if self.message != place.output_index && std::mem::replace(&mut self.said, true) {
                     events.push_back(Ok(TurnEvent::NextMessage));
                 }
-                self.message = output_index;
-                events.push_back(Ok(TurnEvent::Text(delta.into_owned())));
+                self.message = place.output_index;
+                events.push_back(Ok(TurnEvent::Text(text)));
             }
-            "response.reasoning_summary_text.delta" => {
-                let part = summary_index.unwrap_or(0);
-                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
+            Voice::Summary => {
+                let part = place.summary_index.unwrap_or(0);
+                events.push_back(Ok(TurnEvent::Reasoning { part, text }));
             }
-            // What models say that show their thoughts themselves, not a summary of them.
-            "response.reasoning_text.delta" => {
-                let part = content_index.unwrap_or(0);
-                events.push_back(Ok(TurnEvent::Reasoning { part, text: delta.into_owned() }));
+            Voice::Thoughts => {
+                let part = place.content_index.unwrap_or(0);
+                events.push_back(Ok(TurnEvent::Reasoning { part, text }));
             }
-            "response.refusal.delta" => {
-                events.push_back(Ok(TurnEvent::Refusal(delta.into_owned())));
-            }
-            _ => {}
+            Voice::Refusal => events.push_back(Ok(TurnEvent::Refusal(text))),
+            Voice::Other => {}
         }
     }
 }
@@ -182,4 +225,42 @@ fn last(response: Option<ResponseBody>) -> Vec<Result<TurnEvent, BackendError>> 
         Some(_) => Finish::Length,
     };
     usage.into_iter().chain([Ok(TurnEvent::Done(finish))]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+    use serde_json::json;
+
+    use super::Reader;
+
+    fn deltas() -> impl Strategy<Value = String> {
+        let kind = prop_oneof![
+            4 => Just("response.output_text.delta"),
+            1 => Just("response.reasoning_summary_text.delta"),
+            1 => Just("response.refusal.delta"),
+            1 => Just("response.custom.delta"),
+        ];
+        let words = prop_oneof![3 => "[a-z ]{0,9}", 1 => any::<String>()];
+        (kind, words, 0_u64..2, any::<u32>()).prop_map(|(kind, words, index, number)| {
+            json!({ "type": kind, "sequence_number": number, "output_index": index, "delta": words })
+                .to_string()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_delta_says_does_not_depend_on_the_one_before(deltas in prop::collection::vec(deltas(), 0..12)) {
+            let (mut heard, mut expected) = (VecDeque::new(), VecDeque::new());
+            let (mut reader, mut forgetful) = (Reader::default(), Reader::default());
+            for delta in &deltas {
+                reader.read(delta.as_bytes(), &mut heard);
+                forgetful.refrain = None;
+                forgetful.read(delta.as_bytes(), &mut expected);
+            }
+            prop_assert_eq!(format!("{heard:?}"), format!("{expected:?}"));
+        }
+    }
 }
