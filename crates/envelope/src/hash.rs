@@ -53,20 +53,25 @@ impl Hash {
 
     /// Appends the printed form to a line that is being built.
     pub fn write_to(&self, line: &mut Vec<u8>) {
+        line.extend_from_slice(&self.printed());
+    }
+
+    fn printed(&self) -> [u8; Hash::TEXT_LEN] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        line.extend_from_slice(PREFIX.as_bytes());
-        for byte in self.0 {
-            line.push(DIGITS[usize::from(byte >> 4)]);
-            line.push(DIGITS[usize::from(byte & 15)]);
+        let mut text = [0; Hash::TEXT_LEN];
+        let (prefix, digits) = text.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
         }
+        text
     }
 }
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Vec::with_capacity(Hash::TEXT_LEN);
-        self.write_to(&mut text);
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        f.write_str(std::str::from_utf8(&self.printed()).unwrap_or_default())
     }
 }
 
@@ -78,7 +83,7 @@ impl fmt::Debug for Hash {
 
 impl Serialize for Hash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.printed()).unwrap_or_default())
     }
 }
 

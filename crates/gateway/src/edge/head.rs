@@ -76,18 +76,18 @@ impl HeadScan {
     }
 
     fn header(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        if line.contains(&b'\r') {
+        if memchr::memchr(b'\r', line).is_some() {
             return Err(Refusal::LineEnding);
         }
         let colon = memchr::memchr(b':', line).ok_or(Refusal::HeaderLine)?;
         let (name, value) = line.split_at(colon);
         // A line that begins with a space would continue the one before it; a space before the colon hides the
         // name from some readers and not from others.
-        if name.is_empty() || name.iter().any(|byte| byte.is_ascii_whitespace()) {
+        if name.is_empty() || has(name, u8::is_ascii_whitespace) {
             return Err(Refusal::HeaderLine);
         }
         let value = value.get(1..).unwrap_or_default().trim_ascii();
-        if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+        if has(value, |byte| byte.is_ascii_control() && *byte != b'\t') {
             return Err(Refusal::HeaderLine);
         }
         if name.eq_ignore_ascii_case(b"content-length") {
@@ -107,6 +107,11 @@ impl HeadScan {
     fn follows(&self) -> Follows {
         if self.chunked || self.upgrade { Follows::Anything } else { Follows::Body(self.length.unwrap_or(0)) }
     }
+}
+
+/// Whether any byte is such. No exit: it compiles to wide steps.
+fn has(bytes: &[u8], such: impl Fn(&u8) -> bool) -> bool {
+    bytes.iter().fold(false, |found, byte| found | such(byte))
 }
 
 /// A number that everybody reads alike: digits only, and not more than fit.

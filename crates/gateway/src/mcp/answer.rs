@@ -90,9 +90,28 @@ pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> V
 
 /// Whether this, as a client would show it to its model, is no more than a model may be given.
 pub(super) fn fits(value: &Value, budget: usize) -> bool {
+    // Most results are so short that nobody has to spell them out to know.
+    if spelled_at_most(value) <= budget / 2 {
+        return true;
+    }
     let text = value.to_string();
     // An estimate costs a look at every byte; what is far too long needs none.
     text.len() <= budget.saturating_mul(16) && is_within(&text, budget)
+}
+
+/// A number of bytes that the value is not longer than, spelled as JSON.
+fn spelled_at_most(value: &Value) -> usize {
+    // A byte of a text is six at most, a number no more than twenty-four.
+    let text = |text: &str| text.len() * 6 + 2;
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 24,
+        Value::String(string) => text(string),
+        Value::Array(values) => values.iter().map(|value| spelled_at_most(value) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| text(key) + spelled_at_most(value) + 2).sum::<usize>() + 2
+        }
+    }
 }
 
 /// A failure of ours, outside of any call.
@@ -109,7 +128,24 @@ mod tests {
     use serde_json::json;
     use toolkit::preview::tokens::estimate;
 
-    use super::in_place_of_data;
+    use super::{in_place_of_data, spelled_at_most};
+
+    #[test]
+    fn nothing_is_longer_than_it_may_be_at_most() {
+        for value in [
+            json!(null),
+            json!(false),
+            json!(i64::MIN),
+            json!(u64::MAX),
+            json!(-2.225_073_858_507_201_4e-308),
+            json!("\u{1}\u{1f}\"\\é😀"),
+            json!([]),
+            json!([[], {}, null, "\u{0}"]),
+            json!({ "\u{7}": { "a": [1, -1.5e300] }, "b": "" }),
+        ] {
+            assert!(value.to_string().len() <= spelled_at_most(&value), "{value}");
+        }
+    }
 
     #[test]
     fn a_receipt_that_grows_when_it_is_spelled_as_data_loses_lines_and_says_so() {
