@@ -293,7 +293,9 @@ mod tests {
     use toolkit::{ArtifactSink, CancelToken, Closing, OpenArtifact, ToolCx};
 
     use super::{Lifetime, Session, SessionParts};
-    use crate::process::{Cursor, Enclosure, Input, Job, Limits, RetrievalStatus, Running, Spawner, Tasks};
+    use crate::process::{
+        Cause, Cursor, Enclosure, Input, Job, Limits, RetrievalStatus, Running, Spawner, Tasks,
+    };
     use crate::sandbox;
     use crate::settings::CommandSettings;
 
@@ -398,5 +400,50 @@ mod tests {
         let end = looked.end.unwrap();
         let why = &end.as_ref().as_ref().unwrap_err().message;
         assert!(why.ends_with("not built: tollgate: no place"), "{why}");
+    }
+
+    /// A sandbox that complains and then hangs, until somebody ends it.
+    #[tokio::test]
+    async fn what_stands_before_a_command_that_is_stopped_is_not_its_output_either() {
+        let threshold = sandbox::threshold().unwrap();
+        if threshold.is_none() {
+            return; // Nothing stands before a command on this system.
+        }
+        let mut job = job("a", &["/bin/sh", "-c", "echo 'a complaint' >&2; read -r word"]);
+        job.input = Input::Open(Vec::new());
+        job.threshold = threshold;
+        let running = Running::start(&Spawner::new().unwrap(), job).await.unwrap();
+        running.news(&Cursor::default()).await;
+        let tasks = Tasks::new();
+        let id = tasks.promote(running);
+        let end = tasks.stop(id, Duration::ZERO).await.unwrap();
+        let finished = end.as_ref().as_ref().unwrap();
+        assert_eq!((finished.cause, finished.stderr.as_ref().unwrap().bytes), (Cause::Stopped, 0));
+        let looked = tasks.wait_new(id, Duration::ZERO, 100).await.unwrap();
+        assert!(looked.output.is_empty());
+    }
+
+    /// What came before the command is given out with it, also if the command itself is silent.
+    #[tokio::test]
+    async fn a_command_that_is_reached_is_noticed_though_it_prints_nothing() {
+        let Some((threshold, bell)) = sandbox::threshold().unwrap() else {
+            return; // Nothing stands before a command on this system.
+        };
+        let ring =
+            format!("printf echo; read -r word; printf ! > /proc/self/fd/{}; sleep 1000", bell.number());
+        let mut job = job("a", &["/bin/sh", "-c", &ring]);
+        job.input = Input::Open(Vec::new());
+        job.threshold = Some((threshold, bell));
+        let running = Running::start(&Spawner::new().unwrap(), job).await.unwrap();
+        running.news(&Cursor::default()).await;
+        let tasks = Tasks::new();
+        let id = tasks.promote(running);
+        let looked = tasks.wait_new(id, Duration::ZERO, 100).await.unwrap();
+        assert_eq!((looked.status, looked.output.is_empty()), (RetrievalStatus::NotReady, true));
+        let (looked, _) = tokio::join!(tasks.wait_new(id, Duration::from_secs(60), 100), async {
+            tasks.input(id, b"go\n", true)
+        });
+        let looked = looked.unwrap();
+        assert_eq!((looked.status, &*looked.output.stdout.head), (RetrievalStatus::Success, &b"echo"[..]));
     }
 }

@@ -119,6 +119,11 @@ impl Running {
         printed.stdout.bytes + printed.stderr.bytes
     }
 
+    /// Whether the command itself runs, or has run: nothing stands before it any more.
+    pub(super) fn is_reached(&self) -> bool {
+        self.threshold.as_ref().is_none_or(|threshold| threshold.is_crossed())
+    }
+
     /// Waits until everything is over.
     pub async fn ended(&self) -> End {
         let mut status = self.status.subscribe();
@@ -177,8 +182,7 @@ impl Running {
         // In this order: what is said to be the end must not be less than all.
         let ended = self.end().is_some();
         let now = *self.printed.borrow();
-        let reached = self.threshold.as_ref().is_none_or(|threshold| threshold.is_crossed());
-        let now = if ended || reached { now } else { *cursor };
+        let now = if self.is_reached() { now } else { *cursor };
         let mut moved = *cursor;
         let stdout = self.stdout.fresh(&mut moved.stdout, now.stdout, ended, window)?;
         let stderr =

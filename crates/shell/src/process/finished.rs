@@ -38,6 +38,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// The same without what was printed.
+    pub(super) fn unsaid(self) -> Finished {
+        Finished { stdout: Stream::empty(), stderr: self.stderr.map(|_| Stream::empty()), ..self }
+    }
+
     /// What was printed where complaints go, as far as it is short.
     pub(super) fn complaint(&self) -> &[u8] {
         self.stderr.as_ref().unwrap_or(&self.stdout).text.as_deref().unwrap_or_default()

@@ -156,9 +156,11 @@ impl Keeper {
         drop(self.keep);
         let finished =
             stdout.stream.and_then(|stdout| Ok(Finished { cause, exit, stdout, stderr: stderr?, survivors }));
-        let was_reached = self.threshold.is_none_or(|threshold| threshold.is_crossed());
+        let was_reached = self.threshold.is_none_or(|threshold| threshold.was_crossed());
         Ok(match finished {
             Ok(finished) if cause == Cause::Itself && !was_reached => Err(not_run(finished.complaint())),
+            // Whoever ended it has a word for why. What the wall had said by then is none of the command's.
+            Ok(finished) if !was_reached => Ok(finished.unsaid()),
             finished => finished,
         })
     }

@@ -28,6 +28,13 @@ pub struct Stream {
     pub artifact: Option<Artifact>,
 }
 
+impl Stream {
+    /// One in which nothing was printed.
+    pub(super) fn empty() -> Stream {
+        Stream { bytes: 0, lines: 0, hash: Hash::of(b""), text: Some(Vec::new()), artifact: None }
+    }
+}
+
 /// Why a stream is not kept any further.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Trouble {

@@ -19,6 +19,8 @@ use super::finished::{Cause, Cursor, End, NewOutput};
 
 /// How many tasks that have ended stay listed.
 const ENDED_KEPT: usize = 100;
+/// Between two looks whether a command is reached, which takes some milliseconds.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const PREFIX: &str = "task_";
 
 /// The name of a background task, such as `task_1`.
@@ -168,13 +170,21 @@ impl Tasks {
             let output = task.running.read_new(&mut to, window)?;
             let status = match news {
                 _ if end.is_some() || !output.is_empty() => RetrievalStatus::Success,
+                // The wall said something. Whether the command is behind it now has to be asked for.
+                Some(_) if !task.running.is_reached() && !late.is_elapsed() => {
+                    tokio::select! {
+                        () = sleep(LOOK_AGAIN) => {}
+                        () = &mut late => {}
+                    }
+                    continue;
+                }
                 // Half a character: nothing that can be given out yet, and no reason to stop waiting.
-                Some(now) => {
+                Some(now) if !late.is_elapsed() => {
                     seen = now;
                     continue;
                 }
-                None if limit.is_zero() => RetrievalStatus::NotReady,
-                None => RetrievalStatus::Timeout,
+                Some(_) | None if limit.is_zero() => RetrievalStatus::NotReady,
+                Some(_) | None => RetrievalStatus::Timeout,
             };
             return Ok((Retrieved { status, task: task.info(id), output, end }, Taken { cursor, to }));
         }

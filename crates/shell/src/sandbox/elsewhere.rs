@@ -50,6 +50,10 @@ impl Threshold {
     pub fn is_crossed(&self) -> bool {
         match *self {}
     }
+
+    pub fn was_crossed(&self) -> bool {
+        match *self {}
+    }
 }
 
 impl Doorbell {

@@ -25,7 +25,7 @@ const NOT_BUILT: u8 = 125;
 
 /// The number of the first process in a table of processes.
 const FIRST: i32 = 1;
-/// Ten seconds: it has a handful of calls to make until then, on a machine that may be busy.
+/// Some ten seconds: it has a handful of calls to make until then, on a machine that may be busy.
 const LOOKS: u32 = 50_000;
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
@@ -94,9 +94,9 @@ fn close_inherited(bell: Option<&Held>) -> std::io::Result<()> {
 
 /// Waits until the first process behind bubblewrap would end with bubblewrap, and everyone else with it.
 ///
-/// It ties itself to bubblewrap only after it has started us, and whoever is killed before that would leave the command
-/// running for ever. From then on it sleeps until a child of it ends, and it sleeps nowhere before. That we were told
-/// of in time is for the bell to find out, which is rung later: nobody hears it who is gone already.
+/// It ties itself to bubblewrap only after it has started us, and a tollgate that is killed before that would leave the
+/// command running for ever. From then on it sleeps until a child of it ends; before, it has nothing to wait for. If
+/// tollgate was gone by then already, the bell finds out, which is rung later and heard by nobody.
 fn first_is_at_its_post() -> Result<(), String> {
     for _ in 0..LOOKS {
         if Stat::of(FIRST).is_some_and(|first| first.asleep) {

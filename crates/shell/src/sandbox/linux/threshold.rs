@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use envelope::{Failure, Fault};
 use rustix::io::read;
@@ -18,10 +18,15 @@ const COMPLAINTS: [&str; 2] = ["tollgate: the sandbox was not built: ", "bwrap: 
 
 /// Our side: knows whether the command was reached.
 #[derive(Debug)]
-pub struct Threshold {
-    bell: OwnedFd,
-    /// A ring is heard once; whoever asks later is told of it as well.
-    heard: AtomicBool,
+pub struct Threshold(Mutex<Heard>);
+
+/// What is known of the bell. Whoever learns more writes it down before anybody else may ask.
+#[derive(Debug)]
+enum Heard {
+    NothingYet(OwnedFd),
+    Ring,
+    /// It will not be rung any more.
+    Silence,
 }
 
 /// The launcher's side. The process that is started has to inherit it.
@@ -36,15 +41,34 @@ pub(crate) fn threshold() -> io::Result<Option<(Threshold, Doorbell)>> {
 impl Threshold {
     fn new() -> io::Result<(Threshold, Doorbell)> {
         let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        Ok((Threshold { bell: ours, heard: AtomicBool::new(false) }, Doorbell(theirs)))
+        Ok((Threshold(Mutex::new(Heard::NothingYet(ours))), Doorbell(theirs)))
     }
 
     /// Whether the command was reached by now. What is printed before that is not the command's.
     pub fn is_crossed(&self) -> bool {
-        if read(&self.bell, &mut [0]) == Ok(1) {
-            self.heard.store(true, Ordering::Release);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).listen()
+    }
+
+    /// The same, for good: the process has ended, and nobody listens from here on.
+    pub fn was_crossed(&self) -> bool {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let crossed = heard.listen();
+        if !crossed {
+            *heard = Heard::Silence;
         }
-        self.heard.load(Ordering::Acquire)
+        crossed
+    }
+}
+
+impl Heard {
+    /// Whether the bell was rung by now.
+    fn listen(&mut self) -> bool {
+        if let Heard::NothingYet(bell) = self
+            && read(bell, &mut [0]) == Ok(1)
+        {
+            *self = Heard::Ring;
+        }
+        matches!(self, Heard::Ring)
     }
 }
 
@@ -104,8 +128,27 @@ mod tests {
         assert_ne!(held.number(), bell.number());
         assert!(!rung.is_crossed());
         held.ring().unwrap();
-        assert!(rung.is_crossed());
-        assert!(rung.is_crossed());
+        assert!(rung.is_crossed() && rung.was_crossed() && rung.is_crossed());
+        let (silent, _bell) = Threshold::new().unwrap();
+        assert!(!silent.was_crossed() && !silent.is_crossed());
+    }
+
+    #[test]
+    fn all_who_ask_at_once_are_told_the_same() {
+        for _ in 0..500 {
+            let (threshold, bell) = Threshold::new().unwrap();
+            Held::take(bell.number()).and_then(Held::ring).unwrap();
+            let together = std::sync::Barrier::new(4);
+            let told = std::thread::scope(|scope| {
+                let ask = || {
+                    together.wait();
+                    threshold.is_crossed()
+                };
+                let asking: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+                asking.into_iter().map(|asks| asks.join().unwrap()).collect::<Vec<_>>()
+            });
+            assert_eq!(told, [true; 4]);
+        }
     }
 
     #[test]
