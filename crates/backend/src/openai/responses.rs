@@ -183,7 +183,7 @@ impl Reader {
 
     /// Takes what was said, if anything.
     fn said(&mut self, place: Place, words: Cow<'_, str>, events: &mut Events) {
-        if words.is_empty() {
+        if words.is_empty() || matches!(place.voice, Voice::Other) {
             return;
         }
         let text = words.into_owned();

@@ -90,7 +90,7 @@ pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> V
 
 /// Whether this, as a client would show it to its model, is no more than a model may be given.
 pub(super) fn fits(value: &Value, budget: usize) -> bool {
-    // Most results are so short that nobody has to spell them out to know.
+    // A result that is short enough whatever it is spelled like need not be spelled out.
     if spelled_at_most(value) <= budget / 2 {
         return true;
     }

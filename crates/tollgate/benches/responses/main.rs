@@ -4,8 +4,8 @@
 //!
 //! The model's server and the clients are threads of this process, the gateways are processes of their own. The
 //! server answers with 100 deltas of text, the last of which make a tool call, in 109 events, each sent on its own as
-//! a model makes them; where it says so, all in one piece. Tollgate reads the text, finds the call and writes every
-//! event anew; the relay and smg pass the bytes on.
+//! a model makes them; all in one piece where the load is named so, and for answers that are one object. Tollgate
+//! reads the text, finds the call and writes every event anew; the relay and smg pass the bytes on.
 //!
 //! CPU is what the gateway's processes used, user and system; memory is their proportional share (PSS).
 //! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out, `-- "--only=paced streams"` measures just the
@@ -85,8 +85,10 @@ fn main() {
     let loads = quick_ones
         .flat_map(|kind| CONNECTIONS.map(|connections| Load { kind, connections, span }))
         .chain([Load { kind: Kind::Paced, connections: PACED, span: span * 2 }]);
-    for load in loads.filter(|load| load.name().starts_with(&only)) {
-        compare(&targets, &load, rounds);
+    let loads: Vec<Load> = loads.filter(|load| load.name().starts_with(&only)).collect();
+    assert!(!loads.is_empty(), "no load is named `{only}`");
+    for load in &loads {
+        compare(&targets, load, rounds);
     }
     drop(targets);
     if !only.is_empty() {

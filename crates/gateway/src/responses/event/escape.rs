@@ -45,26 +45,30 @@ pub(super) fn push_text(out: &mut BytesMut, text: &str) {
     let bytes = text.as_bytes();
     let mut written = 0;
     let mut index = 0;
-    loop {
+    while index < bytes.len() {
         index += plain_steps(&bytes[index..]);
-        let Some(&byte) = bytes.get(index) else { break };
-        match CARE[usize::from(byte)] {
-            Care::Plain => index += 1,
-            Care::Escape => {
-                out.put_slice(&bytes[written..index]);
-                push_escape(out, byte);
-                index += 1;
-                written = index;
-            }
-            Care::MaybeBreak => match line_break(&bytes[index..]) {
-                Some((escape, length)) => {
+        // The next step has something in it: it is looked at byte by byte.
+        let until = (index + STEP).min(bytes.len());
+        while index < until {
+            let byte = bytes[index];
+            match CARE[usize::from(byte)] {
+                Care::Plain => index += 1,
+                Care::Escape => {
                     out.put_slice(&bytes[written..index]);
-                    out.put_slice(escape);
-                    index += length;
+                    push_escape(out, byte);
+                    index += 1;
                     written = index;
                 }
-                None => index += 1,
-            },
+                Care::MaybeBreak => match line_break(&bytes[index..]) {
+                    Some((escape, length)) => {
+                        out.put_slice(&bytes[written..index]);
+                        out.put_slice(escape);
+                        index += length;
+                        written = index;
+                    }
+                    None => index += 1,
+                },
+            }
         }
     }
     out.put_slice(&bytes[written..]);
