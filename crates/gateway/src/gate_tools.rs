@@ -15,6 +15,7 @@ use toolkit::{CancelToken, CompiledSchema, Visibility};
 use crate::api_error::ApiError;
 use crate::gate_run::{Ends, GateCall, GateRun, Runs};
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
+use crate::responses::known_schema::KnownSchema;
 use crate::responses::tools::{OfferedTool, ToolKind};
 
 /// Makes the gate for one run. What a run leaves behind, such as background tasks, belongs to its own gate and ends
@@ -58,7 +59,7 @@ impl GateTools {
                 namespace: None,
                 description: decl.summary.clone(),
                 parameters: decl.input_schema.clone(),
-                schema: Arc::new(schema),
+                schema: Arc::new(KnownSchema::new(schema)),
                 // The gate says what is wrong with a call, in words for the model.
                 strict: false,
                 kind: ToolKind::Function,

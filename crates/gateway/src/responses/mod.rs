@@ -12,6 +12,7 @@ pub mod emitter;
 pub mod error;
 pub mod event;
 pub mod item;
+pub mod known_schema;
 pub mod object;
 pub mod output;
 pub mod prompt;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolkit::CompiledSchema;
+
+use super::known_schema::KnownSchema;
 
 /// A tool that a model can call, whichever of the two shapes it was sent in.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ pub struct OfferedTool {
     /// JSON Schema of the arguments.
     pub parameters: Value,
     /// Screened and compiled once.
-    pub schema: Arc<CompiledSchema>,
+    pub schema: Arc<KnownSchema>,
     pub strict: bool,
     pub kind: ToolKind,
 }

@@ -25,6 +25,7 @@ use super::{
 use crate::metrics::Metrics;
 use crate::responses::error::ApiError;
 use crate::responses::event::Framing;
+use crate::responses::known_schema::KnownSchema;
 use crate::responses::request;
 use crate::responses::store::{Store, StoreLimits};
 use crate::responses::tools::{OfferedTool, ToolKind};
@@ -627,7 +628,7 @@ impl Toolbox for Echo {
             own_name: "note".to_owned(),
             namespace: None,
             description: "Read a note.".to_owned(),
-            schema: Arc::new(CompiledSchema::compile(&parameters).unwrap()),
+            schema: Arc::new(KnownSchema::new(CompiledSchema::compile(&parameters).unwrap())),
             parameters,
             strict: false,
             kind: ToolKind::Function,

@@ -7,9 +7,11 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use toolkit::CompiledSchema;
 
 use super::example::example;
 use super::{Mode, escape, line, schema};
+use crate::responses::known_schema::Shown;
 use crate::responses::request::{Format, Request};
 use crate::responses::tools::{Choice, OfferedTool};
 
@@ -95,26 +97,34 @@ fn tool(tool: &OfferedTool) -> String {
         line::push_string(&mut text, &tool.description);
     }
     text.push_str(",\"parameters\":");
-    line::push_value(&mut text, &schema::compact(&tool.parameters));
+    let shown = tool.schema.shown(|| shown(&tool.parameters, &tool.schema));
+    text.push_str(&shown.parameters);
     if tool.strict {
         text.push_str(",\"strict\":true");
     }
     text.push_str("}\n");
-    if let Some(arguments) = example(&tool.parameters, &tool.schema) {
-        text.push_str("For example: ");
-        text.push_str(&call(&tool.name, &arguments));
-        text.push('\n');
+    if let Some(arguments) = &shown.example {
+        // What stands between the tags of a call.
+        text.push_str("For example: {\"name\":");
+        line::push_string(&mut text, &tool.name);
+        text.push_str(",\"arguments\":");
+        text.push_str(arguments);
+        text.push_str("}\n");
     }
     text
 }
 
-/// What stands between the tags of a call.
-fn call(name: &str, arguments: &Value) -> String {
-    let mut inner = String::new();
-    line::push_value(&mut inner, arguments);
-    // Brackets inside strings are escaped by now. Those that are left are JSON's own, as the model should write them.
-    let inner = Value::from(inner);
-    format!("{{\"name\":{},\"arguments\":{inner}}}", line::string(name))
+/// What of a tool's lines follows from its schema.
+fn shown(parameters: &Value, compiled: &CompiledSchema) -> Shown {
+    let mut text = String::new();
+    line::push_value(&mut text, &schema::compact(parameters));
+    let example = example(parameters, compiled).map(|arguments| {
+        let mut inner = String::new();
+        line::push_value(&mut inner, &arguments);
+        // Brackets inside strings are escaped by now. Those that are left are JSON's own, as the model should write them.
+        Value::from(inner).to_string()
+    });
+    Shown { parameters: text, example }
 }
 
 /// Which form the answer must have.

@@ -117,6 +117,25 @@ fn tools_are_explained_listed_and_shown_by_example() {
 }
 
 #[test]
+fn tools_with_the_same_schema_are_shown_each_by_its_own_name() {
+    let mut other = weather();
+    (other["name"], other["strict"]) = (json!("forecast"), json!(false));
+    let lines = |tool: Value| {
+        let told =
+            made(json!({ "input": "hi", "tools": [tool] }), Mode::Sentinel, EVERYTHING).unwrap().instructions;
+        let shown = told.lines().filter(|line| line.contains("\"city\"") || line.starts_with("For example"));
+        shown.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (first, second) = (lines(weather()), lines(other));
+    assert_eq!(first.len(), 2, "{first:?}");
+    let renamed: Vec<String> = first
+        .iter()
+        .map(|line| line.replace("get_weather", "forecast").replace(",\"strict\":true", ""))
+        .collect();
+    assert_eq!(second, renamed);
+}
+
+#[test]
 fn without_tools_the_client_speaks_alone() {
     check_instructions(
         json!({ "input": "hi <b>", "instructions": "Be brief." }),

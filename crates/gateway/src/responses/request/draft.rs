@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolkit::CompiledSchema;
 
 use super::fields::{self, Fields};
 use super::names;
 use super::path::Path;
 use super::schemas;
 use crate::responses::error::ApiError;
+use crate::responses::known_schema::KnownSchema;
 use crate::responses::tools::{OfferedTool, ToolKind};
 
 pub(super) struct Draft {
@@ -17,7 +17,7 @@ pub(super) struct Draft {
     pub(super) namespace: Option<String>,
     description: Option<String>,
     parameters: Value,
-    schema: Arc<CompiledSchema>,
+    schema: Arc<KnownSchema>,
     strict: bool,
     /// Of a custom tool: what its text must look like. Told to the model, not enforced.
     format: Option<Value>,
@@ -129,7 +129,7 @@ fn one_text(format: &Value) -> Value {
     json!({ "type": "object", "properties": { "input": input }, "required": ["input"], "additionalProperties": false })
 }
 
-fn compile_parameters(parameters: &Value, at: &Path<'_>) -> Result<Arc<CompiledSchema>, ApiError> {
+fn compile_parameters(parameters: &Value, at: &Path<'_>) -> Result<Arc<KnownSchema>, ApiError> {
     let takes_objects = match &parameters["type"] {
         Value::Null => true,
         Value::String(only) => only == "object",
@@ -145,7 +145,7 @@ fn compile_parameters(parameters: &Value, at: &Path<'_>) -> Result<Arc<CompiledS
     compile(parameters, at)
 }
 
-fn compile(schema: &Value, at: &Path<'_>) -> Result<Arc<CompiledSchema>, ApiError> {
+fn compile(schema: &Value, at: &Path<'_>) -> Result<Arc<KnownSchema>, ApiError> {
     schemas::compile(schema).map_err(|refused| {
         ApiError::invalid(
             at.to_string(),

@@ -19,7 +19,6 @@ mod tools;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolkit::CompiledSchema;
 
 use self::fields::Fields;
 pub use self::json::read_json;
@@ -27,6 +26,7 @@ pub(in crate::responses) use self::options::SEALED_REASONING;
 use self::path::Path;
 use super::error::ApiError;
 use super::item::Item;
+use super::known_schema::KnownSchema;
 use super::tools::{Choice, OfferedTool};
 
 /// A request to answer.
@@ -113,7 +113,7 @@ pub enum Format {
         description: Option<String>,
         schema: Value,
         /// Screened and compiled once.
-        compiled: Arc<CompiledSchema>,
+        compiled: Arc<KnownSchema>,
         strict: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! Compiled schemas, remembered from one request to the next.
+//! Schemas, compiled and remembered from one request to the next.
 //!
 //! A client sends the same tools with every request of a conversation, and compiling a schema takes longer than all
 //! other reading together. What a schema compiles to depends on nothing but the schema, so a memory for the whole
@@ -11,18 +11,20 @@ use blake3::Hash;
 use serde_json::Value;
 use toolkit::{CompiledSchema, SchemaRefused};
 
+use crate::responses::known_schema::KnownSchema;
+
 /// Of schemas as JSON text, in each of the two generations. Compiled ones are some ten times as large.
 const GENERATION_BYTES: usize = 512 * 1024;
 
 static MEMORY: LazyLock<Mutex<Memory>> = LazyLock::new(Mutex::default);
 
 /// Screens and compiles a schema, unless that was done before.
-pub(super) fn compile(schema: &Value) -> Result<Arc<CompiledSchema>, SchemaRefused> {
+pub(super) fn compile(schema: &Value) -> Result<Arc<KnownSchema>, SchemaRefused> {
     let (key, bytes) = key(schema);
     if let Some(known) = lock(|memory| memory.get(key, bytes)) {
         return Ok(known);
     }
-    let compiled = Arc::new(CompiledSchema::compile(schema)?);
+    let compiled = Arc::new(KnownSchema::new(CompiledSchema::compile(schema)?));
     lock(|memory| memory.put(key, bytes, Arc::clone(&compiled)));
     Ok(compiled)
 }
@@ -41,13 +43,13 @@ fn key(schema: &Value) -> (Hash, usize) {
 /// not used since is gone.
 #[derive(Default)]
 struct Memory {
-    young: HashMap<Hash, Arc<CompiledSchema>>,
+    young: HashMap<Hash, Arc<KnownSchema>>,
     young_bytes: usize,
-    old: HashMap<Hash, Arc<CompiledSchema>>,
+    old: HashMap<Hash, Arc<KnownSchema>>,
 }
 
 impl Memory {
-    fn get(&mut self, key: Hash, bytes: usize) -> Option<Arc<CompiledSchema>> {
+    fn get(&mut self, key: Hash, bytes: usize) -> Option<Arc<KnownSchema>> {
         if let Some(known) = self.young.get(&key) {
             return Some(Arc::clone(known));
         }
@@ -56,7 +58,7 @@ impl Memory {
         Some(known)
     }
 
-    fn put(&mut self, key: Hash, bytes: usize, compiled: Arc<CompiledSchema>) {
+    fn put(&mut self, key: Hash, bytes: usize, compiled: Arc<KnownSchema>) {
         if self.young_bytes + bytes > GENERATION_BYTES {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
@@ -72,7 +74,6 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::json;
-    use toolkit::CompiledSchema;
 
     use super::{GENERATION_BYTES, Memory, compile, key};
 
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_is_forgotten_and_what_is_used_stays() {
-        let compiled = Arc::new(CompiledSchema::compile(&json!({})).unwrap());
+        let compiled = compile(&json!({})).unwrap();
         let keys: Vec<_> = (0..100).map(|n| key(&json!(n)).0).collect();
         let bytes = GENERATION_BYTES / 10;
         let mut memory = Memory::default();
