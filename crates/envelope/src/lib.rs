@@ -17,6 +17,7 @@ mod family;
 mod fault;
 mod hash;
 mod id;
+mod json_text;
 mod nearest;
 mod outcome;
 mod phase;
@@ -41,6 +42,7 @@ pub use family::Family;
 pub use fault::Fault;
 pub use hash::{BadHash, Hash};
 pub use id::{BadId, CallId, ConfirmationId, RunId, StepId, ToolName, VarName};
+pub use json_text::{json_text, line_break};
 pub use nearest::nearest;
 pub use outcome::{CanonicalError, CanonicalResult, CanonicalStatus};
 pub use phase::{Actor, Mutation, Phase, PhaseFact, PhaseOutcome};
@@ -50,7 +52,7 @@ pub use plan::{
 pub use policy::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
 pub use result::{Cancellation, ContextModifier, DataRef, Status, ToolError, ToolResult};
 pub use risk::Risk;
-pub use strict_json::{Strictness, read_strictly};
+pub use strict_json::{StrictValue, Strictness, read_strictly};
 pub use tool::{Catalog, Concurrency, Idempotency, Requirement, SchemaProblem, ToolDecl};
 pub use vault_path::{BadPath, VaultPath};
 

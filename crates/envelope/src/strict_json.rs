@@ -33,7 +33,7 @@ pub fn read_strictly<'de, R: serde_json::de::Read<'de>>(
     mut reader: serde_json::Deserializer<R>,
     strictness: &mut impl Strictness,
 ) -> Result<Value, serde_json::Error> {
-    let value = Node(strictness).deserialize(&mut reader)?;
+    let value = StrictValue(strictness).deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
@@ -41,9 +41,10 @@ pub fn read_strictly<'de, R: serde_json::de::Read<'de>>(
 /// From here on an integer no longer fits 64 bits, and the reader turns it into a float.
 const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
 
-struct Node<'s, S>(&'s mut S);
+/// Reads one value inside of something else that is read.
+pub struct StrictValue<'s, S>(pub &'s mut S);
 
-impl<'de, S: Strictness> DeserializeSeed<'de> for Node<'_, S> {
+impl<'de, S: Strictness> DeserializeSeed<'de> for StrictValue<'_, S> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -51,7 +52,7 @@ impl<'de, S: Strictness> DeserializeSeed<'de> for Node<'_, S> {
     }
 }
 
-impl<'de, S: Strictness> Visitor<'de> for Node<'_, S> {
+impl<'de, S: Strictness> Visitor<'de> for StrictValue<'_, S> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,7 +94,7 @@ impl<'de, S: Strictness> Visitor<'de> for Node<'_, S> {
         let mut list = Vec::new();
         loop {
             self.0.enter_item(list.len());
-            let item = items.next_element_seed(Node(&mut *self.0))?;
+            let item = items.next_element_seed(StrictValue(&mut *self.0))?;
             self.0.leave();
             let Some(item) = item else { return Ok(Value::Array(list)) };
             list.push(item);
@@ -107,11 +108,11 @@ impl<'de, S: Strictness> Visitor<'de> for Node<'_, S> {
             self.0.enter_key(entry.key());
             match entry {
                 Entry::Vacant(free) => {
-                    free.insert(entries.next_value_seed(Node(&mut *self.0))?);
+                    free.insert(entries.next_value_seed(StrictValue(&mut *self.0))?);
                 }
                 Entry::Occupied(taken) => {
                     self.0.doubled_key(taken.key()).map_err(A::Error::custom)?;
-                    entries.next_value_seed(Node(&mut *self.0))?;
+                    entries.next_value_seed(StrictValue(&mut *self.0))?;
                 }
             }
             self.0.leave();

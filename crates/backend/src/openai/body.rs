@@ -4,22 +4,42 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::json::Json;
 use crate::{BackendError, Entry, ErrorKind, OutputSchema, Part, Role, Turn};
 
 pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
-    let input: Vec<InputItem<'_>> =
-        turn.history.iter().filter_map(|entry| InputItem::of(entry).transpose()).collect::<Result<_, _>>()?;
+    let mut body = begin(turn);
+    body.raw(r#","stream":true,"store":false,"input":"#);
+    body.list(turn.history.iter().filter(|entry| means_something(entry)), |body, entry| match entry {
+        Entry::Message { role, parts } => {
+            body.raw(r#"{"type":"message","role":"#).text(role.as_str()).raw(r#","content":"#);
+            body.list(parts, |body, part| {
+                responses_part(body, part, *role);
+                Ok(())
+            })?;
+            body.raw("}");
+            Ok(())
+        }
+        Entry::Reasoning { summary, encrypted } => {
+            body.raw(r#"{"type":"reasoning","summary":"#);
+            body.list(summary, |body, text| {
+                body.raw(r#"{"type":"summary_text","text":"#).text(text).raw("}");
+                Ok(())
+            })?;
+            body.raw(r#","encrypted_content":"#).text(encrypted.as_deref().unwrap_or_default()).raw("}");
+            Ok(())
+        }
+        Entry::Call(_) | Entry::CallOutput { .. } => Err(only_text()),
+    })?;
+    if !turn.instructions.is_empty() {
+        body.raw(r#","instructions":"#).text(&turn.instructions);
+    }
     let reasoning = &turn.reasoning;
     let asks = reasoning.effort.is_some() || reasoning.summary.is_some();
     let format = turn.output_schema.as_ref().map(ResponsesFormat::of);
     let verbosity = turn.verbosity.as_deref();
     let has_text = format.is_some() || verbosity.is_some();
-    print(&ResponsesBody {
-        model: &turn.model,
-        stream: true,
-        store: false,
-        input,
-        instructions: &turn.instructions,
+    body.end_with(&ResponsesOptions {
         reasoning: asks.then_some(AskedReasoning {
             effort: reasoning.effort.as_deref(),
             summary: reasoning.summary.as_deref(),
@@ -34,26 +54,35 @@ pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
 }
 
 pub(super) fn chat(turn: &Turn) -> Result<Bytes, BackendError> {
-    let mut messages = Vec::with_capacity(turn.history.len() + 1);
-    if !turn.instructions.is_empty() {
-        messages.push(ChatMessage { role: "system", content: ChatContent::Text(&turn.instructions) });
-    }
-    for entry in &turn.history {
-        match entry {
-            Entry::Message { role, parts } => {
-                // The name that every server knows.
-                let role = if *role == Role::Developer { "system" } else { role.as_str() };
-                messages.push(ChatMessage { role, content: ChatContent::of(parts) });
-            }
-            Entry::Reasoning { .. } => {}
-            Entry::Call(_) | Entry::CallOutput { .. } => return Err(only_text()),
+    let mut body = begin(turn);
+    body.raw(r#","stream":true,"stream_options":{"include_usage":true},"messages":"#);
+    let instructions = (!turn.instructions.is_empty()).then_some(Said::Instructions(&turn.instructions));
+    let history = turn.history.iter().filter(|entry| !matches!(entry, Entry::Reasoning { .. }));
+    body.list(instructions.into_iter().chain(history.map(Said::Entry)), |body, said| match said {
+        Said::Instructions(text) => {
+            body.raw(r#"{"role":"system","content":"#).text(text).raw("}");
+            Ok(())
         }
-    }
-    print(&ChatBody {
-        model: &turn.model,
-        stream: true,
-        stream_options: StreamOptions { include_usage: true },
-        messages,
+        Said::Entry(Entry::Message { role, parts }) => {
+            // The name that every server knows.
+            let role = if *role == Role::Developer { "system" } else { role.as_str() };
+            body.raw(r#"{"role":"#).text(role).raw(r#","content":"#);
+            match parts.as_slice() {
+                // A text alone is a string: not every server reads a list.
+                [Part::Text(text)] => _ = body.text(text),
+                parts => {
+                    body.list(parts, |body, part| {
+                        chat_part(body, part);
+                        Ok(())
+                    })?;
+                }
+            }
+            body.raw("}");
+            Ok(())
+        }
+        Said::Entry(Entry::Reasoning { .. } | Entry::Call(_) | Entry::CallOutput { .. }) => Err(only_text()),
+    })?;
+    body.end_with(&ChatOptions {
         reasoning_effort: turn.reasoning.effort.as_deref(),
         verbosity: turn.verbosity.as_deref(),
         temperature: turn.sampling.temperature,
@@ -63,14 +92,53 @@ pub(super) fn chat(turn: &Turn) -> Result<Bytes, BackendError> {
     })
 }
 
+/// What a message of the older wire is made of.
+enum Said<'a> {
+    Instructions(&'a str),
+    Entry(&'a Entry),
+}
+
+/// More than a short request needs around its instructions.
+const ROOM: usize = 1024;
+
+fn begin(turn: &Turn) -> Json {
+    let mut body = Json::with_room(ROOM + turn.instructions.len() + turn.instructions.len() / 8);
+    body.raw(r#"{"model":"#).text(&turn.model);
+    body
+}
+
+/// Reasoning that was not sealed means nothing to the service.
+fn means_something(entry: &Entry) -> bool {
+    !matches!(entry, Entry::Reasoning { encrypted: None, .. })
+}
+
+fn responses_part(body: &mut Json, part: &Part, role: Role) {
+    match part {
+        Part::Text(text) => {
+            let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
+            body.raw(r#"{"type":""#).raw(kind).raw(r#"","text":"#).text(text).raw("}");
+        }
+        Part::Image { url, detail } => {
+            let detail = detail.as_deref().unwrap_or(AUTO);
+            body.raw(r#"{"type":"input_image","image_url":"#).text(url);
+            body.raw(r#","detail":"#).text(detail).raw("}");
+        }
+    }
+}
+
+fn chat_part(body: &mut Json, part: &Part) {
+    match part {
+        Part::Text(text) => _ = body.raw(r#"{"type":"text","text":"#).text(text).raw("}"),
+        Part::Image { url, detail } => {
+            let detail = detail.as_deref().unwrap_or(AUTO);
+            body.raw(r#"{"type":"image_url","image_url":{"url":"#).text(url);
+            body.raw(r#","detail":"#).text(detail).raw("}}");
+        }
+    }
+}
+
 #[derive(Serialize)]
-struct ResponsesBody<'a> {
-    model: &'a str,
-    stream: bool,
-    store: bool,
-    input: Vec<InputItem<'a>>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    instructions: &'a str,
+struct ResponsesOptions<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<AskedReasoning<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,58 +151,6 @@ struct ResponsesBody<'a> {
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<ResponsesText<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum InputItem<'a> {
-    Message { role: Role, content: Vec<InputPart<'a>> },
-    Reasoning { summary: Vec<SummaryPart<'a>>, encrypted_content: &'a str },
-}
-
-impl<'a> InputItem<'a> {
-    /// Nothing for what means nothing to the service.
-    fn of(entry: &'a Entry) -> Result<Option<InputItem<'a>>, BackendError> {
-        match entry {
-            Entry::Message { role, parts } => {
-                let content = parts.iter().map(|part| InputPart::of(part, *role)).collect();
-                Ok(Some(InputItem::Message { role: *role, content }))
-            }
-            Entry::Reasoning { summary, encrypted: Some(encrypted) } => {
-                let summary = summary.iter().map(|text| SummaryPart::SummaryText { text }).collect();
-                Ok(Some(InputItem::Reasoning { summary, encrypted_content: encrypted }))
-            }
-            // What was not sealed.
-            Entry::Reasoning { .. } => Ok(None),
-            Entry::Call(_) | Entry::CallOutput { .. } => Err(only_text()),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum SummaryPart<'a> {
-    SummaryText { text: &'a str },
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum InputPart<'a> {
-    InputText { text: &'a str },
-    OutputText { text: &'a str },
-    InputImage { image_url: &'a str, detail: &'a str },
-}
-
-impl<'a> InputPart<'a> {
-    fn of(part: &'a Part, role: Role) -> InputPart<'a> {
-        match part {
-            Part::Text(text) if role == Role::Assistant => InputPart::OutputText { text },
-            Part::Text(text) => InputPart::InputText { text },
-            Part::Image { url, detail } => {
-                InputPart::InputImage { image_url: url, detail: detail.as_deref().unwrap_or(AUTO) }
-            }
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -169,11 +185,7 @@ impl<'a> ResponsesFormat<'a> {
 }
 
 #[derive(Serialize)]
-struct ChatBody<'a> {
-    model: &'a str,
-    stream: bool,
-    stream_options: StreamOptions,
-    messages: Vec<ChatMessage<'a>>,
+struct ChatOptions<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,58 +198,6 @@ struct ChatBody<'a> {
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ChatFormat<'a>>,
-}
-
-#[derive(Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
-#[derive(Serialize)]
-struct ChatMessage<'a> {
-    role: &'static str,
-    content: ChatContent<'a>,
-}
-
-/// A text alone is a string: not every server reads a list.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ChatContent<'a> {
-    Text(&'a str),
-    Parts(Vec<ChatPart<'a>>),
-}
-
-impl<'a> ChatContent<'a> {
-    fn of(parts: &'a [Part]) -> ChatContent<'a> {
-        match parts {
-            [Part::Text(text)] => ChatContent::Text(text),
-            parts => ChatContent::Parts(parts.iter().map(ChatPart::of).collect()),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ChatPart<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: ImageUrl<'a> },
-}
-
-#[derive(Serialize)]
-struct ImageUrl<'a> {
-    url: &'a str,
-    detail: &'a str,
-}
-
-impl<'a> ChatPart<'a> {
-    fn of(part: &'a Part) -> ChatPart<'a> {
-        match part {
-            Part::Text(text) => ChatPart::Text { text },
-            Part::Image { url, detail } => {
-                ChatPart::ImageUrl { image_url: ImageUrl { url, detail: detail.as_deref().unwrap_or(AUTO) } }
-            }
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -262,12 +222,6 @@ impl<'a> ChatFormat<'a> {
 
 /// How closely an image is looked at when nobody says.
 const AUTO: &str = "auto";
-
-fn print(body: &impl Serialize) -> Result<Bytes, BackendError> {
-    serde_json::to_vec(body).map(Bytes::from).map_err(|error| {
-        BackendError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}"))
-    })
-}
 
 /// A text model is given calls as text; this is a fault of whoever asks.
 fn only_text() -> BackendError {

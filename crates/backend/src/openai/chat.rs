@@ -1,16 +1,14 @@
 //! The chunks of `/v1/chat/completions`.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use serde::Deserialize;
 
 use super::failure::ErrorObject;
+use super::heard::Heard;
 use super::secret::Secret;
 use super::usage::{Details, counted};
 use crate::{BackendError, ErrorKind, Finish, TurnEvent};
-
-type Events = VecDeque<Result<TurnEvent, BackendError>>;
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -65,29 +63,28 @@ impl Reader {
     }
 
     /// Reads one chunk; says whether it is the last.
-    pub(super) fn read(&mut self, data: &[u8], events: &mut Events) -> bool {
+    pub(super) fn read(&mut self, data: &[u8], heard: &mut Heard) -> bool {
         if data == b"[DONE]" {
-            events.push_back(Ok(TurnEvent::Done(self.finish.unwrap_or(Finish::Stop))));
+            heard.event(TurnEvent::Done(self.finish.unwrap_or(Finish::Stop)));
             return true;
         }
         let chunk: Chunk<'_> = match serde_json::from_slice(data) {
             Ok(chunk) => chunk,
             Err(_) => {
                 let message = "the model's server sent a chunk in no form that is known";
-                events.push_back(Err(BackendError::new(ErrorKind::Protocol, message)));
+                heard.error(BackendError::new(ErrorKind::Protocol, message));
                 return true;
             }
         };
         if let Some(error) = chunk.error {
-            events.push_back(Err(error.into_error(&self.secret)));
+            heard.error(error.into_error(&self.secret));
             return true;
         }
         for choice in chunk.choices.unwrap_or_default() {
             let Delta { content, reasoning_content, refusal } = choice.delta.unwrap_or_default();
-            let said = |text: Option<Cow<'_, str>>| text.filter(|text| !text.is_empty()).map(Cow::into_owned);
-            events.extend(said(reasoning_content).map(|text| Ok(TurnEvent::Reasoning { part: 0, text })));
-            events.extend(said(content).map(|text| Ok(TurnEvent::Text(text))));
-            events.extend(said(refusal).map(|text| Ok(TurnEvent::Refusal(text))));
+            heard.reasoning(0, reasoning_content.unwrap_or_default());
+            heard.text(content.unwrap_or_default());
+            heard.refusal(refusal.unwrap_or_default());
             if let Some(reason) = choice.finish_reason {
                 self.finish = Some(match &*reason {
                     "length" => Finish::Length,
@@ -96,12 +93,12 @@ impl Reader {
                 });
             }
         }
-        events.extend(chunk.usage.map(|usage| {
-            Ok(TurnEvent::Usage(counted(
+        if let Some(usage) = chunk.usage {
+            heard.event(TurnEvent::Usage(counted(
                 (usage.prompt_tokens, usage.prompt_tokens_details),
                 (usage.completion_tokens, usage.completion_tokens_details),
-            )))
-        }));
+            )));
+        }
         false
     }
 

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 /// An event with a `delta`, as far as anybody needs it.
 #[derive(Debug, PartialEq, Eq, Default)]
@@ -64,13 +64,29 @@ fn first<T>(slot: &mut Option<T>, value: T) -> Option<()> {
     }
 }
 
-/// The inside of a JSON string, read by the reader that decides what an escape means.
-fn unescaped(inside: &str) -> Option<String> {
-    let mut quoted = String::with_capacity(inside.len() + 2);
-    quoted.push('"');
-    quoted.push_str(inside);
-    quoted.push('"');
-    serde_json::from_str(&quoted).ok()
+/// What the inside of a JSON string stands for, which has neither quotes of its own nor control characters; nothing if an
+/// escape in it is none.
+pub(super) fn unescaped(inside: &str) -> Option<String> {
+    let mut text = String::with_capacity(inside.len());
+    let mut rest = inside;
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        text.push_str(&rest[..at]);
+        text.push(match rest.as_bytes().get(at + 1)? {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            // Numbers, which can come in pairs, are left to the reader that knows them.
+            _ => return serde_json::from_str(&format!("\"{inside}\"")).ok(),
+        });
+        rest = &rest[at + 2..];
+    }
+    text.push_str(rest);
+    Some(text)
 }
 
 /// What is not read yet.
@@ -134,7 +150,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
     use serde_json::{Value, json};
 
-    use super::{Flat, read};
+    use super::{Flat, read, unescaped};
 
     #[test]
     fn a_delta_is_read_whatever_the_order_of_its_fields() {
@@ -219,6 +235,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_escape_means_what_it_means_to_any_reader(inside in r#"(\\["\\/bfnrtuxé]|u00e9|\\u00e9|\\ud83d\\ude00|\\ud83d|[a-zé ])*\\?"#) {
+            let quoted = format!("\"{inside}\"");
+            prop_assert_eq!(unescaped(&inside), serde_json::from_str::<String>(&quoted).ok());
+        }
+
         #[test]
         fn what_is_read_is_what_the_general_reader_reads(data in events()) {
             if let Some(flat) = read(data.as_bytes()) {

@@ -104,6 +104,31 @@ impl Chunks {
                 }
                 continue;
             }
+            // What nearly always stands between two chunks, if it is there as a whole.
+            match self {
+                Chunks::DataReturn if bytes[at..].starts_with(b"\r\n") => {
+                    at += 2;
+                    *self = Chunks::Size { value: 0, digits: 0 };
+                    continue;
+                }
+                Chunks::Size { digits: 0, .. } => {
+                    if let Some((left, used)) = plain_size(&bytes[at..]) {
+                        at += used;
+                        *self = Chunks::Data { left };
+                        continue;
+                    }
+                }
+                Chunks::Size { .. }
+                | Chunks::Extension { .. }
+                | Chunks::SizeEnd { .. }
+                | Chunks::Data { .. }
+                | Chunks::DataReturn
+                | Chunks::DataEnd
+                | Chunks::Trailers { .. }
+                | Chunks::Trailer { .. }
+                | Chunks::TrailerEnd { .. }
+                | Chunks::LastEnd => {}
+            }
             at += 1;
             match self.step(byte)? {
                 Some(next) => *self = next,
@@ -158,6 +183,24 @@ impl Chunks {
             ) => return Err(BadChunks),
         }))
     }
+}
+
+/// The size of a chunk with data, and how long the line is that says it. None if the line is not there as a whole or has
+/// more to say.
+fn plain_size(bytes: &[u8]) -> Option<(u64, usize)> {
+    const DIGITS: usize = 8;
+    let mut value = 0;
+    for (digits, &byte) in bytes.iter().take(DIGITS + 1).enumerate() {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            b'\r' if value > 0 && bytes.get(digits + 1) == Some(&b'\n') => return Some((value, digits + 2)),
+            _ => return None,
+        };
+        value = (value << 4) | u64::from(digit);
+    }
+    None
 }
 
 fn least(left: u64, here: usize) -> usize {

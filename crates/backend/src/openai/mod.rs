@@ -11,6 +11,9 @@ mod delta;
 mod failure;
 mod framing;
 mod head;
+mod heard;
+mod idle_talk;
+mod json;
 mod line;
 #[cfg(test)]
 mod line_tests;

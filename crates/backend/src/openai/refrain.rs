@@ -2,10 +2,14 @@
 //!
 //! The deltas of an answer differ in their words and their number, and in nothing else. So what was read once is kept,
 //! with holes where those stand, and the next event is compared instead of read: where all around the holes is the same to
-//! the byte, it says the same. What fits into a hole is so plain that it cannot change what is around it; anything
-//! else is left to a reader.
+//! the byte, it says the same. What fits into a hole ends where every reader would end it, so it cannot change what is
+//! around it; anything else is left to a reader.
 
-use memchr::memchr2;
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use super::delta::unescaped;
 
 /// A longer event says more than a delta does, and is not kept for every stream.
 const LONGEST: usize = 512;
@@ -64,8 +68,8 @@ impl Refrain {
         (apart && has_words).then(|| Refrain { event: event.into(), holes, count })
     }
 
-    /// The words of an event that is the same otherwise. Such words stand for themselves.
-    pub(super) fn words<'a>(&self, event: &'a [u8]) -> Option<&'a str> {
+    /// The words of an event that is the same otherwise.
+    pub(super) fn words<'a>(&self, event: &'a [u8]) -> Option<Cow<'a, str>> {
         let (mut kept, mut at, mut words) = (0, 0, None);
         for &(hole, start, end) in &self.holes[..self.count] {
             let same = self.event.get(kept..usize::from(start))?;
@@ -80,22 +84,32 @@ impl Refrain {
         if event.get(at..)? != self.event.get(kept..)? {
             return None;
         }
-        std::str::from_utf8(words?).ok()
+        let words = std::str::from_utf8(words?).ok()?;
+        Some(if memchr(b'\\', words.as_bytes()).is_some() {
+            Cow::Owned(unescaped(words)?)
+        } else {
+            Cow::Borrowed(words)
+        })
     }
 }
 
-/// How much of the bytes fills a hole, if it is plain.
+/// How much of the bytes fills a hole.
 fn filled(hole: Hole, bytes: &[u8]) -> Option<usize> {
     match hole {
-        Hole::Words | Hole::Padding => {
-            let end = memchr2(b'"', b'\\', bytes)?;
-            let inside = bytes.get(..end)?;
-            let plain = match hole {
-                Hole::Padding => inside.iter().all(u8::is_ascii_alphanumeric),
-                // No exit: it compiles to wide steps. Whether it is text is seen when it is taken.
-                Hole::Words | Hole::Number => !inside.iter().fold(false, |odd, byte| odd | (*byte < b' ')),
-            };
-            (plain && bytes[end] == b'"').then_some(end)
+        Hole::Words => {
+            let mut end = memchr2(b'"', b'\\', bytes)?;
+            while bytes[end] == b'\\' {
+                // What follows belongs to the escape, whatever it means.
+                let after = end + 2;
+                end = after + memchr2(b'"', b'\\', bytes.get(after..)?)?;
+            }
+            // No exit: it compiles to wide steps. Whether it is text is seen when it is taken.
+            let odd = bytes[..end].iter().fold(false, |odd, byte| odd | (*byte < b' '));
+            (!odd).then_some(end)
+        }
+        Hole::Padding => {
+            let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric())?;
+            (bytes[end] == b'"').then_some(end)
         }
         Hole::Number => {
             let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -108,6 +122,8 @@ fn filled(hole: Hole, bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
     use serde_json::{Value, json};
 
@@ -117,13 +133,16 @@ mod tests {
         r#"{"type":"t","sequence_number":7,"item_id":"i","delta":"a b","logprobs":[],"obfuscation":"Xy"}"#;
 
     fn words(event: &str) -> Option<String> {
-        Refrain::of(EVENT.as_bytes()).unwrap().words(event.as_bytes()).map(str::to_owned)
+        Refrain::of(EVENT.as_bytes()).unwrap().words(event.as_bytes()).map(Cow::into_owned)
     }
 
     #[test]
     fn the_same_event_with_other_words_is_known() {
-        for delta in ["", "c", "a longer one: é {}[],", "\u{7f}"] {
-            let event = EVENT.replace("a b", delta).replace(":7,", ":123,").replace("Xy", "");
+        for delta in
+            ["", "c", "a longer one: é {}[],", "\u{7f}", "a\nb", "\\", "\\\"", "\"", "say \"delta\":\"x\"\t"]
+        {
+            let quoted = json!(delta).to_string();
+            let event = EVENT.replace("\"a b\"", &quoted).replace(":7,", ":123,").replace("Xy", "");
             assert_eq!(words(&event).as_deref(), Some(delta), "{event}");
         }
     }
@@ -140,7 +159,9 @@ mod tests {
             &EVENT.replace(":7,", ":07,"),
             &EVENT.replace(":7,", ":7.5,"),
             &EVENT.replace(":7,", ":,"),
-            &EVENT.replace("a b", "a\\nb"),
+            &EVENT.replace("a b", "a\\xb"),
+            &EVENT.replace("a b", "\\ud800"),
+            &EVENT.replace("a b\"", "a b\\\""),
             &EVENT.replace("a b", "a\tb"),
             &EVENT.replace("a b", "a\",\"delta\":\"b"),
             &EVENT.replace("Xy", "X y"),
@@ -158,7 +179,6 @@ mod tests {
     fn what_has_no_plain_words_is_not_kept() {
         for event in [
             r#"{"type":"t"}"#,
-            r#"{"delta":"a\n"}"#,
             r#"{"delta":"a","sequence_number":"7"}"#,
             &format!(r#"{{"delta":"{}"}}"#, "a".repeat(600)),
         ] {
@@ -170,7 +190,7 @@ mod tests {
     fn a_text_that_looks_like_the_words_is_not_taken_for_them() {
         let event = r#"{"x":"\"delta\":\"b","delta":"a"}"#;
         let kept = Refrain::of(event.as_bytes()).unwrap();
-        assert_eq!(kept.words(event.as_bytes()), Some("a"));
+        assert_eq!(kept.words(event.as_bytes()), Some(Cow::Borrowed("a")));
         assert_eq!(kept.words(event.replace("b\"", "c\"").as_bytes()), None);
     }
 
@@ -197,7 +217,7 @@ mod tests {
             if let Some(kept) = Refrain::of(one.to_string().as_bytes())
                 && let Some(words) = kept.words(two.to_string().as_bytes())
             {
-                prop_assert_eq!(Some(words), two["delta"].as_str());
+                prop_assert_eq!(Some(&*words), two["delta"].as_str());
             }
         }
 
@@ -207,7 +227,7 @@ mod tests {
             for event in [&event, &whole] {
                 if let Some(found) = Refrain::of(EVENT.as_bytes()).unwrap().words(event.as_bytes()) {
                     let value: Value = serde_json::from_str(event).unwrap();
-                    prop_assert_eq!(Some(found), value["delta"].as_str());
+                    prop_assert_eq!(Some(&*found), value["delta"].as_str());
                 }
             }
         }

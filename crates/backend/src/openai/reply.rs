@@ -1,27 +1,23 @@
 //! The answer of a server as the events of a turn.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
 use super::answer::Answer;
+use super::heard::Heard;
 use super::secret::Secret;
 use super::sse::Frames;
 use super::{Wire, chat, responses};
 use crate::{BackendError, ErrorKind, TurnEvent};
-
-/// Room for so many events stays with a stream that waits.
-const EVENTS_KEPT: usize = 4;
 
 /// Dropping it closes the connection, which is how a server learns that nobody listens.
 pub(super) struct Reply {
     answer: Answer,
     frames: Frames,
     reader: Reader,
-    /// Read and not yet taken.
-    events: VecDeque<Result<TurnEvent, BackendError>>,
+    heard: Heard,
     over: bool,
 }
 
@@ -36,23 +32,23 @@ impl Reply {
             Wire::Responses => Reader::Responses(responses::Reader::new(secret)),
             Wire::Chat => Reader::Chat(chat::Reader::new(secret)),
         };
-        Reply { answer, frames: Frames::default(), reader, events: VecDeque::new(), over: false }
+        Reply { answer, frames: Frames::default(), reader, heard: Heard::default(), over: false }
     }
 
     /// Reads the events that came; says nothing when no more follow, which is known only after some came.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        let Reply { answer, frames, reader, events, over } = self;
+        let Reply { answer, frames, reader, heard, over } = self;
         let more = answer.poll_more(cx, |bytes| {
             // What follows the last event is no part of the turn.
             if *over {
                 return;
             }
             let cut = frames.cut(bytes, |data| match reader {
-                Reader::Responses(reader) => reader.read(data, events),
-                Reader::Chat(reader) => reader.read(data, events),
+                Reader::Responses(reader) => reader.read(data, heard),
+                Reader::Chat(reader) => reader.read(data, heard),
             });
             *over = cut.unwrap_or_else(|error| {
-                events.push_back(Err(error));
+                heard.error(error);
                 true
             });
         });
@@ -75,9 +71,13 @@ impl Reply {
             Reader::Responses(_) => None,
             Reader::Chat(reader) => reader.end(),
         };
-        self.events.push_back(
-            end.ok_or_else(|| BackendError::new(ErrorKind::Died, "the model's server broke off its answer")),
-        );
+        match end {
+            Some(end) => self.heard.event(end),
+            None => {
+                let message = "the model's server broke off its answer";
+                self.heard.error(BackendError::new(ErrorKind::Died, message));
+            }
+        }
     }
 }
 
@@ -86,7 +86,7 @@ impl Stream for Reply {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(event) = self.events.pop_front() {
+            if let Some(event) = self.heard.take() {
                 return Poll::Ready(Some(event));
             }
             if self.over {
@@ -96,10 +96,7 @@ impl Stream for Reply {
                 Poll::Ready(Some(())) => {}
                 Poll::Ready(None) => self.break_off(),
                 Poll::Pending => {
-                    // Room for what came at once is not kept while nothing comes.
-                    if self.events.capacity() > EVENTS_KEPT {
-                        self.events = VecDeque::new();
-                    }
+                    self.heard.rest();
                     return Poll::Pending;
                 }
             }

@@ -1,18 +1,17 @@
 //! The events of `/v1/responses`, as far as a text model has them.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use serde::Deserialize;
 
 use super::delta::{self, Flat};
 use super::failure::ErrorObject;
+use super::heard::Heard;
+use super::idle_talk::is_idle_talk;
 use super::refrain::Refrain;
 use super::secret::Secret;
 use super::usage::{Details, counted};
 use crate::{BackendError, ErrorKind, Finish, TurnEvent};
-
-type Events = VecDeque<Result<TurnEvent, BackendError>>;
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -119,32 +118,37 @@ impl Reader {
     }
 
     /// Reads one event; says whether it is the last.
-    pub(super) fn read(&mut self, data: &[u8], events: &mut Events) -> bool {
+    pub(super) fn read(&mut self, data: &[u8], heard: &mut Heard) -> bool {
         if data == b"[DONE]" {
-            events.push_back(Err(BackendError::new(
+            heard.error(BackendError::new(
                 ErrorKind::Protocol,
                 "the model's server ended its answer without saying how",
-            )));
+            ));
             return true;
         }
         if let Some((refrain, place)) = &self.refrain
             && let Some(words) = refrain.words(data)
         {
-            self.said(*place, Cow::Borrowed(words), events);
+            self.said(*place, words, heard);
+            return false;
+        }
+        if is_idle_talk(data) {
             return false;
         }
         if let Some(flat) = delta::read(data).filter(|flat| flat.kind.ends_with(".delta")) {
             let Flat { kind, delta, output_index, summary_index, content_index } = flat;
             let place = Place { voice: Voice::of(kind), output_index, summary_index, content_index };
-            self.refrain = Refrain::of(data).map(|refrain| (refrain, place));
-            self.said(place, delta, events);
+            if let Some(refrain) = Refrain::of(data) {
+                self.refrain = Some((refrain, place));
+            }
+            self.said(place, delta, heard);
             return false;
         }
         let event: Event<'_> = match serde_json::from_slice(data) {
             Ok(event) => event,
             Err(_) => {
                 let message = "the model's server sent an event in no form that is known";
-                events.push_back(Err(BackendError::new(ErrorKind::Protocol, message)));
+                heard.error(BackendError::new(ErrorKind::Protocol, message));
                 return true;
             }
         };
@@ -154,27 +158,29 @@ impl Reader {
                     .item
                     .filter(|item| item.kind.as_deref() == Some("reasoning"))
                     .and_then(|item| item.encrypted_content);
-                events.extend(sealed.map(|sealed| Ok(TurnEvent::SealedReasoning(sealed))));
+                if let Some(sealed) = sealed {
+                    heard.event(TurnEvent::SealedReasoning(sealed));
+                }
             }
             "response.completed" | "response.incomplete" => {
-                events.extend(last(event.response));
+                last(event.response, heard);
                 return true;
             }
             "response.failed" => {
                 let error = event.response.and_then(|response| response.error).unwrap_or_default();
-                events.push_back(Err(error.into_error(&self.secret)));
+                heard.error(error.into_error(&self.secret));
                 return true;
             }
             "error" => {
                 let flat = ErrorObject { message: event.message, ..ErrorObject::default() };
-                events.push_back(Err(event.error.unwrap_or(flat).into_error(&self.secret)));
+                heard.error(event.error.unwrap_or(flat).into_error(&self.secret));
                 return true;
             }
             kind => {
                 let Event { output_index, summary_index, content_index, .. } = event;
                 let place = Place { voice: Voice::of(kind), output_index, summary_index, content_index };
                 if let Some(delta) = event.delta {
-                    self.said(place, delta, events);
+                    self.said(place, delta, heard);
                 }
             }
         }
@@ -182,59 +188,46 @@ impl Reader {
     }
 
     /// Takes what was said, if anything.
-    fn said(&mut self, place: Place, words: Cow<'_, str>, events: &mut Events) {
-        if words.is_empty() || matches!(place.voice, Voice::Other) {
-            return;
-        }
-        let text = words.into_owned();
+    fn said(&mut self, place: Place, words: Cow<'_, str>, heard: &mut Heard) {
         match place.voice {
+            Voice::Text if words.is_empty() => {}
             Voice::Text => {
                 if self.message != place.output_index && std::mem::replace(&mut self.said, true) {
-                    events.push_back(Ok(TurnEvent::NextMessage));
+                    heard.event(TurnEvent::NextMessage);
                 }
                 self.message = place.output_index;
-                events.push_back(Ok(TurnEvent::Text(text)));
+                heard.text(words);
             }
-            Voice::Summary => {
-                let part = place.summary_index.unwrap_or(0);
-                events.push_back(Ok(TurnEvent::Reasoning { part, text }));
-            }
-            Voice::Thoughts => {
-                let part = place.content_index.unwrap_or(0);
-                events.push_back(Ok(TurnEvent::Reasoning { part, text }));
-            }
-            Voice::Refusal => events.push_back(Ok(TurnEvent::Refusal(text))),
+            Voice::Summary => heard.reasoning(place.summary_index.unwrap_or(0), words),
+            Voice::Thoughts => heard.reasoning(place.content_index.unwrap_or(0), words),
+            Voice::Refusal => heard.refusal(words),
             Voice::Other => {}
         }
     }
 }
 
-fn last(response: Option<ResponseBody>) -> Vec<Result<TurnEvent, BackendError>> {
+fn last(response: Option<ResponseBody>, heard: &mut Heard) {
     let (usage, incomplete) =
         response.map_or((None, None), |response| (response.usage, response.incomplete_details));
-    let usage = usage.map(|usage| {
-        Ok(TurnEvent::Usage(counted(
+    if let Some(usage) = usage {
+        heard.event(TurnEvent::Usage(counted(
             (usage.input_tokens, usage.input_tokens_details),
             (usage.output_tokens, usage.output_tokens_details),
-        )))
-    });
-    let finish = match incomplete.as_ref().map(|incomplete| incomplete.reason.as_deref().unwrap_or_default())
-    {
+        )));
+    }
+    heard.event(TurnEvent::Done(match incomplete.map(|incomplete| incomplete.reason.unwrap_or_default()) {
         None => Finish::Stop,
-        Some("content_filter") => Finish::ContentFilter,
+        Some(reason) if reason == "content_filter" => Finish::ContentFilter,
         Some(_) => Finish::Length,
-    };
-    usage.into_iter().chain([Ok(TurnEvent::Done(finish))]).collect()
+    }));
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
     use serde_json::json;
 
-    use super::Reader;
+    use super::{Heard, Reader};
 
     fn deltas() -> impl Strategy<Value = String> {
         let kind = prop_oneof![
@@ -253,7 +246,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_a_delta_says_does_not_depend_on_the_one_before(deltas in prop::collection::vec(deltas(), 0..12)) {
-            let (mut heard, mut expected) = (VecDeque::new(), VecDeque::new());
+            let (mut heard, mut expected) = (Heard::default(), Heard::default());
             let (mut reader, mut forgetful) = (Reader::default(), Reader::default());
             for delta in &deltas {
                 reader.read(delta.as_bytes(), &mut heard);

@@ -1,12 +1,12 @@
 //! Both wires as data in and data out, and over real sockets.
 
-use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use expect_test::expect;
 use serde_json::json;
 
+use super::heard::Heard;
 use super::{OpenAi, OpenAiSettings, Wire, body, chat, responses};
 use crate::{Entry, OutputSchema, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent};
 
@@ -47,7 +47,7 @@ fn a_turn_is_asked_through_either_wire() {
 }
 
 fn heard(wire: Wire, data: &[&str]) -> String {
-    let mut events = VecDeque::new();
+    let mut events = Heard::default();
     let (mut as_responses, mut as_chat) = (responses::Reader::default(), chat::Reader::default());
     for line in data {
         let over = match wire {
@@ -58,7 +58,7 @@ fn heard(wire: Wire, data: &[&str]) -> String {
             break;
         }
     }
-    events.iter().map(|event| format!("{event:?}\n")).collect()
+    std::iter::from_fn(|| events.take()).map(|event| format!("{event:?}\n")).collect()
 }
 
 #[test]

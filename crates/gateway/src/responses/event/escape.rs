@@ -1,118 +1,15 @@
-//! JSON text that stays on one line, whoever reads the line.
-//!
-//! JSON escapes line feeds, carriage returns and all other control characters below a space. Readers of event
-//! streams that cut lines at every Unicode line break (as Python's `splitlines` does) would still be misled by three
-//! characters that JSON lets through: U+0085, U+2028 and U+2029. They are escaped as well.
+//! Values as JSON on one line, and text inside of them: see [`envelope::json_text`] for what that takes.
 
 use std::io;
 
 use bytes::{BufMut, BytesMut};
+use envelope::{json_text, line_break};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// So many bytes are looked at together.
-const STEP: usize = 16;
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// What a byte asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Care {
-    /// Goes out as it is.
-    Plain,
-    /// Has an escape.
-    Escape,
-    /// Begins one of the line breaks, or something harmless.
-    MaybeBreak,
-}
-
-const CARE: [Care; 256] = {
-    let mut table = [Care::Plain; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = Care::Escape;
-        byte += 1;
-    }
-    table[b'"' as usize] = Care::Escape;
-    table[b'\\' as usize] = Care::Escape;
-    table[0xC2] = Care::MaybeBreak;
-    table[0xE2] = Care::MaybeBreak;
-    table
-};
-
 /// Appends a text as the inside of a JSON string, without the quotes.
 pub(super) fn push_text(out: &mut BytesMut, text: &str) {
-    let bytes = text.as_bytes();
-    let mut written = 0;
-    let mut index = 0;
-    while index < bytes.len() {
-        index += plain_steps(&bytes[index..]);
-        // The next step has something in it: it is looked at byte by byte.
-        let until = (index + STEP).min(bytes.len());
-        while index < until {
-            let byte = bytes[index];
-            match CARE[usize::from(byte)] {
-                Care::Plain => index += 1,
-                Care::Escape => {
-                    out.put_slice(&bytes[written..index]);
-                    push_escape(out, byte);
-                    index += 1;
-                    written = index;
-                }
-                Care::MaybeBreak => match line_break(&bytes[index..]) {
-                    Some((escape, length)) => {
-                        out.put_slice(&bytes[written..index]);
-                        out.put_slice(escape);
-                        index += length;
-                        written = index;
-                    }
-                    None => index += 1,
-                },
-            }
-        }
-    }
-    out.put_slice(&bytes[written..]);
-}
-
-/// How many bytes at the front go out as they are, in whole steps; there may be more.
-fn plain_steps(bytes: &[u8]) -> usize {
-    let (steps, _rest) = bytes.as_chunks::<STEP>();
-    // No exit inside of a step: it compiles to a handful of wide instructions.
-    let plain = |step: &&[u8; STEP]| {
-        !step
-            .iter()
-            .fold(false, |care, byte| care | (*byte < 0x20) | matches!(*byte, b'"' | b'\\' | 0xC2 | 0xE2))
-    };
-    steps.iter().take_while(plain).count() * STEP
-}
-
-fn push_escape(out: &mut BytesMut, byte: u8) {
-    let short = match byte {
-        b'"' => b'"',
-        b'\\' => b'\\',
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0C => b'f',
-        control => {
-            let digits = [HEX[usize::from(control >> 4)], HEX[usize::from(control & 0xF)]];
-            out.put_slice(b"\\u00");
-            out.put_slice(&digits);
-            return;
-        }
-    };
-    out.put_slice(&[b'\\', short]);
-}
-
-/// The escape of the line break that the bytes begin with, and how long the break is.
-fn line_break(bytes: &[u8]) -> Option<(&'static [u8], usize)> {
-    match bytes {
-        [0xC2, 0x85, ..] => Some((b"\\u0085", 2)),
-        [0xE2, 0x80, 0xA8, ..] => Some((b"\\u2028", 3)),
-        [0xE2, 0x80, 0xA9, ..] => Some((b"\\u2029", 3)),
-        _ => None,
-    }
+    json_text(text, |bytes| out.put_slice(bytes));
 }
 
 /// Appends a value as JSON on one line.
@@ -122,6 +19,14 @@ pub(in crate::responses) fn push_json(out: &mut BytesMut, value: &impl Serialize
     if value.serialize(&mut serializer).is_err() {
         debug_assert!(false, "a value that is not JSON");
     }
+}
+
+/// A value as JSON on one line.
+pub(in crate::responses) fn json_line(value: &impl Serialize) -> String {
+    let mut out = BytesMut::new();
+    push_json(&mut out, value);
+    // JSON is text.
+    String::from_utf8(out.into()).unwrap_or_default()
 }
 
 /// Compact JSON without line breaks of any kind.
