@@ -6,13 +6,12 @@ use backend::Usage;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::event::{push_field, push_json};
+use super::event::{push_field, push_string};
 use super::output::SentItem;
 use super::request::{Format, Request};
-use super::wire_item::WireItems;
+use super::wire_item::push_items;
 
 /// How far an answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,31 +60,52 @@ pub struct Shell {
 impl Shell {
     /// `id` is the whole id; `created_at` is in seconds since 1970.
     pub fn new(request: &Request, id: &str, created_at: u64) -> Shell {
-        let mut written = BytesMut::with_capacity(ROOM);
-        push_json(&mut written, &Head { id, object: "response", created_at });
-        // The rest of the object goes on where the braces were.
-        written.truncate(written.len() - 1);
-        let split = written.len();
-        push_json(&mut written, &Lasting(request));
-        written[split] = b',';
-        Shell { written: Bytes::from(written.to_vec()), split }
+        let mut out = BytesMut::with_capacity(ROOM + request.echoed_tools.len());
+        push_string(&mut out, "id", id);
+        // What came before a field would stand here.
+        out[0] = b'{';
+        out.put_slice(br#","object":"response""#);
+        push_field(&mut out, "created_at", &created_at);
+        let split = out.len();
+        push_lasting(&mut out, request);
+        out.put_u8(b'}');
+        Shell { written: Bytes::from(out.to_vec()), split }
+    }
+
+    /// More than the object needs around its items.
+    pub fn room(&self) -> usize {
+        self.written.len() + ROOM
     }
 
     /// Appends the object as JSON on one line.
     pub fn write(&self, out: &mut BytesMut, state: &State<'_>) {
         let (head, tail) = self.written.split_at(self.split);
         out.put_slice(head);
-        let (status, error, incomplete) = match state.outcome {
-            Outcome::InProgress => ("in_progress", Value::Null, Value::Null),
-            Outcome::Completed => ("completed", Value::Null, Value::Null),
-            Outcome::Incomplete(reason) => ("incomplete", Value::Null, json!({ "reason": reason.as_str() })),
-            Outcome::Failed(error) => ("failed", error.in_response(), Value::Null),
-        };
-        push_field(out, "status", &status);
+        match state.outcome {
+            Outcome::InProgress => out.put_slice(br#","status":"in_progress""#),
+            Outcome::Completed => out.put_slice(br#","status":"completed""#),
+            Outcome::Incomplete(_) => out.put_slice(br#","status":"incomplete""#),
+            Outcome::Failed(_) => out.put_slice(br#","status":"failed""#),
+        }
         push_field(out, "completed_at", &state.completed_at);
-        push_field(out, "error", &error);
-        push_field(out, "incomplete_details", &incomplete);
-        push_field(out, "output", &WireItems(state.output));
+        match state.outcome {
+            Outcome::Failed(error) => push_field(out, "error", &error.in_response()),
+            Outcome::InProgress | Outcome::Completed | Outcome::Incomplete(_) => {
+                out.put_slice(br#","error":null"#);
+            }
+        }
+        match state.outcome {
+            Outcome::Incomplete(reason) => {
+                out.put_slice(br#","incomplete_details":{"reason":""#);
+                out.put_slice(reason.as_str().as_bytes());
+                out.put_slice(br#""}"#);
+            }
+            Outcome::InProgress | Outcome::Completed | Outcome::Failed(_) => {
+                out.put_slice(br#","incomplete_details":null"#);
+            }
+        }
+        out.put_slice(br#","output":"#);
+        push_items(out, state.output);
         push_field(out, "usage", &state.usage.map(WireUsage::from));
         out.put_slice(tail);
     }
@@ -94,54 +114,55 @@ impl Shell {
 /// More than most requests repeat.
 const ROOM: usize = 2 * 1024;
 
-#[derive(Serialize)]
-struct Head<'a> {
-    id: &'a str,
-    object: &'static str,
-    created_at: u64,
+/// Appends what the answer repeats of the request, with the defaults that clients expect to find filled in.
+fn push_lasting(out: &mut BytesMut, request: &Request) {
+    push_string(out, "model", &request.model);
+    push_optional(out, "previous_response_id", request.previous_response_id.as_deref());
+    push_optional(out, "instructions", request.instructions.as_deref());
+    out.put_slice(br#","tools":"#);
+    out.put_slice(request.echoed_tools.as_bytes());
+    push_field(out, "tool_choice", &request.echoed_choice);
+    push_field(out, "parallel_tool_calls", &request.parallel_tool_calls);
+    push_field(out, "max_tool_calls", &request.max_tool_calls);
+    push_field(out, "text", &Text { format: &request.format, verbosity: request.verbosity.as_deref() });
+    let (effort, summary) = (request.reasoning_effort.as_deref(), request.reasoning_summary.as_deref());
+    push_field(out, "reasoning", &Reasoning { effort, summary });
+    push_field(out, "temperature", &request.temperature.unwrap_or(1.0));
+    push_field(out, "top_p", &request.top_p.unwrap_or(1.0));
+    push_repeated(out, request, "presence_penalty", b"0.0");
+    push_repeated(out, request, "frequency_penalty", b"0.0");
+    push_repeated(out, request, "top_logprobs", b"0");
+    push_field(out, "max_output_tokens", &request.max_output_tokens);
+    push_repeated(out, request, "truncation", br#""disabled""#);
+    push_field(out, "store", &request.store);
+    out.put_slice(br#","background":false,"service_tier":"default""#);
+    push_field(out, "metadata", &request.metadata);
+    push_repeated(out, request, "safety_identifier", b"null");
+    push_repeated(out, request, "prompt_cache_key", b"null");
+    for key in ["prompt_cache_retention", "user"] {
+        if let Some(value) = request.repeated.get(key) {
+            push_field(out, key, value);
+        }
+    }
 }
 
-/// What the answer repeats of the request, with the defaults that clients expect to find filled in.
-struct Lasting<'a>(&'a Request);
-
-impl Serialize for Lasting<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let request = self.0;
-        let (no_penalty, none, disabled) = (json!(0.0), json!(0), json!("disabled"));
-        let repeated = |key: &str, default| request.repeated.get(key).unwrap_or(default);
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("model", &request.model)?;
-        map.serialize_entry("previous_response_id", &request.previous_response_id)?;
-        map.serialize_entry("instructions", &request.instructions)?;
-        map.serialize_entry("tools", &request.echoed_tools)?;
-        map.serialize_entry("tool_choice", &request.echoed_choice)?;
-        map.serialize_entry("parallel_tool_calls", &request.parallel_tool_calls)?;
-        map.serialize_entry("max_tool_calls", &request.max_tool_calls)?;
-        map.serialize_entry(
-            "text",
-            &Text { format: &request.format, verbosity: request.verbosity.as_deref() },
-        )?;
-        let (effort, summary) = (request.reasoning_effort.as_deref(), request.reasoning_summary.as_deref());
-        map.serialize_entry("reasoning", &Reasoning { effort, summary })?;
-        map.serialize_entry("temperature", &request.temperature.unwrap_or(1.0))?;
-        map.serialize_entry("top_p", &request.top_p.unwrap_or(1.0))?;
-        map.serialize_entry("presence_penalty", repeated("presence_penalty", &no_penalty))?;
-        map.serialize_entry("frequency_penalty", repeated("frequency_penalty", &no_penalty))?;
-        map.serialize_entry("top_logprobs", repeated("top_logprobs", &none))?;
-        map.serialize_entry("max_output_tokens", &request.max_output_tokens)?;
-        map.serialize_entry("truncation", repeated("truncation", &disabled))?;
-        map.serialize_entry("store", &request.store)?;
-        map.serialize_entry("background", &false)?;
-        map.serialize_entry("service_tier", "default")?;
-        map.serialize_entry("metadata", &request.metadata)?;
-        map.serialize_entry("safety_identifier", repeated("safety_identifier", &Value::Null))?;
-        map.serialize_entry("prompt_cache_key", repeated("prompt_cache_key", &Value::Null))?;
-        for key in ["prompt_cache_retention", "user"] {
-            if let Some(value) = request.repeated.get(key) {
-                map.serialize_entry(key, value)?;
-            }
+/// A field as it was sent, or else as clients expect to find it.
+fn push_repeated(out: &mut BytesMut, request: &Request, name: &str, default: &[u8]) {
+    match request.repeated.get(name) {
+        Some(value) => push_field(out, name, value),
+        None => {
+            out.put_slice(b",\"");
+            out.put_slice(name.as_bytes());
+            out.put_slice(b"\":");
+            out.put_slice(default);
         }
-        map.end()
+    }
+}
+
+fn push_optional(out: &mut BytesMut, name: &str, text: Option<&str>) {
+    match text {
+        Some(text) => push_string(out, name, text),
+        None => push_field(out, name, &()),
     }
 }
 

@@ -3,9 +3,10 @@
 //! Events, the response object and whoever keeps answers all go through [`WireItem`], so that a client never sees
 //! two spellings of the same item.
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use bytes::{BufMut, BytesMut};
 use serde_json::Value;
 
+use super::event::push_string;
 use super::output::{ItemStatus, OutputItem, SentItem};
 
 /// An item as clients see it.
@@ -16,61 +17,55 @@ pub struct WireItem<'a> {
 
 /// The same, as a value of its own.
 pub fn item_json(item: &OutputItem, status: ItemStatus) -> Value {
-    serde_json::to_value(WireItem { item, status }).unwrap_or_default()
+    let mut out = BytesMut::new();
+    WireItem { item, status }.write(&mut out);
+    serde_json::from_slice(&out).unwrap_or_default()
 }
 
-impl Serialize for WireItem<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        let kind = match self.item {
-            OutputItem::Message { .. } => "message",
-            OutputItem::FunctionCall { .. } => "function_call",
-            OutputItem::CustomToolCall { .. } => "custom_tool_call",
-            OutputItem::Reasoning { .. } => "reasoning",
-        };
-        map.serialize_entry("type", kind)?;
-        map.serialize_entry("id", self.item.id())?;
-        map.serialize_entry("status", self.status.as_str())?;
+impl WireItem<'_> {
+    /// Appends it as JSON on one line. By hand, since its texts are most of what an answer is.
+    pub(super) fn write(&self, out: &mut BytesMut) {
+        out.put_slice(match self.item {
+            OutputItem::Message { .. } => br#"{"type":"message""#,
+            OutputItem::FunctionCall { .. } => br#"{"type":"function_call""#,
+            OutputItem::CustomToolCall { .. } => br#"{"type":"custom_tool_call""#,
+            OutputItem::Reasoning { .. } => br#"{"type":"reasoning""#,
+        });
+        push_string(out, "id", self.item.id());
+        push_string(out, "status", self.status.as_str());
         match self.item {
             OutputItem::Message { text, refusal, .. } => {
                 let text = (!text.is_empty()).then_some(WirePart::Text(text));
                 let refusal = refusal.as_deref().map(WirePart::Refusal);
-                let parts: Vec<WirePart<'_>> = text.into_iter().chain(refusal).collect();
-                map.serialize_entry("role", "assistant")?;
-                map.serialize_entry("content", &parts)?;
+                out.put_slice(br#","role":"assistant","content":"#);
+                push_list(out, text.into_iter().chain(refusal), |part, out| part.write(out));
             }
             OutputItem::FunctionCall { id, name, namespace, arguments } => {
-                call_fields(&mut map, id, name, namespace.as_deref())?;
-                map.serialize_entry("arguments", arguments)?;
+                push_call(out, id, name, namespace.as_deref());
+                push_string(out, "arguments", arguments);
             }
             OutputItem::CustomToolCall { id, name, namespace, input } => {
-                call_fields(&mut map, id, name, namespace.as_deref())?;
-                map.serialize_entry("input", input)?;
+                push_call(out, id, name, namespace.as_deref());
+                push_string(out, "input", input);
             }
             OutputItem::Reasoning { summary, encrypted, .. } => {
-                let parts: Vec<WirePart<'_>> = summary.iter().map(|text| WirePart::Summary(text)).collect();
-                map.serialize_entry("summary", &parts)?;
+                out.put_slice(br#","summary":"#);
+                push_list(out, summary, |text, out| WirePart::Summary(text).write(out));
                 if let Some(sealed) = encrypted.as_ref().filter(|sealed| sealed.shown) {
-                    map.serialize_entry("encrypted_content", &sealed.text)?;
+                    push_string(out, "encrypted_content", &sealed.text);
                 }
             }
         }
-        map.end()
+        out.put_u8(b'}');
     }
 }
 
 /// `call_id` is the id: one name less that could be mixed up, and clients look at both.
-fn call_fields<M: SerializeMap>(
-    map: &mut M,
-    id: &str,
-    name: &str,
-    namespace: Option<&str>,
-) -> Result<(), M::Error> {
-    map.serialize_entry("call_id", id)?;
-    map.serialize_entry("name", name)?;
-    match namespace {
-        Some(namespace) => map.serialize_entry("namespace", namespace),
-        None => Ok(()),
+fn push_call(out: &mut BytesMut, id: &str, name: &str, namespace: Option<&str>) {
+    push_string(out, "call_id", id);
+    push_string(out, "name", name);
+    if let Some(namespace) = namespace {
+        push_string(out, "namespace", namespace);
     }
 }
 
@@ -81,38 +76,44 @@ pub(super) enum WirePart<'a> {
     Summary(&'a str),
 }
 
-impl Serialize for WirePart<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+impl WirePart<'_> {
+    /// Appends it as JSON on one line.
+    pub(super) fn write(&self, out: &mut BytesMut) {
         match self {
             WirePart::Text(text) => {
-                map.serialize_entry("type", "output_text")?;
-                map.serialize_entry("text", text)?;
-                map.serialize_entry("annotations", &[(); 0])?;
-                map.serialize_entry("logprobs", &[(); 0])?;
+                out.put_slice(br#"{"type":"output_text""#);
+                push_string(out, "text", text);
+                out.put_slice(br#","annotations":[],"logprobs":[]"#);
             }
             WirePart::Refusal(text) => {
-                map.serialize_entry("type", "refusal")?;
-                map.serialize_entry("refusal", text)?;
+                out.put_slice(br#"{"type":"refusal""#);
+                push_string(out, "refusal", text);
             }
             WirePart::Summary(text) => {
-                map.serialize_entry("type", "summary_text")?;
-                map.serialize_entry("text", text)?;
+                out.put_slice(br#"{"type":"summary_text""#);
+                push_string(out, "text", text);
             }
         }
-        map.end()
+        out.put_u8(b'}');
     }
 }
 
-/// The `output` of a response.
-pub(super) struct WireItems<'a>(pub(super) &'a [SentItem]);
+/// Appends the `output` of a response.
+pub(super) fn push_items(out: &mut BytesMut, items: &[SentItem]) {
+    push_list(out, items, |sent, out| WireItem { item: &sent.item, status: sent.status }.write(out));
+}
 
-impl Serialize for WireItems<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for sent in self.0 {
-            list.serialize_element(&WireItem { item: &sent.item, status: sent.status })?;
+fn push_list<T>(
+    out: &mut BytesMut,
+    list: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(T, &mut BytesMut),
+) {
+    out.put_u8(b'[');
+    for (index, one) in list.into_iter().enumerate() {
+        if index > 0 {
+            out.put_u8(b',');
         }
-        list.end()
+        write(one, out);
     }
+    out.put_u8(b']');
 }

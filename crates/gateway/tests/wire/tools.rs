@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
-use gateway::responses::request::{Request, ServerTools};
+use gateway::responses::request::{Request, ServerTools, parse};
 use gateway::responses::tools::ToolKind;
 use serde_json::{Value, json};
 
@@ -11,6 +11,11 @@ use crate::reading::{all_refused, read, with};
 
 fn tools(list: Value) -> Request {
     read(&with(json!({ "tools": list })))
+}
+
+/// As the client gets them back.
+fn echoed(request: &Request) -> Vec<Value> {
+    serde_json::from_str(&request.echoed_tools).unwrap()
 }
 
 /// The tools as the model sees them, and as the client gets them back.
@@ -31,7 +36,7 @@ fn check(list: Value, expect: Expect) {
         )
         .unwrap();
     }
-    for echoed in &request.echoed_tools {
+    for echoed in echoed(&request) {
         writeln!(shown, "echo {echoed}").unwrap();
     }
     writeln!(shown, "ignored {:?}", request.ignored).unwrap();
@@ -168,7 +173,7 @@ fn tools_that_stand_in_the_input_are_offered_and_the_later_ones_count() {
     let names: Vec<(&str, &str)> =
         request.tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect();
     assert_eq!(names, [("exec", "changed"), ("agents__wait", "")]);
-    assert!(request.echoed_tools.is_empty());
+    assert_eq!(&*request.echoed_tools, "[]");
     assert_eq!(request.input.len(), 1);
 }
 
@@ -183,10 +188,7 @@ fn server_side_tools_are_asked_for_with_a_type_of_our_own() {
         ServerTools::Named { names: vec!["vault.readFile".to_owned()], events: true }
     );
     assert!(named.server_tools.wants_events() && named.tools.is_empty() && named.ignored.is_empty());
-    assert_eq!(
-        named.echoed_tools,
-        [json!({ "type": "tollgate", "names": ["vault.readFile"], "events": true })]
-    );
+    assert_eq!(echoed(&named), [json!({ "type": "tollgate", "names": ["vault.readFile"], "events": true })]);
 }
 
 #[test]
@@ -244,4 +246,62 @@ fn the_number_of_tools_has_an_end_with_those_in_namespaces() {
         array_above_max_length tools[300].tools[212]: the request has more than 512 tools, counting those in namespaces
     "#]]
         .assert_eq(&all_refused(&[with(json!({ "tools": functions(513) })), with(json!({ "tools": list }))]));
+}
+
+#[test]
+fn a_list_that_was_read_before_means_the_same_again() {
+    let list = json!([
+        { "type": "function", "name": "again", "description": "a \u{2028} b", "parameters": { "type": "object" } },
+        { "type": "web_search" },
+        { "type": "tollgate", "names": ["vault.readFile"] },
+    ]);
+    let ask = |more: Value| {
+        let mut body = json!({ "model": "m", "input": "hi", "tools": list });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        parse(body.to_string().as_bytes())
+    };
+    let first = ask(json!({})).unwrap();
+    assert_eq!(first, ask(json!({})).unwrap());
+    assert!(!first.echoed_tools.contains('\u{2028}'), "{}", first.echoed_tools);
+    assert_eq!(first.ignored, ["tools[1].web_search"]);
+
+    let chosen = ask(json!({ "tool_choice": { "type": "function", "name": "again" } })).unwrap();
+    assert_eq!((&chosen.tools, &chosen.ignored), (&first.tools, &first.ignored));
+    let unknown = ask(json!({ "tool_choice": { "type": "function", "name": "other" } })).unwrap_err();
+    assert_eq!(unknown.param.as_deref(), Some("tool_choice"));
+
+    let extended = ask(json!({ "input": [
+        { "role": "user", "content": "hi" },
+        { "type": "additional_tools", "role": "developer", "tools": [{ "type": "custom", "name": "exec" }] },
+    ] }))
+    .unwrap();
+    let names: Vec<&str> = extended.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["again", "exec"]);
+    assert_eq!(first, ask(json!({})).unwrap(), "what one request added is not in the next");
+}
+
+#[test]
+fn a_body_is_refused_alike_whether_its_list_was_read_before_or_not() {
+    let list = r#"[{"type":"function","name":"once_more"}]"#;
+    for broken in [
+        r#"{"model":"m","input":"hi","tools":LIST,"tools":LIST}"#,
+        r#"{"model":"m","model":"m","input":"hi","tools":LIST}"#,
+        r#"{"model":"m","input":[{"role":"user","role":"user"}],"tools":LIST}"#,
+        r#"{"model":"m","input":"hi","tools":LIST} x"#,
+        r#"{"model":"m","input":"hi","tools":LIST"#,
+        r#"{"input":"hi","tools":LIST}"#,
+        r#"["tools",LIST]"#,
+    ] {
+        let other = list.replace("once_more", &format!("only_{}", broken.len()));
+        let unseen = parse(broken.replace("LIST", &other).as_bytes()).unwrap_err();
+        parse(format!(r#"{{"model":"m","input":"hi","tools":{list}}}"#).as_bytes()).unwrap();
+        let seen = parse(broken.replace("LIST", list).as_bytes()).unwrap_err();
+        assert_eq!((seen.code, &seen.param), (unseen.code, &unseen.param), "{broken}");
+        assert_eq!(shape(&seen.message), shape(&unseen.message));
+    }
+}
+
+/// A message without its numbers: the two lists have other lengths.
+fn shape(message: &str) -> String {
+    message.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -28,7 +28,9 @@ mod warm_up;
 mod watch;
 mod write;
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use backend::{Capabilities, TextModel, TurnStream};
 use engine::Clock;
@@ -36,10 +38,11 @@ use tokio::time::Instant;
 
 use self::running::Running;
 use self::tools::Tools;
-use super::emitter::Ended;
+use super::emitter::{Ended, response_id};
 use super::error::ApiError;
 use super::event::Framing;
 use super::item::Item;
+use super::object::Shell;
 use super::prompt::{self, Mode};
 use super::request::Request;
 use super::store::Store;
@@ -79,7 +82,7 @@ pub struct Prepared {
     /// How many calls the client sent back.
     echoed: u64,
     unique: String,
-    created_at: u64,
+    shell: Shell,
     began: Instant,
     mode: Mode,
     can: Capabilities,
@@ -90,7 +93,7 @@ pub struct Prepared {
 impl Prepared {
     /// The id that the response will have.
     pub fn id(&self) -> String {
-        super::emitter::response_id(&self.unique)
+        response_id(&self.unique)
     }
 
     /// What was asked for and cannot be honoured.
@@ -142,8 +145,18 @@ impl Responder {
         settings::note_ignored(&mut request, can);
         let mode = if can.native_tools && !tools.is_empty() { Mode::Native } else { Mode::Sentinel };
         let turn = prompt::turn(&request, &conversation, mode, can)?;
-        let started =
-            tokio::time::timeout(self.parts.settings.start_limit, self.parts.model.start(turn)).await;
+        let limit = self.parts.settings.start_limit;
+        let mut started = pin!(tokio::time::timeout(limit, self.parts.model.start(turn)));
+        let at_once = std::future::poll_fn(|cx| Poll::Ready(started.as_mut().poll(cx))).await;
+        // The model has its question by now. While it thinks, what the answer repeats of the request is written out.
+        let unique = (self.parts.unique)();
+        let shell = Shell::new(&request, &response_id(&unique), self.seconds());
+        // Streams live long, and there are many.
+        request.repeated = serde_json::Map::new();
+        let started = match at_once {
+            Poll::Ready(started) => started,
+            Poll::Pending => started.await,
+        };
         let stream = match started {
             Ok(started) => started.inspect_err(|error| self.note(error.kind))?,
             Err(_elapsed) => return Err(listen::too_slow("did not begin to answer")),
@@ -153,8 +166,8 @@ impl Responder {
             conversation,
             added,
             echoed: echoed as u64,
-            unique: (self.parts.unique)(),
-            created_at: self.seconds(),
+            unique,
+            shell,
             began,
             mode,
             can,

@@ -106,23 +106,9 @@ impl<'r> Writer<'r> {
         out: Out,
         cancelled: Cancelled,
     ) -> Writer<'r> {
-        let Prepared {
-            mut request,
-            conversation,
-            added,
-            echoed,
-            unique,
-            created_at,
-            began,
-            mode,
-            can,
-            tools,
-            stream,
-        } = prepared;
-        let emitter = Emitter::new(&request, &unique, created_at, framing);
-        // What the answer repeats is written out by now. Streams live long, and there are many.
-        request.echoed_tools = Vec::new();
-        request.repeated = serde_json::Map::new();
+        let Prepared { request, conversation, added, echoed, unique, shell, began, mode, can, tools, stream } =
+            prepared;
+        let emitter = Emitter::inside(shell, &request, &unique, framing);
         Writer {
             responder,
             request,

@@ -22,7 +22,7 @@ impl Ended {
     pub fn object_json(&self) -> Bytes {
         let Ended { outcome, completed_at, output, usage, .. } = self;
         let state = State { outcome, completed_at: *completed_at, output, usage: *usage };
-        let mut out = BytesMut::new();
+        let mut out = BytesMut::with_capacity(self.shell.room());
         self.shell.write(&mut out, &state);
         out.freeze()
     }

@@ -58,9 +58,15 @@ impl Emitter {
     /// `unique` is what all ids of this answer are made of; the response is `resp_<unique>`. `created_at` is in
     /// seconds since 1970.
     pub fn new(request: &Request, unique: &str, created_at: u64, framing: Framing) -> Emitter {
+        let shell = Shell::new(request, &response_id(unique), created_at);
+        Emitter::inside(shell, request, unique, framing)
+    }
+
+    /// The same, with what stays the same about the answer written out already.
+    pub fn inside(shell: Shell, request: &Request, unique: &str, framing: Framing) -> Emitter {
         Emitter {
             encoder: Encoder::new(framing),
-            shell: Shell::new(request, &response_id(unique), created_at),
+            shell,
             ids: Ids::new(unique),
             started: false,
             open: Open::Nothing,

@@ -93,14 +93,16 @@ impl Encoder {
         self.event(kind, |out| {
             out.put_slice(br#","output_index":"#);
             push_number(out, output_index as u64);
-            push_field(out, "item", item);
+            out.put_slice(br#","item":"#);
+            item.write(out);
         });
     }
 
     pub(in crate::responses) fn part(&mut self, kind: EventType, place: &Place, part: &WirePart<'_>) {
         self.event(kind, |out| {
             out.put_slice(&place.0);
-            push_field(out, "part", part);
+            out.put_slice(br#","part":"#);
+            part.write(out);
         });
     }
 
@@ -219,7 +221,7 @@ pub(in crate::responses) fn push_field(out: &mut BytesMut, name: &str, value: &i
 }
 
 /// `name` needs no escape.
-fn push_string(out: &mut BytesMut, name: &str, text: &str) {
+pub(in crate::responses) fn push_string(out: &mut BytesMut, name: &str, text: &str) {
     out.put_slice(b",\"");
     out.put_slice(name.as_bytes());
     out.put_slice(b"\":\"");

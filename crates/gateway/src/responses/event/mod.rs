@@ -13,8 +13,8 @@ use bytes::Bytes;
 use super::error::ApiError;
 
 pub use self::encoder::Framing;
-pub(in crate::responses) use self::encoder::{Encoder, Part, Place, push_field};
-pub(in crate::responses) use self::escape::push_json;
+pub(in crate::responses) use self::encoder::{Encoder, Part, Place, push_field, push_string};
+pub(in crate::responses) use self::escape::json_line;
 pub use self::kind::EventType;
 
 /// An `error` event by itself, for errors that belong to no response: a message on a WebSocket that is not a request.

@@ -16,13 +16,14 @@ const SHOWN_CHARS: usize = 64;
 /// The fields of one object that are not read yet.
 pub(super) struct Fields<'p> {
     pub(super) at: Path<'p>,
-    map: Map<String, Value>,
+    /// In a list: objects of a request are small, and each field is asked for once.
+    left: Vec<(String, Value)>,
 }
 
 impl<'p> Fields<'p> {
     pub(super) fn of(value: Value, at: Path<'p>) -> Result<Fields<'p>, ApiError> {
         match value {
-            Value::Object(map) => Ok(Fields { at, map }),
+            Value::Object(map) => Ok(Fields { at, left: map.into_iter().collect() }),
             other
             @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
                 Err(wrong_type(&at, "an object", &other))
@@ -32,16 +33,21 @@ impl<'p> Fields<'p> {
 
     /// The field, unless it is absent or `null`.
     pub(super) fn value(&mut self, key: &str) -> Option<Value> {
-        self.map.remove(key).filter(|value| !value.is_null())
+        let at = self.left.iter().position(|(name, _)| name == key)?;
+        Some(self.left.swap_remove(at).1).filter(|value| !value.is_null())
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
-        self.map.get(key).is_some_and(|value| !value.is_null())
+        self.get(key).is_some_and(|value| !value.is_null())
     }
 
     /// Looks at a text without taking it.
     pub(super) fn peek(&self, key: &str) -> Option<&str> {
-        self.map.get(key).and_then(Value::as_str)
+        self.get(key).and_then(Value::as_str)
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.left.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     pub(super) fn string(&mut self, key: &str) -> Result<Option<String>, ApiError> {
@@ -125,7 +131,7 @@ impl<'p> Fields<'p> {
     /// What nobody took and is not `null`, in alphabetical order.
     pub(super) fn left(self) -> Vec<String> {
         let mut left: Vec<String> =
-            self.map.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
+            self.left.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
         left.sort_unstable();
         left
     }

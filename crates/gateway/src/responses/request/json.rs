@@ -3,8 +3,12 @@
 //! An object that has the same key twice is refused. Readers differ in which of the two they take, so a check in
 //! front of this server could have looked at another request than the one that is answered.
 
-use envelope::{Strictness, read_strictly};
-use serde_json::Value;
+use std::fmt;
+
+use envelope::{StrictValue, Strictness, read_strictly};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::responses::error::ApiError;
 
@@ -18,6 +22,48 @@ pub fn read_json(body: &[u8]) -> Result<Value, ApiError> {
         param: None,
         ..ApiError::invalid("", "invalid_json", format!("the body is not a JSON request: {error}"))
     })
+}
+
+/// A request whose list of tools is still text.
+pub(super) struct Outline<'b> {
+    pub(super) rest: Map<String, Value>,
+    pub(super) tools: &'b str,
+}
+
+/// Reads everything of a body but its list of tools. Nothing for a body that has none, or in which anything is wrong:
+/// such a body is to be read as a whole.
+pub(super) fn outline(body: &[u8]) -> Option<Outline<'_>> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let outline = reader.deserialize_map(Outliner).ok()?;
+    reader.end().ok()?;
+    outline
+}
+
+struct Outliner;
+
+impl<'de> Visitor<'de> for Outliner {
+    type Value = Option<Outline<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a request")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut tools: Option<&RawValue> = None;
+        let mut rest = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let twice = if key == "tools" {
+                tools.replace(entries.next_value()?).is_some()
+            } else {
+                rest.insert(key, entries.next_value_seed(StrictValue(&mut Refusing))?).is_some()
+            };
+            if twice {
+                return Err(A::Error::custom("a key stands twice"));
+            }
+        }
+        let tools = tools.map(RawValue::get).filter(|text| text.starts_with('['));
+        Ok(tools.map(|tools| Outline { rest, tools }))
+    }
 }
 
 /// Reads no further than to the first key that stands twice.

@@ -10,20 +10,24 @@ mod draft;
 mod fields;
 mod input;
 mod json;
+mod memory;
 mod names;
 mod options;
 mod path;
 mod schemas;
+mod tool_lists;
 mod tools;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use self::fields::Fields;
+use self::json::Outline;
 pub use self::json::read_json;
 pub(in crate::responses) use self::options::SEALED_REASONING;
 use self::path::Path;
+use self::tools::Tools;
 use super::error::ApiError;
 use super::item::Item;
 use super::known_schema::KnownSchema;
@@ -38,8 +42,8 @@ pub struct Request {
     pub previous_response_id: Option<String>,
     /// In the order of the request, one entry for each tool that a model can call.
     pub tools: Vec<Arc<OfferedTool>>,
-    /// The tools as they were sent, completed, for the answer to repeat.
-    pub echoed_tools: Vec<Value>,
+    /// The tools as they were sent, completed, for the answer to repeat: a JSON list on one line.
+    pub echoed_tools: Arc<str>,
     /// Holds the names that the model sees.
     pub choice: Choice,
     /// `tool_choice` as it was sent, for the answer to repeat.
@@ -143,18 +147,55 @@ impl PartialEq for Format {
 
 /// Reads the body of `POST /v1/responses`.
 pub fn parse(body: &[u8]) -> Result<Request, ApiError> {
-    parse_value(read_json(body)?)
+    let Some(Outline { rest, tools }) = json::outline(body) else { return parse_value(read_json(body)?) };
+    match tool_lists::known(tools) {
+        Some(known) => assemble(Fields::of(Value::Object(rest), Path::Root)?, Listed::Known(known, tools)),
+        None => assemble(Fields::of(read_json(body)?, Path::Root)?, Listed::New(tools)),
+    }
 }
 
 /// Reads a request that is JSON already, such as the payload of a WebSocket's `response.create`.
 pub fn parse_value(value: Value) -> Result<Request, ApiError> {
-    let mut body = Fields::of(value, Path::Root)?;
+    assemble(Fields::of(value, Path::Root)?, Listed::Value)
+}
+
+/// Where the list of tools is.
+enum Listed<'b> {
+    /// In the body, whose text is gone.
+    Value,
+    /// In the body; its text was seen for the first time.
+    New(&'b str),
+    /// It was read before, and is not in the body.
+    Known(Arc<Tools>, &'b str),
+}
+
+impl Listed<'_> {
+    fn read(self, body: &mut Fields<'_>, additional: Vec<(usize, Vec<Value>)>) -> Result<Tools, ApiError> {
+        let alone = additional.is_empty();
+        let list = match self {
+            Listed::Known(known, _) if alone => return Ok(Arc::unwrap_or_clone(known)),
+            Listed::Known(_, text) => {
+                let mut again = Fields::of(json!({ "tools": read_json(text.as_bytes())? }), Path::Root)?;
+                again.array("tools", MAX_TOOL_ENTRIES)?
+            }
+            Listed::New(_) | Listed::Value => body.array("tools", MAX_TOOL_ENTRIES)?,
+        };
+        let tools = tools::read(list.unwrap_or_default(), additional)?;
+        if let Listed::New(text) = self
+            && alone
+        {
+            tool_lists::remember(text, &tools);
+        }
+        Ok(tools)
+    }
+}
+
+fn assemble(mut body: Fields<'_>, listed: Listed<'_>) -> Result<Request, ApiError> {
     refuse_what_cannot_be_done(&mut body)?;
 
     let input = body.value("input");
     let input = input::read(input, &Path::Root.key("input"))?;
-    let mut tools =
-        tools::read(body.array("tools", MAX_TOOL_ENTRIES)?.unwrap_or_default(), input.additional_tools)?;
+    let mut tools = listed.read(&mut body, input.additional_tools)?;
     let (choice, echoed_choice) = choice::read(body.value("tool_choice"), &mut tools)?;
     let mut ignored = tools.ignored;
     ignored.extend(input.left_out.into_iter().map(|kind| format!("input.{kind}")));

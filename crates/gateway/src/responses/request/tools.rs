@@ -14,6 +14,7 @@ use super::fields::{self, Fields};
 use super::names::{self, Names};
 use super::path::Path;
 use crate::responses::error::ApiError;
+use crate::responses::event::json_line;
 use crate::responses::tools::OfferedTool;
 
 /// In a request, counting those in namespaces.
@@ -46,11 +47,11 @@ pub(super) fn is_hosted(kind: &str) -> bool {
 }
 
 /// What became of the tools of a request.
-#[derive(Default)]
+#[derive(Clone)]
 pub(super) struct Tools {
     pub(super) offered: Vec<Arc<OfferedTool>>,
-    /// As they were sent in `tools`, completed.
-    pub(super) echoed: Vec<Value>,
+    /// As they were sent in `tools`, completed: a JSON list on one line.
+    pub(super) echoed: Arc<str>,
     pub(super) server: ServerTools,
     pub(super) ignored: Vec<String>,
 }
@@ -61,7 +62,7 @@ pub(super) fn read(listed: Vec<Value>, additional: Vec<(usize, Vec<Value>)>) -> 
     let tools = Path::Root.key("tools");
     for (index, tool) in listed.into_iter().enumerate() {
         let echo = reader.tool(tool, tools.index(index), Again::Refused)?;
-        reader.tools.echoed.push(echo);
+        reader.echoed.push(echo);
     }
     let input = Path::Root.key("input");
     for (item, list) in additional {
@@ -87,7 +88,9 @@ struct Reader {
     drafts: Vec<Draft>,
     /// Namespace and name, to the place in `drafts`.
     known: HashMap<(Option<String>, String), usize>,
-    tools: Tools,
+    echoed: Vec<Value>,
+    server: ServerTools,
+    ignored: Vec<String>,
 }
 
 impl Reader {
@@ -99,7 +102,7 @@ impl Reader {
             "namespace" => self.namespace(value, at, again),
             "tollgate" => self.server_tools(value, at),
             hosted if is_hosted(hosted) => {
-                self.tools.ignored.push(format!("{at}.{hosted}"));
+                self.ignored.push(format!("{at}.{hosted}"));
                 Ok(without_secrets(value))
             }
             other => {
@@ -118,7 +121,7 @@ impl Reader {
     ) -> Result<Value, ApiError> {
         let draft = Draft::read(value, namespace, at)?;
         if draft.has_grammar() {
-            self.tools.ignored.push(format!("{at}.format.grammar"));
+            self.ignored.push(format!("{at}.format.grammar"));
         }
         let echo = draft.echo();
         let key = (draft.namespace.clone(), draft.own_name.clone());
@@ -158,7 +161,7 @@ impl Reader {
             if matches!(kind.as_str(), "function" | "custom") {
                 echoed.push(self.callable(tool, Some(&name), at, again)?);
             } else if is_hosted(&kind) {
-                self.tools.ignored.push(format!("{at}.{kind}"));
+                self.ignored.push(format!("{at}.{kind}"));
                 echoed.push(without_secrets(tool));
             } else {
                 let expected = fields::one_of(&["function", "custom"]);
@@ -170,7 +173,7 @@ impl Reader {
 
     /// `{"type": "tollgate"}`: an extension that asks for tools that are run here.
     fn server_tools(&mut self, value: Value, at: Path<'_>) -> Result<Value, ApiError> {
-        if self.tools.server != ServerTools::NotAsked {
+        if self.server != ServerTools::NotAsked {
             let message =
                 format!("`{at}` asks for server-side tools a second time; put all names into one list");
             return Err(ApiError::invalid(at.to_string(), "duplicate_tool", message));
@@ -178,7 +181,7 @@ impl Reader {
         let mut fields = Fields::of(value, at)?;
         let events = fields.boolean("events")?.unwrap_or(false);
         let Some(list) = fields.array("names", MAX_TOOLS)? else {
-            self.tools.server = ServerTools::All { events };
+            self.server = ServerTools::All { events };
             return Ok(json!({ "type": "tollgate", "events": events }));
         };
         let place = at.key("names");
@@ -192,13 +195,13 @@ impl Reader {
             }
         }
         let echo = json!({ "type": "tollgate", "names": names, "events": events });
-        self.tools.server = ServerTools::Named { names, events };
+        self.server = ServerTools::Named { names, events };
         Ok(echo)
     }
 
     /// Gives out the names that the model will see.
     fn finish(self) -> Tools {
-        let Reader { drafts, mut tools, .. } = self;
+        let Reader { drafts, echoed, server, ignored, .. } = self;
         let mut names = Names::default();
         let keeps: Vec<bool> = drafts
             .iter()
@@ -206,15 +209,15 @@ impl Reader {
                 draft.namespace.is_none() && names::is_plain(&draft.own_name) && names.claim(&draft.own_name)
             })
             .collect();
-        for (draft, keeps) in drafts.into_iter().zip(keeps) {
+        let named = drafts.into_iter().zip(keeps).map(|(draft, keeps)| {
             let name = if keeps {
                 draft.own_name.clone()
             } else {
                 names.make(draft.namespace.as_deref(), &draft.own_name)
             };
-            tools.offered.push(Arc::new(draft.named(name)));
-        }
-        tools
+            Arc::new(draft.named(name))
+        });
+        Tools { offered: named.collect(), echoed: json_line(&echoed).into(), server, ignored }
     }
 }
 
