@@ -12,7 +12,9 @@ const QUESTION: &str = "What is the weather?";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One object.
+    /// One object with a few words and a call, as the published figures for answers that are no streams have it.
+    Short,
+    /// One object with all that a stream says.
     Whole,
     /// Event after event, as fast as they come.
     Stream,
@@ -25,6 +27,7 @@ pub(crate) enum Kind {
 impl Kind {
     fn name(self) -> &'static str {
         match self {
+            Kind::Short => "short answers",
             Kind::Whole => "whole answers",
             Kind::Stream => "streams",
             Kind::Burst => "streams in one piece",
@@ -67,9 +70,10 @@ impl Load {
                 Kind::Stream => QUESTION,
                 // Directly a whole answer comes in one piece; through a gateway that asks for a stream as well.
                 Kind::Whole | Kind::Burst => upstream::BURST,
+                Kind::Short => upstream::SHORT,
                 Kind::Paced => upstream::PACED,
             };
-            let request = target.request(self.kind != Kind::Whole, said);
+            let request = target.request(!matches!(self.kind, Kind::Short | Kind::Whole), said);
             let clients: Vec<_> = (0..self.connections)
                 .map(|_| tokio::spawn(client(target.address(), request.clone(), until)))
                 .collect();

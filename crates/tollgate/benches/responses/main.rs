@@ -4,8 +4,9 @@
 //!
 //! The model's server and the clients are threads of this process, the gateways are processes of their own. The
 //! server answers with 100 deltas of text, the last of which make a tool call, in 109 events, each sent on its own as
-//! a model makes them; all in one piece where the load is named so, and for answers that are one object. Tollgate
-//! reads the text, finds the call and writes every event anew; the relay and smg pass the bytes on.
+//! a model makes them; all in one piece where the load is named so, and for answers that are one object. A short answer
+//! has the last 12 deltas. Tollgate reads the text, finds the call and writes every event anew, and reads a model's stream
+//! for an answer that is one object too; the relay and smg pass the bytes on.
 //!
 //! CPU is what the gateway's processes used, user and system; memory is their proportional share (PSS).
 //! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out, `-- "--only=paced streams"` measures just the
@@ -81,7 +82,7 @@ fn main() {
     let span = Duration::from_secs(span);
     let upstream = upstream::start();
     let targets = targets(upstream, with_peer);
-    let quick_ones = [Kind::Whole, Kind::Stream, Kind::Burst].into_iter();
+    let quick_ones = [Kind::Short, Kind::Whole, Kind::Stream, Kind::Burst].into_iter();
     let loads = quick_ones
         .flat_map(|kind| CONNECTIONS.map(|connections| Load { kind, connections, span }))
         .chain([Load { kind: Kind::Paced, connections: PACED, span: span * 2 }]);
@@ -146,7 +147,7 @@ fn judge<'run>(load: &Load, direct: &Figures, of: impl Fn(&str) -> Option<&'run 
     let cpu = |name: &str| of(name).and_then(|figures| figures.cpu);
     let later = |ours: Duration, direct: Duration| (ours.as_secs_f64() - direct.as_secs_f64()) * 1_000.0;
     match (load.kind, load.connections) {
-        (Kind::Whole, 1) => {
+        (Kind::Short | Kind::Whole, 1) => {
             LATER_P50.judge("ms later than directly, p50", later(ours.first_p50, direct.first_p50));
             LATER_P99.judge("ms later than directly, p99", later(ours.first_p99, direct.first_p99));
         }
@@ -161,6 +162,6 @@ fn judge<'run>(load: &Load, direct: &Figures, of: impl Fn(&str) -> Option<&'run 
         (Kind::Paced, _) => {
             OF_DIRECT.judge("paced streams a second, ours / directly", ours.rate / direct.rate);
         }
-        (Kind::Whole | Kind::Stream | Kind::Burst, _) => {}
+        (Kind::Short | Kind::Whole | Kind::Stream | Kind::Burst, _) => {}
     }
 }

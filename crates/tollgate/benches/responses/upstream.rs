@@ -22,13 +22,24 @@ pub(crate) const PACED: &str = "paced please";
 pub(crate) const HELD: &str = "held please";
 /// What a client says to have the whole stream at once.
 pub(crate) const BURST: &str = "at once please";
+/// What it says to have only the end of it, at once.
+pub(crate) const SHORT: &str = "be brief please";
 const DELTAS: usize = 100;
+/// A few words and the call.
+const SHORT_DELTAS: usize = 12;
 
 struct Answers {
+    long: Answer,
+    short: Answer,
+    /// The events of the long one as `/chat/completions` has them.
+    chat: Vec<Vec<u8>>,
+}
+
+/// One answer in all its forms.
+struct Answer {
     /// Each event as a chunk of a chunked body.
     events: Vec<Vec<u8>>,
-    /// The same of `/chat/completions`.
-    chat: Vec<Vec<u8>>,
+    /// All of them in one piece.
     burst: Vec<u8>,
     object: Vec<u8>,
 }
@@ -57,12 +68,14 @@ async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
     loop {
         let (head, body) = request(&mut socket, &mut buffer).await?;
         let body = String::from_utf8_lossy(&body).into_owned();
+        let short = body.contains(SHORT);
+        let answer = if short { &answers.short } else { &answers.long };
         if !body.contains("\"stream\":true") {
-            socket.write_all(&answers.object).await.ok()?;
+            socket.write_all(&answer.object).await.ok()?;
             continue;
         }
-        if body.contains(BURST) {
-            socket.write_all(&answers.burst).await.ok()?;
+        if short || body.contains(BURST) {
+            socket.write_all(&answer.burst).await.ok()?;
             continue;
         }
         let pause = match () {
@@ -72,7 +85,7 @@ async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
         };
         let chat = head.starts_with("post /v1/chat/completions ");
         socket.write_all(HEAD).await.ok()?;
-        for event in if chat { &answers.chat } else { &answers.events } {
+        for event in if chat { &answers.chat } else { &answer.events } {
             socket.write_all(event).await.ok()?;
             if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;
@@ -117,6 +130,14 @@ fn deltas() -> Vec<String> {
 
 fn answers() -> Answers {
     let deltas = deltas();
+    Answers {
+        long: answer(&deltas),
+        short: answer(&deltas[DELTAS - SHORT_DELTAS..]),
+        chat: chat::frames(&deltas),
+    }
+}
+
+fn answer(deltas: &[String]) -> Answer {
     let text = deltas.concat();
     let response = |status: &str| json!({ "id": "resp_1", "object": "response", "created_at": 1, "status": status, "model": "m", "output": [], "usage": { "input_tokens": 10, "output_tokens": 100, "total_tokens": 110 } });
     let part = json!({ "type": "output_text", "text": "", "annotations": [] });
@@ -130,7 +151,7 @@ fn answers() -> Answers {
             json!({ "item_id": "msg_1", "output_index": 0, "content_index": 0, "part": part }),
         ),
     ];
-    for delta in &deltas {
+    for delta in deltas {
         let delta = json!({ "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": delta, "logprobs": [] });
         events.push(("response.output_text.delta", delta));
     }
@@ -160,7 +181,7 @@ fn answers() -> Answers {
         whole.len()
     );
     let burst = [HEAD, &frames.concat(), b"0\r\n\r\n"].concat();
-    Answers { events: frames, chat: chat::frames(&deltas), burst, object: object.into_bytes() }
+    Answer { events: frames, burst, object: object.into_bytes() }
 }
 
 pub(crate) fn chunk(text: &str) -> Vec<u8> {
