@@ -11,6 +11,9 @@ use crate::{BackendError, TurnEvent};
 /// Room for so many events stays with a stream that waits.
 const EVENTS_KEPT: usize = 4;
 
+/// For text that came together.
+const ROOM: usize = 512;
+
 #[derive(Debug, Default)]
 pub(super) struct Heard(VecDeque<Result<TurnEvent, BackendError>>);
 
@@ -18,7 +21,13 @@ impl Heard {
     /// More of the answer.
     pub(super) fn text(&mut self, words: Cow<'_, str>) {
         match self.0.back_mut() {
-            Some(Ok(TurnEvent::Text(before))) => before.push_str(&words),
+            Some(Ok(TurnEvent::Text(before))) => {
+                // Where a second piece came, more will have come with it.
+                if before.capacity() - before.len() < words.len() {
+                    before.reserve(words.len().max(ROOM));
+                }
+                before.push_str(&words);
+            }
             Some(_) | None if words.is_empty() => {}
             Some(_) | None => self.event(TurnEvent::Text(words.into_owned())),
         }

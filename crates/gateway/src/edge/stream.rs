@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -87,10 +88,10 @@ impl GuardedStream {
 
     /// Holds more of a head. True if there will be none: the client is gone, or has been silent for too long.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        // Nearly every poll is for the answer's sake and finds nothing to read: no buffer is cleared for those.
+        // Nearly every poll is for the answer's sake and finds nothing to read.
         if self.socket.poll_read_ready(cx)?.is_ready() {
-            let mut space = [0; STEP];
-            let mut buffer = ReadBuf::new(&mut space);
+            let mut space = [const { MaybeUninit::uninit() }; STEP];
+            let mut buffer = ReadBuf::uninit(&mut space);
             if let Poll::Ready(read) = Pin::new(&mut self.socket).poll_read(cx, &mut buffer) {
                 read?;
                 self.inbox.hold(buffer.filled());

@@ -35,10 +35,27 @@ impl Ids {
 
 /// The id of a response.
 pub fn response_id(unique: &str) -> String {
-    format!("resp_{unique}")
+    ["resp_", unique].concat()
 }
 
 fn make(prefix: &str, unique: &str, count: &mut u32) -> String {
     *count += 1;
-    format!("{prefix}_{unique}_{count:03}")
+    let mut number = itoa::Buffer::new();
+    let number = number.format(*count);
+    // Three digits, or more if it must be.
+    let zeros = &"00"[number.len().min(3) - 1..];
+    [prefix, "_", unique, "_", zeros, number].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ids;
+
+    #[test]
+    fn ids_have_three_digits_or_more() {
+        let mut ids = Ids::new("7f");
+        let given: Vec<String> = (0..1001).map(|_| ids.message()).collect();
+        let some = [0, 8, 9, 98, 99, 998, 999, 1000].map(|at| given[at].strip_prefix("msg_7f_").unwrap());
+        assert_eq!(some, ["001", "009", "010", "099", "100", "999", "1000", "1001"]);
+    }
 }

@@ -56,45 +56,73 @@ pub(super) fn allowed(request: &Request) -> impl Iterator<Item = &OfferedTool> {
 
 /// Everything that is said to the model before the conversation.
 pub(super) fn instructions(request: &Request, mode: Mode, needs: Needs) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let mut said = Parts(String::with_capacity(ROOM));
     let own = request.instructions.as_deref().unwrap_or_default().trim();
     match mode {
-        Mode::Native => parts.extend((!own.is_empty()).then(|| own.to_owned())),
+        Mode::Native if own.is_empty() => {}
+        Mode::Native => said.part(&[own]),
         Mode::Sentinel => {
-            let tools: String = allowed(request).map(tool).collect();
+            let any_tool = allowed(request).next().is_some();
             let own = escape(own);
-            if !tools.is_empty() {
-                parts.push(format!("{CALLING}{CALL}{RULES}"));
+            if any_tool {
+                said.part(&[CALLING, CALL, RULES]);
             }
-            if !tools.is_empty() || needs.records {
-                parts.push(RECORDS.to_owned());
+            if any_tool || needs.records {
+                said.part(&[RECORDS]);
             }
-            if !tools.is_empty() || needs.escapes || matches!(own, Cow::Owned(_)) {
-                parts.push(ESCAPES.to_owned());
+            if any_tool || needs.escapes || matches!(own, Cow::Owned(_)) {
+                said.part(&[ESCAPES]);
             }
-            if !tools.is_empty() {
-                parts.push(format!("# List of tools\n\n{tools}"));
+            if any_tool {
+                said.part(&["# List of tools\n\n"]);
+                for tool in allowed(request) {
+                    push_tool(&mut said.0, tool);
+                }
             }
-            if parts.is_empty() {
-                parts.extend((!own.is_empty()).then(|| own.into_owned()));
-            } else if !own.is_empty() {
-                parts.push(format!("# Instructions\n\n{own}\n"));
+            match (own.is_empty(), said.0.is_empty()) {
+                (true, _) => {}
+                (false, true) => said.part(&[&own]),
+                (false, false) => said.part(&["# Instructions\n\n", &own]),
             }
         }
     }
-    parts.extend(form(request));
-    parts.extend(rule(request, mode).map(|rule| format!("# This answer\n\n{rule}\n")));
-    let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
-    parts.join("\n\n")
+    if let Some(form) = form(request) {
+        said.part(&[&form]);
+    }
+    if let Some(rule) = rule(request, mode) {
+        said.part(&["# This answer\n\n", &rule]);
+    }
+    said.end()
+}
+
+/// More than the rules and a few tools take.
+const ROOM: usize = 4 * 1024;
+
+/// Parts of a text, an empty line between two of them.
+struct Parts(String);
+
+impl Parts {
+    fn part(&mut self, pieces: &[&str]) {
+        self.0.truncate(self.0.trim_end().len());
+        if !self.0.is_empty() {
+            self.0.push_str("\n\n");
+        }
+        self.0.extend(pieces.iter().copied());
+    }
+
+    fn end(mut self) -> String {
+        self.0.truncate(self.0.trim_end().len());
+        self.0
+    }
 }
 
 /// A tool and a call of it, a line each.
-fn tool(tool: &OfferedTool) -> String {
-    let mut text = String::from("{\"name\":");
-    line::push_string(&mut text, &tool.name);
+fn push_tool(text: &mut String, tool: &OfferedTool) {
+    text.push_str("{\"name\":");
+    line::push_string(text, &tool.name);
     if !tool.description.is_empty() {
         text.push_str(",\"description\":");
-        line::push_string(&mut text, &tool.description);
+        line::push_string(text, &tool.description);
     }
     text.push_str(",\"parameters\":");
     let shown = tool.schema.shown(|| shown(&tool.parameters, &tool.schema));
@@ -106,12 +134,11 @@ fn tool(tool: &OfferedTool) -> String {
     if let Some(arguments) = &shown.example {
         // What stands between the tags of a call.
         text.push_str("For example: {\"name\":");
-        line::push_string(&mut text, &tool.name);
+        line::push_string(text, &tool.name);
         text.push_str(",\"arguments\":");
         text.push_str(arguments);
         text.push_str("}\n");
     }
-    text
 }
 
 /// What of a tool's lines follows from its schema.
