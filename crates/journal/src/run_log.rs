@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult};
+use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult, write_json};
 use serde::Serialize;
 
 use crate::commit::{Ahead, Files, Log, Raw};
@@ -185,7 +185,7 @@ impl Journal {
         thread_local!(static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
         let mut body = BODY.take();
         body.clear();
-        serde_json::to_writer(&mut body, record).map_err(JournalError::NotJson)?;
+        write_json(&mut body, record).map_err(JournalError::NotJson)?;
         escape_line_breaks(&mut body);
         if body.len() + MAX_CHAIN > MAX_LINE {
             return Err(JournalError::TooLarge { bytes: body.len(), limit: MAX_LINE - MAX_CHAIN });
