@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::Response;
 use http::StatusCode;
 use http::header::{TRANSFER_ENCODING, UPGRADE};
@@ -16,7 +15,7 @@ use http::request::Parts;
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 
@@ -25,10 +24,11 @@ use crate::metrics::{Metrics, Route};
 
 use super::answer::{error_response, finish, in_our_shape};
 use super::body::TimedBody;
-use super::catch::{CatchPanic, Panicked};
+use super::catch::{Panicked, catch_panic};
 use super::count::{Count, CountedBody};
 use super::drain::Drain;
 use super::guard::{Guard, Verdict};
+use super::named::NameRoute;
 use super::origins::{grant, mark};
 use super::refusal::Refusal;
 use super::settings::Limits;
@@ -57,7 +57,7 @@ impl House {
         router: Router,
         drain: Drain,
     ) -> House {
-        let faces = TowerToHyperService::new(router.layer(axum::middleware::from_fn(name_route)));
+        let faces = TowerToHyperService::new(router.layer(NameRoute));
         House { guard, limits, metrics, faces, drain, no_route: Route::from("none") }
     }
 
@@ -66,7 +66,9 @@ impl House {
         let mut hyper = http1::Builder::new();
         // The stream keeps the time, and has had the heads counted already.
         hyper.header_read_timeout(None).max_headers(self.limits.headers).max_buf_size(BUFFER);
-        let service = Attendant { house: self, visit: visit.clone() };
+        let (house, attended) = (self, visit.clone());
+        // Not boxed for each request: the connection has one place for the answer that is being made.
+        let service = service_fn(move |request| attended_by(&house, &attended, request));
         let mut connection = pin!(hyper.serve_connection(TokioIo::new(stream), service).with_upgrades());
         let ended = tokio::select! {
             biased;
@@ -113,8 +115,7 @@ impl House {
     async fn pass_on(&self, mut parts: Parts, incoming: Incoming) -> Response {
         parts.extensions.insert(self.drain.clone());
         let body = Body::new(TimedBody::new(incoming, self.limits.body));
-        let answer = CatchPanic::new(self.faces.call(Request::from_parts(parts, body)));
-        match answer.await {
+        match catch_panic(self.faces.call(Request::from_parts(parts, body))).await {
             Ok(Ok(response)) => in_our_shape(response),
             Ok(Err(never)) => match never {},
             Err(Panicked) => {
@@ -154,43 +155,26 @@ async fn to_end<F: Future>(mut connection: Pin<&mut F>, visit: &Visit) -> F::Out
     .await
 }
 
-/// Keeps the route that a request was matched with where it can be counted.
-async fn name_route(request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
-    if let Some(route) = route {
-        response.extensions_mut().insert(route);
-    }
-    response
-}
-
 /// After such a request the stream does not look for another head.
 fn is_last(headers: &http::HeaderMap) -> bool {
     headers.contains_key(UPGRADE) || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Answers the requests of one connection.
-struct Attendant {
-    house: Arc<House>,
-    visit: Arc<Visit>,
-}
-
-impl Service<http::Request<Incoming>> for Attendant {
-    type Response = Response<CountedBody>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn call(&self, request: http::Request<Incoming>) -> Self::Future {
-        let (house, visit) = (self.house.clone(), self.visit.clone());
-        let count = Count::start(&house.metrics, &visit, request.method(), &house.no_route);
-        // Asked now: once this request is being answered, the head after it may already turn out bad.
-        let bad_head = visit.bad_head();
-        Box::pin(async move {
-            let response = match bad_head {
-                Some(refusal) => house.refuse(refusal),
-                None => house.answer(&visit, request).await,
-            };
-            Ok(count.follow(response))
-        })
+/// The answer to one request of a connection.
+fn attended_by(
+    house: &Arc<House>,
+    visit: &Arc<Visit>,
+    request: http::Request<Incoming>,
+) -> impl Future<Output = Result<Response<CountedBody>, Infallible>> + Send + use<> {
+    let (house, visit) = (house.clone(), visit.clone());
+    let count = Count::start(&house.metrics, &visit, request.method(), &house.no_route);
+    // Asked now: once this request is being answered, the head after it may already turn out bad.
+    let bad_head = visit.bad_head();
+    async move {
+        let response = match bad_head {
+            Some(refusal) => house.refuse(refusal),
+            None => house.answer(&visit, request).await,
+        };
+        Ok(count.follow(response))
     }
 }

@@ -20,6 +20,7 @@ mod head;
 mod hosts;
 mod inbox;
 mod listeners;
+mod named;
 mod origins;
 mod refusal;
 mod server;

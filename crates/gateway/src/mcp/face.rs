@@ -1,5 +1,6 @@
 //! The server that a client sees: what it can do, and which part of us does it.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -280,11 +281,19 @@ impl McpHandler {
 
 /// What the client calls itself, for the record. Bounded, and nothing is decided by it.
 fn client_name(cx: &RequestContext<RoleServer>) -> String {
-    let shown = |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(60).collect() };
     match cx.client_info() {
-        Some(client) => format!("{} {}", shown(&client.name), shown(&client.version)),
+        Some(client) => [&*printable(&client.name), " ", &*printable(&client.version)].concat(),
         None => "an MCP client".to_owned(),
     }
+}
+
+/// The beginning of a text, without what a terminal would act on.
+fn printable(text: &str) -> Cow<'_, str> {
+    const CHARS: usize = 60;
+    if text.len() <= CHARS && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| !c.is_control()).take(CHARS).collect())
 }
 
 /// What takes long is boxed: the task of every request has room for the largest future of all requests, and moves it.
@@ -397,5 +406,21 @@ impl ServerHandler for McpHandler {
 
     fn listen(&self, listener: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send {
         Box::pin(async move { self.face.tell_listener(listener, self.lists.clone(), &self.gone).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn what_a_client_calls_itself_is_short_and_acts_on_nothing() {
+        let long = "é".repeat(100);
+        for (text, shown) in
+            [("codex", "codex"), ("a\u{1b}[31m\u{9b}b\n", "a[31mb"), (&long, &*"é".repeat(60)), ("", "")]
+        {
+            assert_eq!(printable(text), shown);
+        }
+        assert_eq!(printable(&"x".repeat(61)).len(), 60);
     }
 }
