@@ -37,27 +37,40 @@ pub fn json_text(text: &str, mut put: impl FnMut(&[u8])) {
 
 /// How many bytes at the front need no look: all up to a control character, a quote, a backslash, or a byte that line
 /// breaks begin with.
-fn plain(bytes: &[u8]) -> usize {
+pub(crate) fn plain(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        if let Some(at) = careful(*word) {
+            return index * 8 + at;
+        }
+    }
+    if rest.is_empty() {
+        return bytes.len();
+    }
+    // Spaces need no look.
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    match careful(last) {
+        Some(at) => bytes.len() - rest.len() + at,
+        None => bytes.len(),
+    }
+}
+
+/// Where in eight bytes the first is that needs a look.
+fn careful(word: [u8; 8]) -> Option<usize> {
     const fn all(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
     // Sets the high bit of the first byte that is zero, and none before it.
     let zero = |word: u64| word.wrapping_sub(all(0x01)) & !word;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let control = word.wrapping_sub(all(0x20)) & !word;
-        let quote = zero(word ^ all(b'"'));
-        let backslash = zero(word ^ all(b'\\'));
-        // 0xC2 and 0xE2 differ in one bit.
-        let lead = zero((word & all(!0x20)) ^ all(0xC2));
-        let found = (control | quote | backslash | lead) & all(0x80);
-        if found != 0 {
-            return index * 8 + found.trailing_zeros() as usize / 8;
-        }
-    }
-    let care = |byte: &u8| *byte < 0x20 || matches!(*byte, b'"' | b'\\' | 0xC2 | 0xE2);
-    bytes.len() - rest.len() + rest.iter().position(care).unwrap_or(rest.len())
+    let word = u64::from_le_bytes(word);
+    let control = word.wrapping_sub(all(0x20)) & !word;
+    let quote = zero(word ^ all(b'"'));
+    let backslash = zero(word ^ all(b'\\'));
+    // 0xC2 and 0xE2 differ in one bit.
+    let lead = zero((word & all(!0x20)) ^ all(0xC2));
+    let found = (control | quote | backslash | lead) & all(0x80);
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
 fn escape(byte: u8, put: &mut impl FnMut(&[u8])) {

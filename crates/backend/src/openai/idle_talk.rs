@@ -7,16 +7,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-/// How an event begins to say what it is. Inside of a text the quotes would be escaped.
+/// How an event says what it is. Inside of a text the quotes would be escaped.
 static KIND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""type":"response."#));
 
 /// Whether an event can be passed over. Not if there is any doubt about its type.
 pub(super) fn is_idle_talk(event: &[u8]) -> bool {
-    let mut found = KIND.find_iter(event);
-    let (Some(at), None) = (found.next(), found.next()) else { return false };
-    let kind = &event[at + KIND.needle().len()..];
-    let Some(end) = memchr::memchr(b'"', kind) else { return false };
-    match &kind[..end] {
+    let Some(kind) = kind(event) else { return false };
+    match kind {
         b"created"
         | b"queued"
         | b"in_progress"
@@ -35,6 +32,18 @@ pub(super) fn is_idle_talk(event: &[u8]) -> bool {
     }
 }
 
+/// The type of an event, if what says it can be nothing else: it stands first, or nothing but plain fields of the same
+/// object come after it. Anywhere else it may be the type of something within the event.
+fn kind(event: &[u8]) -> Option<&[u8]> {
+    let mut found = KIND.find_iter(event);
+    let (at, None) = (found.next()?, found.next()) else { return None };
+    let kind = &event[at + KIND.needle().len()..];
+    let (kind, rest) = kind.split_at(memchr::memchr(b'"', kind)?);
+    let is_first = at == 1;
+    let is_in_the_last_object = || memchr::memchr2(b'{', b'}', rest) == Some(rest.len() - 1);
+    (event.first() == Some(&b'{') && (is_first || is_in_the_last_object())).then_some(kind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_idle_talk;
@@ -45,6 +54,7 @@ mod tests {
             r#"{"type":"response.created","response":{"id":"r","object":"response"}}"#,
             r#"{"item_id":"m","text":"say \"type\":\"response.failed\"","type":"response.output_text.done"}"#,
             r#"{"type":"response.output_item.done","item":{"type":"message"}}"#,
+            r#"{"part":{"type":"output_text"},"type":"response.content_part.done","sequence_number":7}"#,
         ] {
             assert!(is_idle_talk(event.as_bytes()), "{event}");
         }
@@ -61,6 +71,11 @@ mod tests {
             r#"{"type":"response.output_item.done","item":{"type":"reasoning","encrypted_content":"x"}}"#,
             r#"{"type":"response.output_text.delta","delta":"a","x":{"type":"response.created"}}"#,
             r#"{"type": "response.created"}"#,
+            r#"{"type": "response.completed","x":{"type":"response.created"}}"#,
+            r#"{"type": "response.completed","x":[{"type":"response.created"}],"y":1}"#,
+            r#"{"type":"error","message":"overloaded","last_event":{"type":"response.in_progress"}}"#,
+            r#"{"type":"error","x":{"type":"response.created","y":{}}}"#,
+            r#"["type":"response.created"]"#,
             r#"{"type":"response.created"#,
             r#"{"type":"error"}"#,
         ] {

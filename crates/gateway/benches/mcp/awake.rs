@@ -2,19 +2,24 @@
 
 use std::process::{Child, Command};
 
+use crate::cores;
+
 /// What a process is started with that does nothing else.
 pub(crate) const WORD: &str = "stay-awake";
 
 /// Lets go of the cores when dropped.
 pub(crate) struct Kept(Vec<Child>);
 
-pub(crate) fn keep() -> Result<Kept, String> {
-    let cores = std::thread::available_parallelism().unwrap().get();
+pub(crate) fn keep(cores: &[usize]) -> Result<Kept, String> {
     let program = std::env::current_exe().unwrap();
     let mut kept = Kept(Vec::new());
-    for _ in 0..cores {
+    for core in cores {
         // Below every other priority: whoever wants the core has it at once.
-        let loop_ = Command::new("chrt").args(["--idle", "0"]).arg(&program).arg(WORD).spawn();
+        let loop_ = Command::new("chrt")
+            .args(["--idle", "0"])
+            .arg(&program)
+            .args([WORD, &cores::list(&[*core])])
+            .spawn();
         kept.0.push(loop_.map_err(|error| format!("`chrt` cannot be started: {error}"))?);
     }
     Ok(kept)

@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::cores;
+
 /// What every answer has to contain.
 const ANSWER: &str = "Found 10 of notes";
 
@@ -24,9 +26,9 @@ pub(crate) trait Client {
     }
 }
 
-fn start(kind: &str, token: Option<&Path>) -> Child {
+fn start(kind: &str, on: &[usize], token: Option<&Path>) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.arg("serve").arg(kind).args(token).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(["serve", kind, &cores::list(on)]).args(token).stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -39,8 +41,8 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    pub(crate) fn to(kind: &str) -> Pipes {
-        let mut server = start(kind, None);
+    pub(crate) fn to(kind: &str, on: &[usize]) -> Pipes {
+        let mut server = start(kind, on, None);
         let (input, output) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
         let mut pipes = Pipes { server, input, output: BufReader::new(output), line: String::new() };
         let hello = json!({
@@ -88,8 +90,8 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    pub(crate) fn to(kind: &str, token_file: &Path) -> Http {
-        let mut server = start(kind, Some(token_file));
+    pub(crate) fn to(kind: &str, on: &[usize], token_file: &Path) -> Http {
+        let mut server = start(kind, on, Some(token_file));
         let mut port = String::new();
         BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
         let port: u16 = port.trim().parse().unwrap();

@@ -6,8 +6,10 @@
 //!
 //! With one call at a time each core waits for the other. A short wait is spent polling; one that is a little longer
 //! puts the core to sleep, and waking it takes several times what the call does, on a virtual machine above all. That
-//! is a step that the shorter of two servers does not take, and no cost of the gate. So everything is measured twice, on
-//! cores as they are, for the record, and on cores that a loop of idle priority keeps awake, where the aim is held to.
+//! is a step that the shorter of two servers does not take, and no cost of the gate. And a server that shares its core
+//! with the client is not woken through another core, which saves as much as the gate costs. So everything is measured
+//! as it comes, for the record, and then on cores that a loop of idle priority keeps awake, with client and server on a
+//! core each and on the same one. The aim is held to there, in both places.
 //!
 //! `cargo bench -p gateway --bench mcp` prints a line for each way. Rounds alternate, and the median round counts, so
 //! that what else the machine does falls on both.
@@ -18,6 +20,7 @@
 
 mod awake;
 mod clients;
+mod cores;
 mod servers;
 mod tool;
 
@@ -69,9 +72,13 @@ fn show(way: &str, figures: &Figures, judged: Judged) {
 fn main() {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
-        Some(awake::WORD) => awake::spin(),
+        Some(awake::WORD) => {
+            cores::stay_on(&cores::parse(&args.next().unwrap()));
+            awake::spin()
+        }
         Some("serve") => {
             let kind = args.next().unwrap();
+            cores::stay_on(&cores::parse(&args.next().unwrap()));
             let token = args.next().map(std::path::PathBuf::from);
             runtime(&kind).block_on(servers::serve(&kind, token.as_deref()));
             return;
@@ -80,14 +87,19 @@ fn main() {
     }
     println!("{ROUNDS} rounds of {CALLS} calls in turn, one at a time; the median round");
     println!("cores as they are, which may fall asleep between two calls");
-    measure(Judged::No);
-    match awake::keep() {
-        Ok(_kept) => {
-            println!("cores kept awake");
-            measure(Judged::Yes);
-        }
-        Err(why) => println!("cores cannot be kept awake, so the aim is not judged: {why}"),
+    let all = cores::mine();
+    measure(&all, Judged::No);
+    let _kept = match awake::keep(&all) {
+        Ok(kept) => kept,
+        Err(why) => return println!("cores cannot be kept awake, so the aim is not judged: {why}"),
+    };
+    cores::stay_on(&all[..1]);
+    if let Some(other) = all.get(1..2) {
+        println!("cores kept awake, client and server on a core each");
+        compare_both(other, Judged::Yes);
     }
+    println!("cores kept awake, client and server on the same core");
+    compare_both(&all[..1], Judged::Yes);
 }
 
 /// As the product has it, except for rmcp as it comes.
@@ -115,13 +127,22 @@ enum Judged {
     No,
 }
 
-fn measure(judged: Judged) {
+/// Servers that may use these cores.
+fn measure(on: &[usize], judged: Judged) {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
-    let pipes = |kind| Pipes::to(kind);
-    let http = |kind| Http::to(kind, &token);
+    let pipes = |kind| Pipes::to(kind, on);
+    let http = |kind| Http::to(kind, on, &token);
     usual("stdio", &compare(&mut pipes("bare-stdio"), &mut pipes("gate-stdio")));
     usual("HTTP", &compare(&mut http("bare-http"), &mut http("gate-http")));
+    compare_both(on, judged);
+}
+
+fn compare_both(on: &[usize], judged: Judged) {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    let pipes = |kind| Pipes::to(kind, on);
+    let http = |kind| Http::to(kind, on, &token);
     show("stdio", &compare(&mut pipes("even-stdio"), &mut pipes("gate-stdio")), judged);
     show("HTTP", &compare(&mut http("even-http"), &mut http("gate-http")), judged);
 }

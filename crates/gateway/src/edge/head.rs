@@ -83,7 +83,7 @@ impl HeadScan {
         let (name, value) = line.split_at(colon);
         // A line that begins with a space would continue the one before it; a space before the colon hides the
         // name from some readers and not from others.
-        if name.is_empty() || has(name, u8::is_ascii_whitespace) {
+        if name.is_empty() || has(name, |byte| *byte <= b' ') {
             return Err(Refusal::HeaderLine);
         }
         let value = value.get(1..).unwrap_or_default().trim_ascii();
