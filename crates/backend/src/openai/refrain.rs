@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_plain_words_is_not_kept() {
+    fn what_has_no_words_or_too_many_is_not_kept() {
         for event in [
             r#"{"type":"t"}"#,
             r#"{"delta":"a","sequence_number":"7"}"#,

@@ -186,4 +186,19 @@ mod tests {
             is_heard_however_it_is_cut(Wire::Chat, &chat, behind, r#"Text("Hi") Done(Stop)"#).await;
         }
     }
+
+    #[tokio::test]
+    async fn words_are_told_together_if_they_came_together_and_not_otherwise() {
+        let chunk = |part: &str| format!("{:x}\r\n{part}\r\n", part.len());
+        let hi = chunk(HI);
+        let body = [hi.as_str(), &hi, &hi, &chunk(DONE), "zz\r\n"].concat();
+        for (cut, expected) in [
+            (0, r#"Text("HiHiHi") Done(Stop)"#),
+            (hi.len(), r#"Text("Hi") Text("HiHi") Done(Stop)"#),
+            (2 * hi.len() + 20, r#"Text("HiHi") Text("Hi") Done(Stop)"#),
+            (3 * hi.len(), r#"Text("HiHiHi") Done(Stop)"#),
+        ] {
+            assert_eq!(heard(Wire::Responses, &body, cut).await, expected, "cut at {cut}");
+        }
+    }
 }
