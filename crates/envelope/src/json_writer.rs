@@ -1,7 +1,8 @@
 //! A value as one line of JSON, for records: every call writes several, and they are mostly names and texts.
 //!
 //! The bytes are those that `serde_json` writes, except that text stays on its line for every reader (see
-//! [`json_text`]). What `serde_json` writes one byte at a time is written here eight at a time.
+//! [`json_text`]), and that JSON which is text already (a `RawValue`) is refused: it may have line breaks. What
+//! `serde_json` writes one byte at a time is written here eight at a time.
 
 use std::fmt::{self, Display};
 
@@ -335,6 +336,16 @@ fn no_key<T>() -> Result<T, Error> {
     Err(Error::custom("key must be a string"))
 }
 
+fn quoted(out: &mut Vec<u8>, number: &impl Serialize, is_finite: bool) -> Result<(), Error> {
+    if !is_finite {
+        return Err(Error::custom("float key must be finite (got NaN or +/-inf)"));
+    }
+    out.push(b'"');
+    serde_json::to_writer(&mut *out, number)?;
+    out.push(b'"');
+    Ok(())
+}
+
 macro_rules! quoted {
     ($($name:ident: $kind:ty),*) => {
         $(fn $name(self, number: $kind) -> Result<(), Error> {
@@ -367,12 +378,12 @@ impl Serializer for Key<'_> {
         Ok(())
     }
 
-    fn serialize_f32(self, _: f32) -> Result<(), Error> {
-        no_key()
+    fn serialize_f32(self, number: f32) -> Result<(), Error> {
+        quoted(self.0, &number, number.is_finite())
     }
 
-    fn serialize_f64(self, _: f64) -> Result<(), Error> {
-        no_key()
+    fn serialize_f64(self, number: f64) -> Result<(), Error> {
+        quoted(self.0, &number, number.is_finite())
     }
 
     fn serialize_char(self, value: char) -> Result<(), Error> {
@@ -470,7 +481,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
-    use serde::Serialize;
+    use serde::{Serialize, Serializer};
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
 
@@ -540,6 +551,15 @@ mod tests {
         });
     }
 
+    /// `BTreeMap` takes no key that is not ordered.
+    struct FractionAsKey(f64);
+
+    impl Serialize for FractionAsKey {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([(self.0, 1)])
+        }
+    }
+
     #[test]
     fn keys_are_texts_or_refused() {
         same(&BTreeMap::from([(1, 'a'), (-2, 'b')]));
@@ -549,6 +569,9 @@ mod tests {
         same(&BTreeMap::from([(Kind::New(1), 1)]));
         same(&BTreeMap::from([((), 1)]));
         same(&BTreeMap::from([(vec![1], 1)]));
+        for number in [0.1, -2.0, 1e300, f64::NAN, f64::INFINITY] {
+            same(&FractionAsKey(number));
+        }
     }
 
     #[test]
