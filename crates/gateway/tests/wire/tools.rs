@@ -1,6 +1,7 @@
 //! Tools in every shape that clients send.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use gateway::responses::request::{Request, ServerTools, parse};
@@ -261,7 +262,9 @@ fn a_list_that_was_read_before_means_the_same_again() {
         parse(body.to_string().as_bytes())
     };
     let first = ask(json!({})).unwrap();
-    assert_eq!(first, ask(json!({})).unwrap());
+    let again = ask(json!({})).unwrap();
+    assert_eq!(first, again);
+    assert!(Arc::ptr_eq(&first.tools[0], &again.tools[0]), "it was read again");
     assert!(!first.echoed_tools.contains('\u{2028}'), "{}", first.echoed_tools);
     assert_eq!(first.ignored, ["tools[1].web_search"]);
 
@@ -277,7 +280,19 @@ fn a_list_that_was_read_before_means_the_same_again() {
     .unwrap();
     let names: Vec<&str> = extended.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["again", "exec"]);
+    assert!(!Arc::ptr_eq(&first.tools[0], &extended.tools[0]), "names are given out for both lists together");
     assert_eq!(first, ask(json!({})).unwrap(), "what one request added is not in the next");
+}
+
+#[test]
+fn a_request_with_very_many_fields_is_read_like_any_other() {
+    let mut body = with(json!({ "tools": [{ "type": "function", "name": "f" }], "store": null }));
+    for number in 0..100 {
+        body[format!("unknown_{number:03}")] = json!(number);
+    }
+    let request = read(&body);
+    assert_eq!((request.model.as_str(), request.tools[0].name.as_str()), ("m", "f"));
+    assert_eq!((&*request.ignored[0], &*request.ignored[7]), ("unknown_000", "unknown_007"));
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::responses::object::Reason;
 
 /// What goes out in one write at most, when the model is faster than the client.
 const EVENTS_A_WRITE: usize = 64;
+/// An event may hold all words that came in one piece. Once so many bytes were said they go out.
+const BYTES_A_WRITE: u64 = 16 * 1024;
 /// A token is about this many bytes.
 pub(super) const BYTES_A_TOKEN: u64 = 4;
 
@@ -53,8 +55,9 @@ impl Writer<'_> {
             let mut over = self.take(ear, event)?;
             drained = false;
             // Whatever else is there already goes out in the same write.
+            let enough = self.said_bytes + BYTES_A_WRITE;
             for _ in 0..if just_begun { 0 } else { EVENTS_A_WRITE } {
-                if over {
+                if over || self.said_bytes >= enough {
                     break;
                 }
                 let Some(event) = ready(&mut stream).await else {

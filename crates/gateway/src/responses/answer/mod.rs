@@ -148,11 +148,13 @@ impl Responder {
         let limit = self.parts.settings.start_limit;
         let mut started = pin!(tokio::time::timeout(limit, self.parts.model.start(turn)));
         let at_once = std::future::poll_fn(|cx| Poll::Ready(started.as_mut().poll(cx))).await;
-        // The model has its question by now. While it thinks, what the answer repeats of the request is written out.
+        // Over a connection that was open already the model has its question by now. While it thinks, what the answer
+        // repeats of the request is written out.
         let unique = (self.parts.unique)();
         let shell = Shell::new(&request, &response_id(&unique), self.seconds());
         // Streams live long, and there are many.
         request.repeated = serde_json::Map::new();
+        request.echoed_tools = Arc::default();
         let started = match at_once {
             Poll::Ready(started) => started,
             Poll::Pending => started.await,

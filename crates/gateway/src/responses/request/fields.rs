@@ -16,14 +16,20 @@ const SHOWN_CHARS: usize = 64;
 /// The fields of one object that are not read yet.
 pub(super) struct Fields<'p> {
     pub(super) at: Path<'p>,
-    /// In a list: objects of a request are small, and each field is asked for once.
-    left: Vec<(String, Value)>,
+    /// Objects of a request are small, and each field is asked for once: a list is faster than a table.
+    few: Vec<(String, Value)>,
+    /// What is not small.
+    many: Map<String, Value>,
 }
+
+/// The most fields that are looked through one by one. No object of the API has as many.
+const FEW: usize = 64;
 
 impl<'p> Fields<'p> {
     pub(super) fn of(value: Value, at: Path<'p>) -> Result<Fields<'p>, ApiError> {
         match value {
-            Value::Object(map) => Ok(Fields { at, left: map.into_iter().collect() }),
+            Value::Object(many) if many.len() > FEW => Ok(Fields { at, few: Vec::new(), many }),
+            Value::Object(few) => Ok(Fields { at, few: few.into_iter().collect(), many: Map::new() }),
             other
             @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
                 Err(wrong_type(&at, "an object", &other))
@@ -33,8 +39,11 @@ impl<'p> Fields<'p> {
 
     /// The field, unless it is absent or `null`.
     pub(super) fn value(&mut self, key: &str) -> Option<Value> {
-        let at = self.left.iter().position(|(name, _)| name == key)?;
-        Some(self.left.swap_remove(at).1).filter(|value| !value.is_null())
+        let value = match self.few.iter().position(|(name, _)| name == key) {
+            Some(at) => self.few.swap_remove(at).1,
+            None => self.many.swap_remove(key)?,
+        };
+        Some(value).filter(|value| !value.is_null())
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -47,7 +56,8 @@ impl<'p> Fields<'p> {
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
-        self.left.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+        let few = self.few.iter().find(|(name, _)| name == key).map(|(_, value)| value);
+        few.or_else(|| self.many.get(key))
     }
 
     pub(super) fn string(&mut self, key: &str) -> Result<Option<String>, ApiError> {
@@ -130,8 +140,8 @@ impl<'p> Fields<'p> {
 
     /// What nobody took and is not `null`, in alphabetical order.
     pub(super) fn left(self) -> Vec<String> {
-        let mut left: Vec<String> =
-            self.left.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
+        let left = self.few.into_iter().chain(self.many);
+        let mut left: Vec<String> = left.filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
         left.sort_unstable();
         left
     }

@@ -25,8 +25,10 @@ use serde_json::{Map, Value, json};
 use self::fields::Fields;
 use self::json::Outline;
 pub use self::json::read_json;
+use self::memory::Key;
 pub(in crate::responses) use self::options::SEALED_REASONING;
 use self::path::Path;
+use self::tool_lists::Seen;
 use self::tools::Tools;
 use super::error::ApiError;
 use super::item::Item;
@@ -148,9 +150,12 @@ impl PartialEq for Format {
 /// Reads the body of `POST /v1/responses`.
 pub fn parse(body: &[u8]) -> Result<Request, ApiError> {
     let Some(Outline { rest, tools }) = json::outline(body) else { return parse_value(read_json(body)?) };
-    match tool_lists::known(tools) {
-        Some(known) => assemble(Fields::of(Value::Object(rest), Path::Root)?, Listed::Known(known, tools)),
-        None => assemble(Fields::of(read_json(body)?, Path::Root)?, Listed::New(tools)),
+    match tool_lists::look_up(tools) {
+        Seen::Before(known) => {
+            assemble(Fields::of(Value::Object(rest), Path::Root)?, Listed::Known(known, tools))
+        }
+        Seen::Never(key) => assemble(Fields::of(read_json(body)?, Path::Root)?, Listed::New(key)),
+        Seen::TooLong => parse_value(read_json(body)?),
     }
 }
 
@@ -161,10 +166,10 @@ pub fn parse_value(value: Value) -> Result<Request, ApiError> {
 
 /// Where the list of tools is.
 enum Listed<'b> {
-    /// In the body, whose text is gone.
+    /// In the body, and not remembered.
     Value,
-    /// In the body; its text was seen for the first time.
-    New(&'b str),
+    /// In the body; it is remembered once it is read.
+    New(Key),
     /// It was read before, and is not in the body.
     Known(Arc<Tools>, &'b str),
 }
@@ -181,10 +186,10 @@ impl Listed<'_> {
             Listed::New(_) | Listed::Value => body.array("tools", MAX_TOOL_ENTRIES)?,
         };
         let tools = tools::read(list.unwrap_or_default(), additional)?;
-        if let Listed::New(text) = self
+        if let Listed::New(key) = self
             && alone
         {
-            tool_lists::remember(text, &tools);
+            tool_lists::remember(key, &tools);
         }
         Ok(tools)
     }

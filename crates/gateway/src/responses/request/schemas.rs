@@ -2,17 +2,17 @@
 //!
 //! A client sends the same tools with every request of a conversation, and compiling a schema takes longer than all
 //! other reading together. What a schema compiles to depends on nothing but the schema, so a memory for the whole
-//! process changes no answer. It is bounded by the bytes of the schemas; what was not used for long is forgotten.
+//! process changes no answer.
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use toolkit::{CompiledSchema, SchemaRefused};
 
-use super::memory::{Key, Memory};
+use super::memory::{Key, Memory, weight};
 use crate::responses::known_schema::KnownSchema;
 
-/// Of schemas as JSON text, in each of the two generations. Compiled ones are some ten times as large.
+/// By weight, in each of the two generations.
 const GENERATION_BYTES: usize = 512 * 1024;
 
 static MEMORY: LazyLock<Mutex<Memory<KnownSchema>>> =
@@ -20,12 +20,15 @@ static MEMORY: LazyLock<Mutex<Memory<KnownSchema>>> =
 
 /// Screens and compiles a schema, unless that was done before.
 pub(super) fn compile(schema: &Value) -> Result<Arc<KnownSchema>, SchemaRefused> {
-    let key = Key::of(&schema.to_string());
+    let text = schema.to_string();
+    let key = Key::of(&text);
     if let Some(known) = lock().get(key) {
         return Ok(known);
     }
     let compiled = Arc::new(KnownSchema::new(CompiledSchema::compile(schema)?));
-    lock().put(key, Arc::clone(&compiled));
+    if let Some(weight) = weight(&text) {
+        lock().put(key, Arc::clone(&compiled), weight);
+    }
     Ok(compiled)
 }
 
