@@ -220,6 +220,29 @@ async fn a_client_that_hangs_up_while_its_call_runs_cancels_it() {
     rig.stop().await;
 }
 
+#[tokio::test]
+async fn an_answer_that_comes_alone_is_one_object_and_one_with_news_before_it_a_stream() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let with_token = |params: Value| {
+        let (headers, body) = modern("tester", "tools/call", params);
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        body["params"]["_meta"]["progressToken"] = json!("p");
+        (headers, body.to_string())
+    };
+    let (headers, body) = with_token(json!({ "name": "test_look", "arguments": { "text": "x" } }));
+    let alone = post(&rig, &headers, &body).await;
+    assert_eq!(alone.header("content-type"), Some("application/json"));
+    assert_eq!(alone.result()["isError"], false, "{:?}", alone.messages);
+
+    let (headers, body) = with_token(json!({ "name": "test_wait", "arguments": { "text": "" } }));
+    let (mut socket, mut read) = (begin(&rig, &headers, &body).await, String::new());
+    hear(&mut socket, &mut read, Some("notifications/progress")).await;
+    assert_eq!(parsed(&read).header("content-type"), Some("text/event-stream"));
+    drop(socket);
+    rig.stop().await;
+}
+
 /// Opens a session of the older era; returns the header that names it.
 pub(crate) async fn session(rig: &Rig) -> String {
     let hello = json!({
