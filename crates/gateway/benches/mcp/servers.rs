@@ -122,15 +122,16 @@ pub(crate) async fn serve(kind: &str, token_file: Option<&Path>) {
             let (input, output) = standard();
             serve_stdio(handler, input, output, never).await.unwrap();
         }
-        "bare-http" | "even-http" => bare_http().await,
+        "bare-http" | "even-http" => bare_http(StreamableHttpServerConfig::default()).await,
+        "object-http" => bare_http(StreamableHttpServerConfig::default().with_json_response(true)).await,
         "gate-http" => gate_http(token_file.unwrap()).await,
         other => panic!("there is no server `{other}`"),
     }
 }
 
-async fn bare_http() {
+async fn bare_http(config: StreamableHttpServerConfig) {
     let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(|| Ok(Bare), sessions, StreamableHttpServerConfig::default());
+    let service = StreamableHttpService::new(|| Ok(Bare), sessions, config);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     announce(listener.local_addr().unwrap().port());
     loop {

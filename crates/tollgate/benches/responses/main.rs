@@ -8,6 +8,11 @@
 //! has the last 12 deltas. Tollgate reads the text, finds the call and writes every event anew, and reads a model's stream
 //! for an answer that is one object too; the relay and smg pass the bytes on.
 //!
+//! On one connection everybody waits for somebody else. A core that waits a little longer falls asleep, and waking it takes
+//! as long as an answer does, on a virtual machine above all: a step that the shorter way does not take. So one
+//! connection is measured twice, on cores as they are and on cores that a loop of idle priority keeps awake, where the
+//! aim is held to.
+//!
 //! CPU is what the gateway's processes used, user and system; memory is their proportional share (PSS).
 //! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out, `-- "--only=paced streams"` measures just the
 //! loads that are named so. The peers are installed from PyPI the first time; one that cannot be had is named and left
@@ -25,8 +30,12 @@
 )]
 
 mod aim;
+#[path = "../../../gateway/benches/mcp/awake.rs"]
+mod awake;
 mod bridge;
 mod chat;
+#[path = "../../../gateway/benches/mcp/cores.rs"]
+mod cores;
 mod gauge;
 mod held;
 mod litellm;
@@ -65,10 +74,15 @@ fn main() {
     if let Ok(to) = std::env::var(relay::WORD) {
         relay::run(to.parse().unwrap());
     }
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench").peekable();
+    if args.next_if(|first| first == awake::WORD).is_some() {
+        cores::stay_on(&cores::parse(&args.next().unwrap()));
+        awake::spin();
+    }
     let mut quick = false;
     let mut with_peer = true;
     let mut only = String::new();
-    for arg in std::env::args().skip(1).filter(|arg| arg != "--bench") {
+    for arg in args {
         match arg.as_str() {
             "--quick" => quick = true,
             "--no-peer" => with_peer = false,
@@ -89,7 +103,13 @@ fn main() {
     let loads: Vec<Load> = loads.filter(|load| load.name().starts_with(&only)).collect();
     assert!(!loads.is_empty(), "no load is named `{only}`");
     for load in &loads {
-        compare(&targets, load, rounds);
+        compare(&targets, load, rounds, Cores::AsTheyAre);
+        if load.connections == 1 {
+            match awake::keep(&cores::mine()) {
+                Ok(_kept) => compare(&targets, load, rounds, Cores::Awake),
+                Err(why) => println!("  cores cannot be kept awake, so no aim is judged: {why}"),
+            }
+        }
     }
     drop(targets);
     if !only.is_empty() {
@@ -114,9 +134,16 @@ fn targets(upstream: SocketAddr, with_peer: bool) -> Vec<Target> {
     targets
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum Cores {
+    AsTheyAre,
+    Awake,
+}
+
 /// One kind of load on every target, round by round.
-fn compare(targets: &[Target], load: &Load, rounds: usize) {
-    println!("\n{}", load.name());
+fn compare(targets: &[Target], load: &Load, rounds: usize, cores: Cores) {
+    let kept = if cores == Cores::Awake { ", cores kept awake" } else { "" };
+    println!("\n{}{kept}", load.name());
     println!(
         "  {:<10} {:>9} {:>10} {:>10} {:>14} {:>9}",
         "", "a second", "first p50", "first p99", "CPU s a 1000", "PSS MiB"
@@ -138,16 +165,16 @@ fn compare(targets: &[Target], load: &Load, rounds: usize) {
         let found = targets.iter().zip(&best).find(|(target, _)| target.name() == name);
         found.and_then(|(_, figures)| figures.as_ref())
     };
-    judge(load, &first, of);
+    judge(load, cores, &first, of);
 }
 
 /// Holds ours to what was aimed at for this load.
-fn judge<'run>(load: &Load, direct: &Figures, of: impl Fn(&str) -> Option<&'run Figures>) {
+fn judge<'run>(load: &Load, cores: Cores, direct: &Figures, of: impl Fn(&str) -> Option<&'run Figures>) {
     let Some(ours) = of("tollgate") else { return };
     let cpu = |name: &str| of(name).and_then(|figures| figures.cpu);
     let later = |ours: Duration, direct: Duration| (ours.as_secs_f64() - direct.as_secs_f64()) * 1_000.0;
     match (load.kind, load.connections) {
-        (Kind::Short | Kind::Whole, 1) => {
+        (Kind::Short | Kind::Whole, 1) if cores == Cores::Awake => {
             LATER_P50.judge("ms later than directly, p50", later(ours.first_p50, direct.first_p50));
             LATER_P99.judge("ms later than directly, p99", later(ours.first_p99, direct.first_p99));
         }
