@@ -190,6 +190,11 @@ fn a_schema_that_never_ends_or_is_too_big_is_refused() {
         expect!["the schema has too many bytes; at most 131072 are allowed"],
     );
     let deep = (0..60).fold(json!({"type": "string"}), |inner, _| json!({"items": inner}));
+    let below: serde_json::Map<String, Value> = (0..1_000).map(|n| (format!("a{n}"), json!(true))).collect();
+    check(
+        json!({"properties": { "a".repeat(10_000): { "properties": below } }}),
+        expect!["the schema has too many bytes in the paths of its parts; at most 4194304 are allowed"],
+    );
     check(deep, expect!["the schema has too many levels; at most 48 are allowed"]);
     let wide: Vec<Value> = (0..9_000).map(Value::from).collect();
     check(json!({"enum": wide}), expect!["the schema has too many parts; at most 8000 are allowed"]);

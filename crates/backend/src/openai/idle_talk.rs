@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-/// How an event says what it is. Inside of a text the quotes would be escaped.
+/// How an event says what it is. Inside of a text the quotes would be escaped, but for the first one.
 static KIND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""type":"response."#));
 
-/// Whether an event can be passed over. Not if there is any doubt about its type.
+/// Whether an event can be passed over. Not if there is any doubt about whose type it is.
 pub(super) fn is_idle_talk(event: &[u8]) -> bool {
     let Some(kind) = kind(event) else { return false };
     match kind {
@@ -40,8 +40,10 @@ fn kind(event: &[u8]) -> Option<&[u8]> {
     let kind = &event[at + KIND.needle().len()..];
     let (kind, rest) = kind.split_at(memchr::memchr(b'"', kind)?);
     let is_first = at == 1;
+    let is_whole_name = matches!(event[..at].last(), Some(b'{' | b','));
     let is_in_the_last_object = || memchr::memchr2(b'{', b'}', rest) == Some(rest.len() - 1);
-    (event.first() == Some(&b'{') && (is_first || is_in_the_last_object())).then_some(kind)
+    let is_its_own = is_whole_name && (is_first || is_in_the_last_object());
+    (event.first() == Some(&b'{') && is_its_own).then_some(kind)
 }
 
 #[cfg(test)]
@@ -76,6 +78,7 @@ mod tests {
             r#"{"type":"error","message":"overloaded","last_event":{"type":"response.in_progress"}}"#,
             r#"{"type":"error","x":{"type":"response.created","y":{}}}"#,
             r#"["type":"response.created"]"#,
+            r#"{"type":"error","x\"type":"response.created"}"#,
             r#"{"type":"response.created"#,
             r#"{"type":"error"}"#,
         ] {

@@ -1,6 +1,7 @@
 //! Keeps the cores from sleeping: a loop on each of them that gives way to everything else.
 
-use std::process::{Child, Command};
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
 
 use crate::cores;
 
@@ -15,12 +16,19 @@ pub(crate) fn keep(cores: &[usize]) -> Result<Kept, String> {
     let mut kept = Kept(Vec::new());
     for core in cores {
         // Below every other priority: whoever wants the core has it at once.
-        let loop_ = Command::new("chrt")
+        let child = Command::new("chrt")
             .args(["--idle", "0"])
             .arg(&program)
             .args([WORD, &cores::list(&[*core])])
+            .stdout(Stdio::piped())
             .spawn();
-        kept.0.push(loop_.map_err(|error| format!("`chrt` cannot be started: {error}"))?);
+        let mut child = child.map_err(|error| format!("`chrt` cannot be started: {error}"))?;
+        let mut said = String::new();
+        let heard = BufReader::new(child.stdout.take().unwrap()).read_line(&mut said);
+        kept.0.push(child);
+        if heard.is_err() || said.trim() != WORD {
+            return Err(format!("nothing runs at idle priority on core {core}"));
+        }
     }
     Ok(kept)
 }
@@ -34,7 +42,10 @@ impl Drop for Kept {
     }
 }
 
+/// Says that it is there, and never ends.
 pub(crate) fn spin() -> ! {
+    println!("{WORD}");
+    std::io::stdout().flush().unwrap();
     loop {
         std::hint::spin_loop();
     }

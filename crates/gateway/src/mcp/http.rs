@@ -44,7 +44,8 @@ pub fn mount_within<S: ServerHandler>(
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
-        // An answer that comes alone is one object, written at once. With progress before it, it is a stream.
+        // In the newer era an answer that comes alone is one object, written at once. With progress before it, it is a
+        // stream.
         .with_json_response(true)
         .with_max_request_body_bytes(BODY_LIMIT);
     let (stopping, face) = (face.runs.stopping(), face.clone());

@@ -13,6 +13,9 @@ const MAX_BYTES: usize = 128 * 1024;
 /// The validator and our own walks recurse; people stop at ten.
 const MAX_DEPTH: usize = 48;
 const MAX_VALUES: usize = 8_000;
+/// The paths of all parts together. The validator keeps one with each part, and a long name high up is in all that are
+/// below it.
+const MAX_PATH_BYTES: usize = 4 << 20;
 /// `anyOf`, `oneOf`, `allOf`, `not`, `if`: each may double the work on a value.
 const MAX_CHOICES: usize = 500;
 const MAX_REFERENCES: usize = 500;
@@ -49,6 +52,7 @@ pub(super) fn screen(schema: &Value) -> Result<Value, SchemaRefused> {
 struct Screen {
     bytes: usize,
     values: usize,
+    path_bytes: usize,
     choices: usize,
     references: usize,
 }
@@ -58,6 +62,8 @@ impl Screen {
         self.values += 1;
         limit(self.values, MAX_VALUES, "too many parts")?;
         limit(depth, MAX_DEPTH, "too many levels")?;
+        self.path_bytes += pointer.len();
+        limit(self.path_bytes, MAX_PATH_BYTES, "too many bytes in the paths of its parts")?;
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
             Value::String(text) => self.add_bytes(text.len()),

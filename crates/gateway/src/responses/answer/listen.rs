@@ -52,10 +52,10 @@ impl Writer<'_> {
             self.last_heard = Instant::now();
             // The beginning of the answer goes out with the first words, before what is there behind them is read.
             just_begun = !std::mem::replace(&mut self.begun, true);
+            let enough = self.said_bytes + BYTES_A_WRITE;
             let mut over = self.take(ear, event)?;
             drained = false;
             // Whatever else is there already goes out in the same write.
-            let enough = self.said_bytes + BYTES_A_WRITE;
             for _ in 0..if just_begun { 0 } else { EVENTS_A_WRITE } {
                 if over || self.said_bytes >= enough {
                     break;

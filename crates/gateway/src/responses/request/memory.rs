@@ -39,14 +39,14 @@ impl Key {
     }
 }
 
-/// About how much room is taken by what becomes of schemas, a tenth of it: they are weighed as JSON on one line, written
-/// by us. None for those that are not worth keeping.
+/// How much of the room what becomes of schemas counts for: some multiple of it is really taken. They are weighed as
+/// JSON on one line, written by us. None for those that are not worth keeping.
 pub(super) fn weight(json: &str) -> Option<usize> {
     // Each of its names is a pattern.
-    if memmem::find(json.as_bytes(), b"\"patternProperties\"").is_some() {
+    if memmem::find(json.as_bytes(), b"\"patternProperties\":{").is_some() {
         return None;
     }
-    let patterns = memmem::find_iter(json.as_bytes(), b"\"pattern\"").count();
+    let patterns = memmem::find_iter(json.as_bytes(), b"\"pattern\":\"").count();
     Some(ENTRY_BYTES + json.len() + patterns * PATTERN_BYTES)
 }
 
@@ -115,5 +115,7 @@ mod tests {
         let patterns = r#"{"anyOf":[{"pattern":"a{9}"},{"pattern":"b"}]}"#;
         assert_eq!(weight(patterns), Some(ENTRY_BYTES + patterns.len() + 2 * PATTERN_BYTES));
         assert_eq!(weight(r#"{"patternProperties":{"a":{},"b":{}}}"#), None);
+        let named = r#"{"properties":{"pattern":{"type":"string"}},"required":["pattern"]}"#;
+        assert_eq!(weight(named), Some(ENTRY_BYTES + named.len()));
     }
 }

@@ -168,7 +168,7 @@ pub fn parse_value(value: Value) -> Result<Request, ApiError> {
 enum Listed<'b> {
     /// In the body, and not remembered.
     Value,
-    /// In the body; it is remembered once it is read.
+    /// In the body; once it is read it may be remembered.
     New(Key),
     /// It was read before, and is not in the body.
     Known(Arc<Tools>, &'b str),

@@ -16,7 +16,7 @@ static MEMORY: LazyLock<Mutex<Memory<Tools>>> = LazyLock::new(|| Mutex::new(Memo
 pub(super) enum Seen {
     /// What was made of a list that had the same text, to the byte.
     Before(Arc<Tools>),
-    /// It was not seen, and can be remembered.
+    /// It is not known, and may be remembered.
     Never(Key),
     TooLong,
 }
