@@ -45,7 +45,8 @@ fn every_scenario_that_2025_11_25_requires_passes() {
     .assert_eq(&report.text());
 }
 
-/// Clients that say everything with every request.
+/// Clients that say everything with every request. Answers that come alone are objects here, so that the one check of
+/// streams which run beside each other is noted and not made.
 #[test]
 fn every_scenario_that_2026_07_28_requires_passes() {
     if suites_are_missing() {
@@ -53,7 +54,7 @@ fn every_scenario_that_2026_07_28_requires_passes() {
     }
     let report = Suite::Of2026.run(&Server::start().url, &["--requirements", "2026-07-28"]);
     expect![[r#"
-        50 scenarios, 196 checks passed
+        50 scenarios, 195 checks passed
         SKIPPED server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription: Server did not declare prompts.listChanged capability in server/discover
         SKIPPED tasks-status-notifications tasks-status-notifications: Skipped: SEP-2663 delivers notifications/tasks via the SEP-2575 subscriptions/listen stream, not via the tools/call POST SSE response that the prior harness observed. The harness needs a rewrite against the new channel; tracked as a follow-up.
     "#]].assert_eq(&report.text());

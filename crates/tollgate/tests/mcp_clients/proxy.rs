@@ -1,7 +1,7 @@
 //! Adds the token to every request on its way to a server, for programs that cannot send one.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 /// Listens before the server does, so that the server can be told the name that it goes by.
 pub(crate) struct Proxy {
@@ -47,8 +47,9 @@ fn pass_on(client: TcpStream, server: &TcpStream, token: &str) -> std::io::Resul
     }
     write!(to_server, "authorization: Bearer {token}\r\nconnection: close\r\n\r\n")?;
     std::thread::spawn(move || copy(&mut from_client, &mut to_server));
-    copy(&mut server.try_clone()?, &mut client.try_clone()?)?;
-    client.shutdown(Shutdown::Both)
+    // The client is left to hang up: Node's stops at an assertion of its own if somebody else does while it has not read
+    // an answer that it does not want.
+    copy(&mut server.try_clone()?, &mut client.try_clone()?)
 }
 
 /// As it comes: whoever streams is not kept waiting for more.
