@@ -6,7 +6,8 @@
 //! server answers with 100 deltas of text, the last of which make a tool call, in 109 events, each sent on its own as
 //! a model makes them; all in one piece where the load is named so, and for answers that are one object. A short answer
 //! has the last 12 deltas. Tollgate reads the text, finds the call and writes every event anew, and reads a model's stream
-//! for an answer that is one object too; the relay and smg pass the bytes on.
+//! for an answer that is one object too; words that came together it tells in one event. The relay and smg pass the
+//! bytes on.
 //!
 //! On one connection everybody waits for somebody else. A core that waits a little longer falls asleep, and waking it takes
 //! as long as an answer does, on a virtual machine above all: a step that the shorter way does not take. So one

@@ -25,6 +25,7 @@ pub(crate) const BURST: &str = "at once please";
 /// What it says to have only the end of it, at once.
 pub(crate) const SHORT: &str = "be brief please";
 const DELTAS: usize = 100;
+const PROSE_DELTAS: usize = 91;
 /// A few words and the call.
 const SHORT_DELTAS: usize = 12;
 
@@ -122,10 +123,15 @@ async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String
 /// The texts of the deltas: prose, then a call in pieces.
 fn deltas() -> Vec<String> {
     let call = r#"<tool_call>{"name":"get_weather","arguments":"{\"city\":\"Oslo\",\"unit\":\"celsius\"}"}</tool_call>"#;
-    let pieces: Vec<String> =
-        call.as_bytes().chunks(12).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
-    let prose = (0..DELTAS - pieces.len()).map(|number| format!("some words {number} "));
-    prose.chain(pieces).collect()
+    let pieces = call.as_bytes().chunks(12).map(|piece| String::from_utf8_lossy(piece).into_owned());
+    let deltas: Vec<String> = prose().chain(pieces).collect();
+    assert_eq!(deltas.len(), DELTAS);
+    deltas
+}
+
+/// The text before the call, as its deltas have it.
+pub(crate) fn prose() -> impl Iterator<Item = String> {
+    (0..PROSE_DELTAS).map(|number| format!("some words {number} "))
 }
 
 fn answers() -> Answers {
