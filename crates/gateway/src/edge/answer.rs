@@ -31,15 +31,11 @@ pub fn error_response(error: &ApiError) -> Response {
 
 /// A route that there is not, or not with this method, in the same shape as every other error.
 pub(super) fn in_our_shape(response: Response) -> Response {
-    let headers = response.headers();
-    // A handler that answers 404 says why; the router says nothing.
-    let silent =
-        !headers.contains_key(CONTENT_TYPE) && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0");
     let error = match response.status() {
-        StatusCode::NOT_FOUND if silent => {
+        StatusCode::NOT_FOUND if is_silent(response.headers()) => {
             ApiError::not_found("unknown_route", "There is nothing at this path; look at the path again.")
         }
-        StatusCode::METHOD_NOT_ALLOWED if silent => ApiError {
+        StatusCode::METHOD_NOT_ALLOWED if is_silent(response.headers()) => ApiError {
             status: 405,
             kind: ErrorType::InvalidRequest,
             code: "method_not_allowed",
@@ -54,6 +50,11 @@ pub(super) fn in_our_shape(response: Response) -> Response {
     let (ours, body) = error_response(&error).into_parts();
     parts.headers.extend(ours.headers);
     Response::from_parts(parts, body)
+}
+
+/// A handler that answers 404 says why; the router says nothing.
+fn is_silent(headers: &HeaderMap) -> bool {
+    !headers.contains_key(CONTENT_TYPE) && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0")
 }
 
 /// The headers that hold for every answer. There are no cookies: a browser would send them for any page.

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
@@ -17,7 +16,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 
 use crate::api_error::ApiError;
 use crate::metrics::{Metrics, Route};
@@ -27,8 +25,9 @@ use super::body::TimedBody;
 use super::catch::{Panicked, catch_panic};
 use super::count::{Count, CountedBody};
 use super::drain::Drain;
+use super::faces::{Around, Faces, OpenFaces};
 use super::guard::{Guard, Verdict};
-use super::named::NameRoute;
+use super::named::route_of;
 use super::origins::{grant, mark};
 use super::refusal::Refusal;
 use super::settings::Limits;
@@ -43,7 +42,7 @@ pub(super) struct House {
     pub(super) guard: Guard,
     pub(super) limits: Arc<Limits>,
     pub(super) metrics: Arc<Metrics>,
-    faces: TowerToHyperService<Router>,
+    faces: OpenFaces,
     drain: Drain,
     /// The route of what was answered by no face.
     no_route: Route,
@@ -54,11 +53,10 @@ impl House {
         guard: Guard,
         limits: Arc<Limits>,
         metrics: Arc<Metrics>,
-        router: Router,
+        faces: Faces,
         drain: Drain,
     ) -> House {
-        let faces = TowerToHyperService::new(router.layer(NameRoute));
-        House { guard, limits, metrics, faces, drain, no_route: Route::from("none") }
+        House { guard, limits, metrics, faces: faces.open(), drain, no_route: Route::from("none") }
     }
 
     pub(super) async fn attend(self: Arc<House>, stream: GuardedStream, visit: Arc<Visit>) {
@@ -84,23 +82,24 @@ impl House {
         }
     }
 
-    /// The answer of the guard or of a face.
-    async fn answer(&self, visit: &Arc<Visit>, request: http::Request<Incoming>) -> Response {
+    /// The answer of the guard or of a face, and the route of the latter.
+    async fn answer(
+        &self,
+        visit: &Arc<Visit>,
+        request: http::Request<Incoming>,
+    ) -> (Response, Option<Route>) {
         let last = is_last(request.headers());
-        let (mut parts, incoming) = request.into_parts();
+        let (parts, incoming) = request.into_parts();
         let (origin, verdict) = self.guard.judge(&parts, !incoming.is_end_stream());
-        let mut response = match verdict {
-            Verdict::Pass => {
-                parts.extensions.insert(Again::new(visit));
-                self.pass_on(parts, incoming).await
-            }
-            Verdict::Refused(refusal) => self.refuse(refusal),
+        let (mut response, route) = match verdict {
+            Verdict::Pass => self.pass_on(visit, parts, incoming).await,
+            Verdict::Refused(refusal) => (self.refuse(refusal), None),
             Verdict::Preflight => {
                 let (status, headers) = grant(&parts.headers);
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = status;
                 *response.headers_mut() = headers;
-                response
+                (response, None)
             }
         };
         mark(response.headers_mut(), origin.as_ref());
@@ -109,28 +108,53 @@ impl House {
         } else {
             finish(response.headers_mut(), last);
         }
-        response
+        (response, route)
     }
 
-    async fn pass_on(&self, mut parts: Parts, incoming: Incoming) -> Response {
-        parts.extensions.insert(self.drain.clone());
+    async fn pass_on(
+        &self,
+        visit: &Arc<Visit>,
+        mut parts: Parts,
+        incoming: Incoming,
+    ) -> (Response, Option<Route>) {
         let body = Body::new(TimedBody::new(incoming, self.limits.body));
-        match catch_panic(self.faces.call(Request::from_parts(parts, body))).await {
-            Ok(Ok(response)) => in_our_shape(response),
-            Ok(Err(never)) => match never {},
-            Err(Panicked) => {
-                tracing::error!("a handler panicked");
-                self.metrics.refused("panic");
-                let error = ApiError::server(
-                    500,
-                    "internal_error",
-                    "The server made a mistake in answering this request; it is in the server's log.",
-                );
-                let mut response = error_response(&error);
-                finish(response.headers_mut(), true);
-                response
+        let (answered, route) = match self.faces.straight(&parts) {
+            Some(straight) => {
+                let answer = (straight.answer)(Request::from_parts(parts, body), &Around(visit));
+                (catch_panic(answer).await, Some(straight.route.clone()))
             }
-        }
+            None => {
+                parts.extensions.insert(Again::new(visit));
+                parts.extensions.insert(self.drain.clone());
+                match catch_panic(self.faces.router.call(Request::from_parts(parts, body))).await {
+                    Ok(Ok(response)) => {
+                        let route = route_of(&response);
+                        (Ok(response), route)
+                    }
+                    Ok(Err(never)) => match never {},
+                    Err(panicked) => (Err(panicked), None),
+                }
+            }
+        };
+        let response = match answered {
+            Ok(response) => in_our_shape(response),
+            Err(Panicked) => self.apologise(),
+        };
+        (response, route)
+    }
+
+    /// The answer in place of one that a handler panicked over.
+    fn apologise(&self) -> Response {
+        tracing::error!("a handler panicked");
+        self.metrics.refused("panic");
+        let error = ApiError::server(
+            500,
+            "internal_error",
+            "The server made a mistake in answering this request; it is in the server's log.",
+        );
+        let mut response = error_response(&error);
+        finish(response.headers_mut(), true);
+        response
     }
 
     fn refuse(&self, refusal: Refusal) -> Response {
@@ -171,10 +195,10 @@ fn attended_by(
     // Asked now: once this request is being answered, the head after it may already turn out bad.
     let bad_head = visit.bad_head();
     async move {
-        let response = match bad_head {
-            Some(refusal) => house.refuse(refusal),
+        let (response, route) = match bad_head {
+            Some(refusal) => (house.refuse(refusal), None),
             None => house.answer(&visit, request).await,
         };
-        Ok(count.follow(response))
+        Ok(count.follow(response, route))
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::Body;
-use axum::extract::MatchedPath;
 use axum::response::Response;
 use bytes::Bytes;
 use http::Method;
@@ -50,11 +49,11 @@ impl Count {
         }
     }
 
-    /// Goes on counting while the answer is taken.
-    pub(super) fn follow(mut self, response: Response) -> Response<CountedBody> {
+    /// Goes on counting while the answer of this route is taken, or of none.
+    pub(super) fn follow(mut self, response: Response, route: Option<Route>) -> Response<CountedBody> {
         self.status = response.status().as_u16();
-        if let Some(route) = response.extensions().get::<MatchedPath>() {
-            self.route = Route::from(route.as_str());
+        if let Some(route) = route {
+            self.route = route;
         }
         response.map(|body| CountedBody { body, count: self })
     }

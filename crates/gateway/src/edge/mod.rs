@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! accept -> stream (time limits, one strict head at a time) -> hyper -> guard (host, origin, token, content)
-//!        -> the router of the faces -> finish (headers, counts) -> the client
+//!        -> the faces -> finish (headers, counts) -> the client
 //! ```
 //!
 //! It knows no route. HTTP/1.1 only, on loopback unless the settings say otherwise; no cookie, no compression,
@@ -15,6 +15,7 @@ mod connection;
 mod count;
 mod descriptors;
 mod drain;
+mod faces;
 mod guard;
 mod head;
 mod hosts;
@@ -33,6 +34,7 @@ mod visit;
 pub use answer::error_response;
 pub use body::{BODY_LIMIT, read_body};
 pub use drain::Drain;
+pub use faces::{Around, Faces};
 pub use server::{BindError, Edge};
 pub use settings::{EdgeSettings, Limits};
 pub use token::Token;

@@ -10,6 +10,13 @@ use axum::response::Response;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::metrics::Route;
+
+/// The route that the router answered on, if any.
+pub(super) fn route_of(response: &Response) -> Option<Route> {
+    response.extensions().get::<MatchedPath>().map(|route| Route::from(route.as_str()))
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct NameRoute;
 

@@ -7,7 +7,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
@@ -17,6 +16,7 @@ use crate::metrics::Metrics;
 use super::connection::House;
 use super::descriptors::connections_that_fit;
 use super::drain::{Drain, Drainer};
+use super::faces::Faces;
 use super::guard::Guard;
 use super::hosts::{Hosts, is_host};
 use super::listeners::Listeners;
@@ -91,11 +91,11 @@ impl Edge {
 
     /// Serves until `shutdown` comes back; then takes nobody in, waits for answers as long as the limits say,
     /// and closes what is left.
-    pub async fn serve(self, router: Router, shutdown: impl Future<Output = ()>) {
+    pub async fn serve(self, faces: impl Into<Faces>, shutdown: impl Future<Output = ()>) {
         let (drainer, drain) = Drainer::new();
         let capacity = connections_that_fit(self.limits.connections);
         let room = Arc::new(Semaphore::new(capacity));
-        let house = House::new(self.guard, self.limits.clone(), self.metrics, router, drain.clone());
+        let house = House::new(self.guard, self.limits.clone(), self.metrics, faces.into(), drain.clone());
         let mut door = Door { house: Arc::new(house), room: room.clone(), drain, open: JoinSet::new() };
         let mut shutdown = pin!(shutdown);
         loop {

@@ -18,7 +18,7 @@ use toolkit::CancelToken;
 use super::face::{Lasting, McpFace, McpHandler};
 use super::until_stop::UntilStop;
 use crate::api_error::{ApiError, ErrorType};
-use crate::edge::{BODY_LIMIT, error_response};
+use crate::edge::{BODY_LIMIT, Faces, error_response};
 
 /// A session of the older era that nobody uses. Longer than any question may wait, since a session counts as unused
 /// while its client's person thinks.
@@ -27,16 +27,16 @@ const SPARE: Duration = Duration::from_secs(300);
 const MOST_SESSIONS: usize = 256;
 
 /// Serves a face under `/mcp`.
-pub fn mount(router: Router, face: &Arc<McpFace>) -> Router {
-    mount_within(router, face, |handler| handler)
+pub fn mount(faces: impl Into<Faces>, face: &Arc<McpFace>) -> Faces {
+    mount_within(faces, face, |handler| handler)
 }
 
 /// Serves a face under `/mcp` within another server, which has more to offer and leaves the rest to it.
 pub fn mount_within<S: ServerHandler>(
-    router: Router,
+    faces: impl Into<Faces>,
     face: &Arc<McpFace>,
     within: impl Fn(McpHandler) -> S + Send + Sync + 'static,
-) -> Router {
+) -> Faces {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(face.parts.settings.answer_limit + SPARE);
     // The edge stands in front of every face and knows the names that this server goes by; rmcp would only know
@@ -53,7 +53,12 @@ pub fn mount_within<S: ServerHandler>(
     let sessions = Arc::new(sessions);
     let served = StreamableHttpService::new(make, sessions.clone(), config);
     let door = Arc::new(Door { served, sessions, stopping });
-    router.route("/mcp", any(move |request| door.clone().answer(request)))
+    let routed = door.clone();
+    let routes = Router::new().route("/mcp", any(move |request| routed.clone().answer(request)));
+    faces
+        .into()
+        .merge(routes)
+        .straight(Method::POST, "/mcp", move |request, _around| Box::pin(door.clone().answer(request)))
 }
 
 /// What stands between the edge and rmcp. One function instead of a layer for each of its concerns: every layer would

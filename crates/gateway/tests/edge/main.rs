@@ -22,6 +22,7 @@ mod routes;
 mod secrets;
 mod settings;
 mod slow;
+mod straight;
 mod streams;
 mod token_file;
 mod web_socket;

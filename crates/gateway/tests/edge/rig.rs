@@ -4,8 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use gateway::edge::{Edge, EdgeSettings, Limits, Token};
+use gateway::edge::{Edge, EdgeSettings, Faces, Limits, Token};
 use gateway::metrics::Metrics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -37,7 +36,7 @@ pub(crate) fn patient() -> Limits {
 }
 
 impl Rig {
-    pub(crate) async fn start(router: Router, change: impl FnOnce(&mut EdgeSettings)) -> Rig {
+    pub(crate) async fn start(faces: impl Into<Faces>, change: impl FnOnce(&mut EdgeSettings)) -> Rig {
         let folder = tempfile::tempdir().unwrap();
         let token = Token::load_or_create(&folder.path().join("state/token")).unwrap();
         let mut settings = EdgeSettings::new(token.clone());
@@ -48,7 +47,8 @@ impl Rig {
             Edge::bind(settings, metrics.clone(), SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let address = edge.address();
         let (stop, stopped) = oneshot::channel();
-        let server = tokio::spawn(edge.serve(router, async {
+        let faces = faces.into();
+        let server = tokio::spawn(edge.serve(faces, async {
             stopped.await.ok();
         }));
         Rig { address, token: token.reveal().to_owned(), metrics, stop: Some(stop), server, _folder: folder }

@@ -147,7 +147,7 @@ impl Serve {
                 stop.cancelled().await;
                 served.stop();
             };
-            edge.serve(served.router.clone(), stopping).await;
+            edge.serve(served.faces.clone(), stopping).await;
             served.finish(CLOSING_LIMIT).await;
             model.shut_down().await;
             Ok(Exit::Done)

@@ -55,7 +55,7 @@ pub(crate) enum ForModels {
 
 /// What is served, and what has to end before the server does.
 pub(crate) struct Served {
-    pub(crate) router: Router,
+    pub(crate) faces: gateway::edge::Faces,
     pub(crate) tools: Option<Arc<GateTools>>,
     pub(crate) mcp: Option<Arc<McpFace>>,
 }
@@ -109,14 +109,15 @@ impl Faces<'_> {
             toolbox: tools.clone().map(|tools| -> Arc<dyn Toolbox> { tools }),
         }));
         let metrics = self.metrics;
-        let mut router = routes::router(responder).route("/healthz", get(|| async { "ok\n" })).route(
+        let router = Router::new().route("/healthz", get(|| async { "ok\n" })).route(
             "/metrics",
             get(move || async move { ([(CONTENT_TYPE, gateway::metrics::CONTENT_TYPE)], metrics.render()) }),
         );
+        let mut faces = routes::mount(router, responder);
         if let Some(face) = &face {
-            router = gateway::mcp::mount(router, face);
+            faces = gateway::mcp::mount(faces, face);
         }
-        Ok(Served { router, tools, mcp: face })
+        Ok(Served { faces, tools, mcp: face })
     }
 
     /// Who is asked: the person at this terminal, or whoever runs `tollgate approve` where there is none. One

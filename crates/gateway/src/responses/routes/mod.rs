@@ -11,18 +11,29 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
+use http::Method;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::answer::Responder;
+use crate::edge::Faces;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Names what was asked for and cannot be honoured.
 const IGNORED: HeaderName = HeaderName::from_static("x-tollgate-ignored");
 
-/// Everything below `/v1`.
-pub fn router(responder: Arc<Responder>) -> Router {
+/// Adds everything below `/v1`.
+pub fn mount(faces: impl Into<Faces>, responder: Arc<Responder>) -> Faces {
+    let routes = router(responder.clone());
+    faces.into().merge(routes).straight(Method::POST, "/v1/responses", move |mut http, around| {
+        http.extensions_mut().insert(around.again());
+        Box::pin(create::create(State(responder.clone()), http))
+    })
+}
+
+fn router(responder: Arc<Responder>) -> Router {
     Router::new()
         .route("/v1/responses", post(create::create).get(websocket::upgrade))
         .route("/v1/responses/compact", post(compact::compact))
