@@ -1,8 +1,8 @@
 //! The signal that tells a tool to stop.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// Why a call is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,27 +16,30 @@ pub enum CancelCause {
 }
 
 /// One per call. The first cause stays; later ones change nothing.
-#[derive(Debug, Clone)]
-pub struct CancelToken(Arc<watch::Sender<Option<CancelCause>>>);
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken(Arc<Signal>);
+
+#[derive(Debug, Default)]
+struct Signal {
+    cause: OnceLock<CancelCause>,
+    /// Woken once, when there is a cause.
+    waiting: Notify,
+}
 
 impl CancelToken {
     pub fn new() -> CancelToken {
-        CancelToken(Arc::new(watch::Sender::new(None)))
+        CancelToken::default()
     }
 
     pub fn cancel(&self, cause: CancelCause) {
-        self.0.send_if_modified(|current| {
-            let first = current.is_none();
-            if first {
-                *current = Some(cause);
-            }
-            first
-        });
+        if self.0.cause.set(cause).is_ok() {
+            self.0.waiting.notify_waiters();
+        }
     }
 
     /// For work between two awaits, or on a blocking thread.
     pub fn cause(&self) -> Option<CancelCause> {
-        *self.0.borrow()
+        self.0.cause.get().copied()
     }
 
     pub fn is_cancelled(&self) -> bool {
@@ -45,21 +48,46 @@ impl CancelToken {
 
     /// Ends when the call is asked to stop.
     pub async fn cancelled(&self) -> CancelCause {
-        let mut receiver = self.0.subscribe();
         loop {
-            if let Some(cause) = *receiver.borrow_and_update() {
+            // Begun before the cause is looked at: one that comes in between wakes it.
+            let woken = self.0.waiting.notified();
+            if let Some(cause) = self.cause() {
                 return cause;
             }
-            // The sender lives in `self`, so the channel cannot close while we wait.
-            if receiver.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
+            woken.await;
         }
     }
 }
 
-impl Default for CancelToken {
-    fn default() -> CancelToken {
-        CancelToken::new()
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use super::{CancelCause, CancelToken};
+
+    #[tokio::test]
+    async fn the_first_cause_stays_and_wakes_everyone_who_waits() {
+        let token = CancelToken::new();
+        assert_eq!((token.cause(), token.is_cancelled()), (None, false));
+        let clone = token.clone();
+        let (mut early, mut other) = (Box::pin(token.cancelled()), Box::pin(clone.cancelled()));
+        assert!(std::future::poll_fn(|cx| Poll::Ready(early.as_mut().poll(cx).is_pending())).await);
+        assert!(std::future::poll_fn(|cx| Poll::Ready(other.as_mut().poll(cx).is_pending())).await);
+        clone.cancel(CancelCause::Sibling);
+        token.cancel(CancelCause::Deadline);
+        assert_eq!((early.await, other.await), (CancelCause::Sibling, CancelCause::Sibling));
+        assert_eq!(clone.cancelled().await, CancelCause::Sibling);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn no_cause_comes_too_early_to_be_heard() {
+        for _ in 0..2_000 {
+            let token = CancelToken::new();
+            let (waiting, from) = (token.clone(), token.clone());
+            let heard = tokio::spawn(async move { waiting.cancelled().await });
+            let said = tokio::spawn(async move { from.cancel(CancelCause::Run) });
+            said.await.unwrap();
+            assert_eq!(heard.await.unwrap(), CancelCause::Run);
+        }
     }
 }
