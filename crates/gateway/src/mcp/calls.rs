@@ -38,14 +38,28 @@ const PROGRESS_KEPT: usize = 32;
 pub(super) struct Pending {
     result: BoxFuture<'static, Outcome>,
     /// Of a call whose client can be asked.
-    questions: Option<mpsc::Receiver<Question>>,
+    asks: Option<Asks>,
     /// Of a call that somebody follows.
     progress: Option<mpsc::Receiver<Progress>>,
     cancel: CancelToken,
     tool: ToolName,
-    args: Hash,
     /// Keeps the run open.
     run: Option<Arc<OpenRun>>,
+}
+
+/// The questions of a call.
+struct Asks {
+    questions: mpsc::Receiver<Question>,
+    /// Of the arguments: whoever answers has to send the same again.
+    args: Hash,
+}
+
+impl Asks {
+    /// The next question; never any, where nobody can be asked.
+    async fn next(asks: &mut Option<Asks>) -> Option<(Question, Hash)> {
+        let asks = asks.as_mut()?;
+        asks.questions.recv().await.map(|question| (question, asks.args))
+    }
 }
 
 impl Pending {
@@ -89,15 +103,14 @@ impl McpHandler {
         let surface = self.face.surface();
         let tool = tool_named(&surface, &request.name)?;
         let args = request.arguments.unwrap_or_default();
-        // Arguments that differ in anything are other arguments.
-        let args_hash = canonical_object_hash(&args);
         let client = self.client(&cx);
         let Some(state) = request.request_state else {
-            let pending = self.begin(&surface, tool, args, args_hash, &client, &cx).await;
+            let pending = self.begin(&surface, tool, args, &client, &cx).await;
             return self.follow(pending, &client, cx).await;
         };
         let principal = self.principal(&client);
-        let bound = Bound { tool: &tool, args: &args_hash, principal: &principal };
+        // Arguments that differ in anything are other arguments.
+        let bound = Bound { tool: &tool, args: &canonical_object_hash(&args), principal: &principal };
         let waiting = match self.face.parked.take(&state, &bound) {
             Ok(waiting) => waiting,
             Err(why) => {
@@ -117,11 +130,15 @@ impl McpHandler {
         surface: &Arc<Surface>,
         tool: ToolName,
         args: Map<String, Value>,
-        args_hash: Hash,
         client: &str,
         cx: &RequestContext<RoleServer>,
     ) -> Pending {
-        let (ask, questions) = can_ask(cx).then(|| mpsc::channel(1)).unzip();
+        let (ask, asks) = can_ask(cx)
+            .then(|| {
+                let (ask, questions) = mpsc::channel(1);
+                (ask, Asks { questions, args: canonical_object_hash(&args) })
+            })
+            .unzip();
         // Whoever is asked comes back in another request, which may want to know.
         let is_followed = Told::new(cx).is_wanted() || (ask.is_some() && is_modern(cx));
         let (report, progress) = is_followed.then(|| mpsc::channel(PROGRESS_KEPT)).unzip();
@@ -129,7 +146,7 @@ impl McpHandler {
         let line = Line { questions: ask, progress: report.map(sink), cancel: cancel.clone() };
         let wanted = Wanted { tool: tool.clone(), args, client };
         let (result, run) = self.start(surface, wanted, line, cx).await;
-        Pending { result, questions, progress, cancel, tool, args: args_hash, run }
+        Pending { result, asks, progress, cancel, tool, run }
     }
 
     async fn start(
@@ -143,7 +160,8 @@ impl McpHandler {
         if let Some(which) = PlanTool::of(&tool) {
             return (self.plan_call(which, args, line, cx), None);
         }
-        let run = match self.run_for(surface, client, cx).await {
+        let can_last = self.has_own_run(cx);
+        let run = match self.run_for(surface, client, can_last).await {
             Ok(run) => run,
             Err(why) => {
                 // For the model to read: an error of the protocol is shown to nobody.
@@ -152,7 +170,6 @@ impl McpHandler {
             }
         };
         let approvals = run.surface.policy.approval;
-        let can_last = self.has_own_run(cx);
         let foreseen = if surface.can_be_foreseen(&tool) { Value::Object(args.clone()) } else { Value::Null };
         let approver = self.approver(line.questions, approvals, foreseen, can_last);
         let Line { progress, cancel, .. } = line;
@@ -215,13 +232,13 @@ impl McpHandler {
                 }
                 // A question that is open is left so until the call has ended: to let go of it would be an answer.
                 () = cx.ct.cancelled(), if is_wanted => pending.cancel.cancel(CancelCause::Run),
-                _ = self.gone().cancelled(), if is_wanted && asking.is_some() => {
+                _ = self.goes(), if is_wanted && asking.is_some() => {
                     pending.cancel.cancel(CancelCause::Run);
                 }
                 () = answered(&mut asking), if is_wanted => asking = None,
-                Some(question) = next(&mut pending.questions), if is_wanted && asking.is_none() => {
+                Some((question, args)) = Asks::next(&mut pending.asks), if is_wanted && asking.is_none() => {
                     if is_modern(&cx) {
-                        match self.park(pending, question, &self.principal(client)) {
+                        match self.park(pending, question, args, &self.principal(client)) {
                             Ok(asks) => return Ok(asks),
                             Err(again) => pending = *again,
                         }
@@ -241,12 +258,13 @@ impl McpHandler {
         &self,
         pending: Pending,
         question: Question,
+        args: Hash,
         principal: &str,
     ) -> Result<CallToolResponse, Box<Pending>> {
         let Question { text, can_last, reply } = question;
         let pending = pending.unattended();
         let nonce = (self.face.parts.unique)();
-        let (tool, args) = (pending.tool.clone(), pending.args);
+        let tool = pending.tool.clone();
         let bound = Bound { tool: &tool, args: &args, principal };
         match self.face.parked.park(nonce, &bound, pending, reply, can_last) {
             Ok(state) => {

@@ -45,9 +45,18 @@ impl Changes {
         Changes { look, last: Mutex::default(), lists: watch::Sender::new(0) }
     }
 
-    /// Hears of every list from now on.
-    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.lists.subscribe()
+    pub(super) fn lists_so_far(&self) -> u64 {
+        *self.lists.borrow()
+    }
+
+    /// Hears of every list after so many.
+    pub(super) fn lists_since(&self, count: u64) -> watch::Receiver<u64> {
+        let mut lists = self.lists.subscribe();
+        let had = *lists.borrow();
+        if had != count {
+            lists.mark_changed();
+        }
+        lists
     }
 
     pub(super) fn another_list(&self) {

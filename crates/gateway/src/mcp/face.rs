@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{Approver, RunPlace, SessionRequest};
@@ -141,13 +141,9 @@ impl McpFace {
 
     /// A server for one connection, or for all requests that stand alone.
     pub fn handler(self: &Arc<McpFace>, lasting: Lasting) -> McpHandler {
-        McpHandler {
-            face: self.clone(),
-            own: Arc::default(),
-            lasting,
-            gone: CancelToken::new(),
-            lists: self.changes.subscribe(),
-        }
+        let here =
+            Here { own: OwnRun::default(), gone: OnceLock::new(), came_at: self.changes.lists_so_far() };
+        McpHandler { face: self.clone(), lasting, here: Arc::new(here) }
     }
 
     /// The runs of all clients: to be stopped and waited for when the server ends.
@@ -214,37 +210,52 @@ pub enum Lasting {
 #[derive(Clone)]
 pub struct McpHandler {
     pub(super) face: Arc<McpFace>,
-    own: Arc<OwnRun>,
     lasting: Lasting,
-    /// Fires when nobody is there any more who could answer or listen.
-    gone: CancelToken,
-    /// Every list since the client came, so that none is missed between its coming and its listening.
-    lists: watch::Receiver<u64>,
+    here: Arc<Here>,
+}
+
+/// What only one connection has. Over HTTP two are made for each request, and nearly none of it is used.
+struct Here {
+    own: OwnRun,
+    /// Fires when nobody is there any more who could answer or listen. Made when somebody wants to hear of it.
+    gone: OnceLock<CancelToken>,
+    /// The lists that there had been when the client came, so that it misses none before it listens.
+    came_at: u64,
 }
 
 impl McpHandler {
     /// Ends the run of this connection, once its calls have. Those that wait for an answer end now: nobody is left to
     /// give it.
     pub async fn end(&self) {
-        if let Some(own) = self.own.take().await {
+        if let Some(own) = self.here.own.take().await {
             self.face.parked.let_go(&own);
             own.run.close(None).await;
         }
     }
 
     pub(super) fn gone(&self) -> &CancelToken {
-        &self.gone
+        self.here.gone.get_or_init(CancelToken::new)
+    }
+
+    /// Ends when nobody is there any more.
+    pub(super) async fn goes(&self) {
+        self.gone().cancelled().await;
+    }
+
+    /// Hears of every list since the client came.
+    fn lists(&self) -> watch::Receiver<u64> {
+        self.face.changes.lists_since(self.here.came_at)
     }
 
     pub(super) async fn run_for(
         &self,
         now: &Arc<Surface>,
         client: &str,
-        cx: &RequestContext<RoleServer>,
+        has_own: bool,
     ) -> Result<Arc<OpenRun>, String> {
         let open = || self.face.open(client, now);
-        if self.has_own_run(cx) {
-            return self.own.get(now, &open).await;
+        if has_own {
+            return self.here.own.get(now, &open).await;
         }
         let (run, is_new) = self.face.shared.get(client, now, &open).await?;
         if is_new {
@@ -264,7 +275,7 @@ impl McpHandler {
 
     /// The run that this client's next call would be made in, if there is one yet.
     fn current_run(&self, cx: &RequestContext<RoleServer>) -> Option<RunId> {
-        if self.has_own_run(cx) { self.own.id() } else { self.face.shared.id(&client_name(cx)) }
+        if self.has_own_run(cx) { self.here.own.id() } else { self.face.shared.id(&client_name(cx)) }
     }
 
     /// What the client calls itself.
@@ -399,7 +410,7 @@ impl ServerHandler for McpHandler {
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
-        let told = self.face.clone().tell_peer(cx.peer, self.lists.clone());
+        let told = self.face.clone().tell_peer(cx.peer, self.lists());
         self.face.runs.beside(told);
     }
 
@@ -408,7 +419,7 @@ impl ServerHandler for McpHandler {
     }
 
     fn listen(&self, listener: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        Box::pin(async move { self.face.tell_listener(listener, self.lists.clone(), &self.gone).await })
+        Box::pin(async move { self.face.tell_listener(listener, self.lists(), self.gone()).await })
     }
 }
 
