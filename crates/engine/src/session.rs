@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
     CallId, Effects, EventType, ExecutionEvent, Failure, Fault, Hash, Level, PLAN_VERSION, Risk, RunId,
-    StepId, ToolCall, ToolName, ToolResult, canonical_hash, canonical_object_hash,
+    StepId, ToolCall, ToolError, ToolName, ToolResult, canonical_hash, canonical_object_hash,
 };
 use journal::{Journal, Record, RunFolder, RunHeader, RunKind};
 use plan::{RunStatus, StepStatus, StepSummary};
@@ -59,8 +59,21 @@ pub struct SessionRun {
 
 #[derive(Default)]
 struct Done {
-    steps: Vec<StepSummary>,
+    calls: Vec<EndedCall>,
     effects: Effects,
+}
+
+/// What the report needs of a call that has ended. Small, and as a rule without memory of its own: a session may last
+/// for weeks, and a block that is kept from the middle of each call leaves holes that no later call fits in.
+struct EndedCall {
+    step: Step,
+    ok: bool,
+    error: Option<Box<ToolError>>,
+}
+
+enum Step {
+    Numbered(u64),
+    Named(StepId),
 }
 
 impl Done {
@@ -68,13 +81,30 @@ impl Done {
         if let Some(effects) = &result.effects {
             self.effects.absorb(effects);
         }
-        self.steps.push(StepSummary {
-            id: result.step_id.clone(),
-            status: if result.ok { StepStatus::Ok } else { StepStatus::Failed },
+        let step = match result.step_id.call_number() {
+            Some(number) => Step::Numbered(number),
+            None => Step::Named(result.step_id.clone()),
+        };
+        self.calls.push(EndedCall { step, ok: result.ok, error: result.error.clone().map(Box::new) });
+    }
+
+    fn failed(&self) -> usize {
+        self.calls.iter().filter(|call| !call.ok).count()
+    }
+}
+
+impl EndedCall {
+    fn summary(self) -> StepSummary {
+        StepSummary {
+            id: match self.step {
+                Step::Numbered(number) => StepId::of_call(number),
+                Step::Named(id) => id,
+            },
+            status: if self.ok { StepStatus::Ok } else { StepStatus::Failed },
             calls: 1,
-            failed: u64::from(!result.ok),
-            error: result.error.clone(),
-        });
+            failed: u64::from(!self.ok),
+            error: self.error.map(|error| *error),
+        }
     }
 }
 
@@ -233,13 +263,13 @@ impl SessionRun {
     /// is under way; a call that comes later fails, because its record cannot be kept.
     pub async fn close(&self, reason: Option<String>) -> RunReport {
         let done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
-        let failed = done.steps.iter().filter(|step| step.status == StepStatus::Failed).count();
+        let (calls, failed) = (done.calls.len(), done.failed());
         let status = if reason.is_some() { RunStatus::Cancelled } else { RunStatus::Ok };
         let message = match &reason {
             Some(reason) => format!("{status}: {reason}"),
-            None => format!("{} calls, {failed} of them failed", done.steps.len()),
+            None => format!("{calls} calls, {failed} of them failed"),
         };
-        let payload = json!({ "status": status.name(), "calls": done.steps.len(), "failed": failed });
+        let payload = json!({ "status": status.name(), "calls": calls, "failed": failed });
         let level = if reason.is_some() { Level::Warn } else { Level::Info };
         let finished = self.event(EventType::RunFinished, level, message, payload);
         let mut journal_error =
@@ -259,7 +289,7 @@ impl SessionRun {
             status,
             plan_hash: self.plan_hash,
             confirmation_id: None,
-            steps: done.steps,
+            steps: done.calls.into_iter().map(EndedCall::summary).collect(),
             effects: done.effects,
             outputs: Map::new(),
             chain_head,

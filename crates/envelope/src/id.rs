@@ -147,6 +147,14 @@ impl StepId {
     pub fn of_call(number: u64) -> StepId {
         StepId(format!("call-{number}").into())
     }
+
+    /// The number of such a call.
+    pub fn call_number(&self) -> Option<u64> {
+        let digits = self.0.strip_prefix("call-")?;
+        let number: u64 = digits.parse().ok()?;
+        // `call-01` is another name than `call-1`.
+        (itoa::Buffer::new().format(number) == digits).then_some(number)
+    }
 }
 
 impl CallId {
@@ -170,6 +178,17 @@ impl CallId {
 #[cfg(test)]
 mod tests {
     use super::{CallId, RunId, StepId, ToolName};
+
+    #[test]
+    fn only_ids_that_calls_without_a_plan_have_are_numbers() {
+        for number in [1, 20, u64::MAX] {
+            assert_eq!(StepId::of_call(number).call_number(), Some(number));
+        }
+        for other in ["call-01", "call-", "call-x", "read", "call-99999999999999999999", "call-+1"] {
+            let id = StepId::parse(other).ok();
+            assert_eq!(id.and_then(|id| id.call_number()), None, "{other}");
+        }
+    }
 
     #[test]
     fn call_ids_differ_by_every_part_and_repeat_for_equal_parts() {
