@@ -7,6 +7,7 @@ use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
+use http_body::Body as _;
 
 use crate::api_error::{ApiError, ErrorType};
 
@@ -32,10 +33,10 @@ pub fn error_response(error: &ApiError) -> Response {
 /// A route that there is not, or not with this method, in the same shape as every other error.
 pub(super) fn in_our_shape(response: Response) -> Response {
     let error = match response.status() {
-        StatusCode::NOT_FOUND if is_silent(response.headers()) => {
+        StatusCode::NOT_FOUND if is_silent(&response) => {
             ApiError::not_found("unknown_route", "There is nothing at this path; look at the path again.")
         }
-        StatusCode::METHOD_NOT_ALLOWED if is_silent(response.headers()) => ApiError {
+        StatusCode::METHOD_NOT_ALLOWED if is_silent(&response) => ApiError {
             status: 405,
             kind: ErrorType::InvalidRequest,
             code: "method_not_allowed",
@@ -53,8 +54,11 @@ pub(super) fn in_our_shape(response: Response) -> Response {
 }
 
 /// A handler that answers 404 says why; the router says nothing.
-fn is_silent(headers: &HeaderMap) -> bool {
-    !headers.contains_key(CONTENT_TYPE) && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0")
+fn is_silent(response: &Response) -> bool {
+    let headers = response.headers();
+    !headers.contains_key(CONTENT_TYPE)
+        && headers.get(CONTENT_LENGTH).is_none_or(|length| length == "0")
+        && response.body().size_hint().exact() == Some(0)
 }
 
 /// The headers that hold for every answer. There are no cookies: a browser would send them for any page.

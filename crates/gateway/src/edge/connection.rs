@@ -25,7 +25,7 @@ use super::body::TimedBody;
 use super::catch::{Panicked, catch_panic};
 use super::count::{Count, CountedBody};
 use super::drain::Drain;
-use super::faces::{Around, Faces, OpenFaces};
+use super::faces::{Arrival, Faces, OpenFaces};
 use super::guard::{Guard, Verdict};
 use super::named::route_of;
 use super::origins::{grant, mark};
@@ -120,8 +120,10 @@ impl House {
         let body = Body::new(TimedBody::new(incoming, self.limits.body));
         let (answered, route) = match self.faces.straight(&parts) {
             Some(straight) => {
-                let answer = (straight.answer)(Request::from_parts(parts, body), &Around(visit));
-                (catch_panic(answer).await, Some(straight.route.clone()))
+                let request = Request::from_parts(parts, body);
+                let answered = catch_panic(async { (straight.answer)(request, &Arrival(visit)).await }).await;
+                let route = answered.is_ok().then(|| straight.route.clone());
+                (answered, route)
             }
             None => {
                 parts.extensions.insert(Again::new(visit));

@@ -11,7 +11,7 @@ enum Phase {
     Closed,
 }
 
-/// Seen by handlers as an extension of the request: a stream or a socket that could go on for ever ends itself
+/// Seen by handlers as an extension of a request that was routed: a stream or a socket that could go on for ever ends itself
 /// when the server drains.
 #[derive(Debug, Clone)]
 pub struct Drain(watch::Receiver<Phase>);

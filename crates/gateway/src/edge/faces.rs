@@ -35,12 +35,12 @@ pub(super) struct Straight {
     pub(super) answer: Answer,
 }
 
-type Answer = Arc<dyn Fn(Request, &Around<'_>) -> BoxFuture<'static, Response> + Send + Sync>;
+type Answer = Arc<dyn Fn(Request, &Arrival<'_>) -> BoxFuture<'static, Response> + Send + Sync>;
 
-/// The connection that a request came on.
-pub struct Around<'a>(pub(super) &'a Arc<Visit>);
+/// The connection that a request arrived on.
+pub struct Arrival<'a>(pub(super) &'a Arc<Visit>);
 
-impl Around<'_> {
+impl Arrival<'_> {
     /// As handlers behind the router find it among the extensions of their request.
     pub fn again(&self) -> Again {
         Again::new(self.0)
@@ -68,7 +68,7 @@ impl Faces {
         mut self,
         method: Method,
         path: &'static str,
-        answer: impl Fn(Request, &Around<'_>) -> BoxFuture<'static, Response> + Send + Sync + 'static,
+        answer: impl Fn(Request, &Arrival<'_>) -> BoxFuture<'static, Response> + Send + Sync + 'static,
     ) -> Faces {
         self.straight.push(Straight { method, path, route: Route::from(path), answer: Arc::new(answer) });
         self

@@ -34,7 +34,7 @@ mod visit;
 pub use answer::error_response;
 pub use body::{BODY_LIMIT, read_body};
 pub use drain::Drain;
-pub use faces::{Around, Faces};
+pub use faces::{Arrival, Faces};
 pub use server::{BindError, Edge};
 pub use settings::{EdgeSettings, Limits};
 pub use token::Token;

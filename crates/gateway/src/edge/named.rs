@@ -1,6 +1,6 @@
 //! Keeps the route that a request was matched with where its answer can be counted.
 //!
-//! By hand, since it stands before every request: the general way makes a service and two boxes for each.
+//! By hand, since it stands before every request that is routed: the general way makes a service and two boxes for each.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

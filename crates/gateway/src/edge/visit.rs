@@ -48,7 +48,7 @@ impl Visit {
     }
 }
 
-/// Seen by handlers as an extension of the request. A body that has nothing more for a moment, so that what it gave is
+/// Seen by handlers as an extension of a request that was routed; a straight one asks its [`Arrival`](super::Arrival). A body that has nothing more for a moment, so that what it gave is
 /// sent, asks here to be polled again. To wake its task would do the same by way of another thread.
 #[derive(Debug, Clone)]
 pub struct Again(Arc<Visit>);

@@ -58,7 +58,7 @@ pub fn mount_within<S: ServerHandler>(
     faces
         .into()
         .merge(routes)
-        .straight(Method::POST, "/mcp", move |request, _around| Box::pin(door.clone().answer(request)))
+        .straight(Method::POST, "/mcp", move |request, _arrival| Box::pin(door.clone().answer(request)))
 }
 
 /// What stands between the edge and rmcp. One function instead of a layer for each of its concerns: every layer would

@@ -287,7 +287,11 @@ async fn a_session_outlasts_the_time_that_a_person_may_take() {
         - test.note ok (mode ask: approved (client))
     "#]]
     .assert_eq(&house.told());
-    let gone = post(&rig, &headers, &call.to_string()).await;
-    assert_eq!(gone.status, 404);
+    // Whoever comes back too late hears that the session is gone, and not that the path is.
+    let headers = format!("{headers}{CLOSE}");
+    for request in [rig.post("/mcp", &headers, &call.to_string()), rig.request("GET /mcp", &headers, "")] {
+        let gone = rig.exchange(request).await;
+        assert!(gone.starts_with("HTTP/1.1 404") && gone.contains("Session not found"), "{gone}");
+    }
     rig.stop().await;
 }

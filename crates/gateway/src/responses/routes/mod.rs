@@ -27,8 +27,8 @@ const IGNORED: HeaderName = HeaderName::from_static("x-tollgate-ignored");
 /// Adds everything below `/v1`.
 pub fn mount(faces: impl Into<Faces>, responder: Arc<Responder>) -> Faces {
     let routes = router(responder.clone());
-    faces.into().merge(routes).straight(Method::POST, "/v1/responses", move |mut http, around| {
-        http.extensions_mut().insert(around.again());
+    faces.into().merge(routes).straight(Method::POST, "/v1/responses", move |mut http, arrival| {
+        http.extensions_mut().insert(arrival.again());
         Box::pin(create::create(State(responder.clone()), http))
     })
 }
