@@ -94,6 +94,7 @@ impl Open<'_> {
     fn name(&mut self, name: &'static str) {
         debug_assert!(plain(name.as_bytes()) == name.len(), "a field whose name needs an escape: {name:?}");
         self.out.reserve(name.len() + 4);
+        // `next` and the quote, in one write.
         self.out.extend_from_slice(if std::mem::replace(&mut self.empty, false) { b"\"" } else { b",\"" });
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b"\":");

@@ -160,8 +160,8 @@ impl McpHandler {
         if let Some(which) = PlanTool::of(&tool) {
             return (self.plan_call(which, args, line, cx), None);
         }
-        let can_last = self.has_own_run(cx);
-        let run = match self.run_for(surface, client, can_last).await {
+        let has_own = self.has_own_run(cx);
+        let run = match self.run_for(surface, client, has_own).await {
             Ok(run) => run,
             Err(why) => {
                 // For the model to read: an error of the protocol is shown to nobody.
@@ -171,7 +171,7 @@ impl McpHandler {
         };
         let approvals = run.surface.policy.approval;
         let foreseen = if surface.can_be_foreseen(&tool) { Value::Object(args.clone()) } else { Value::Null };
-        let approver = self.approver(line.questions, approvals, foreseen, can_last);
+        let approver = self.approver(line.questions, approvals, foreseen, has_own);
         let Line { progress, cancel, .. } = line;
         let call = GateCall { tool, args, approver, progress, cancel };
         let running = run.run.call(call);
@@ -319,7 +319,7 @@ fn sink(report: mpsc::Sender<Progress>) -> ProgressSink {
 }
 
 /// What comes next; never anything, where nothing can come.
-async fn next<T>(from: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+async fn next(from: &mut Option<mpsc::Receiver<Progress>>) -> Option<Progress> {
     match from {
         Some(from) => from.recv().await,
         None => None,

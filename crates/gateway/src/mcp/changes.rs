@@ -150,3 +150,18 @@ impl McpFace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Changes;
+
+    #[test]
+    fn whoever_came_before_a_new_list_hears_of_it_however_late_they_listen() {
+        let changes = Changes::new(None);
+        let before = changes.lists_so_far();
+        assert!(!changes.lists_since(before).has_changed().unwrap());
+        changes.another_list();
+        assert!(changes.lists_since(before).has_changed().unwrap());
+        assert!(!changes.lists_since(changes.lists_so_far()).has_changed().unwrap());
+    }
+}
