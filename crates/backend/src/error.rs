@@ -37,6 +37,7 @@ pub enum ErrorKind {
 }
 
 impl BackendError {
+    #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> BackendError {
         BackendError { kind, message: message.into() }
     }

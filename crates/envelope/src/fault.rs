@@ -19,6 +19,7 @@ pub struct Fault {
 }
 
 impl Fault {
+    #[cold]
     pub fn new(failure: Failure, message: impl Into<String>) -> Fault {
         Fault { failure, message: message.into(), details: None, hint: None, retryable: None }
     }

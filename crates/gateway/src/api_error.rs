@@ -43,6 +43,7 @@ impl ErrorType {
 
 impl ApiError {
     /// A field that is wrong.
+    #[cold]
     pub fn invalid(param: impl Into<String>, code: &'static str, message: impl Into<String>) -> ApiError {
         ApiError {
             status: 400,
@@ -53,11 +54,13 @@ impl ApiError {
         }
     }
 
+    #[cold]
     pub fn not_found(code: &'static str, message: impl Into<String>) -> ApiError {
         ApiError { status: 404, kind: ErrorType::NotFound, code, message: message.into(), param: None }
     }
 
     /// The model's fault or ours, not the client's.
+    #[cold]
     pub fn server(status: u16, code: &'static str, message: impl Into<String>) -> ApiError {
         ApiError { status, kind: ErrorType::Server, code, message: message.into(), param: None }
     }

@@ -155,6 +155,7 @@ pub(super) fn bounded(list: Vec<Value>, at: &Path<'_>, most: usize) -> Result<Ve
     Ok(list)
 }
 
+#[cold]
 pub(super) fn missing(at: &Path<'_>, expected: &str) -> ApiError {
     ApiError::invalid(
         at.to_string(),
@@ -163,6 +164,7 @@ pub(super) fn missing(at: &Path<'_>, expected: &str) -> ApiError {
     )
 }
 
+#[cold]
 pub(super) fn wrong_type(at: &Path<'_>, expected: &str, given: &Value) -> ApiError {
     // The root has no name.
     let (place, param) = match at {
@@ -173,11 +175,13 @@ pub(super) fn wrong_type(at: &Path<'_>, expected: &str, given: &Value) -> ApiErr
     ApiError { param, ..ApiError::invalid("", "invalid_type", message) }
 }
 
+#[cold]
 pub(super) fn invalid(at: &Path<'_>, expected: &str, given: &str) -> ApiError {
     ApiError::invalid(at.to_string(), "invalid_value", format!("`{at}` must be {expected}, and is {given}"))
 }
 
 /// Something that the API knows and this server does not do. `way_out` says what to do instead.
+#[cold]
 pub(super) fn unsupported(at: &Path<'_>, way_out: &str) -> ApiError {
     ApiError::invalid(
         at.to_string(),
