@@ -8,74 +8,31 @@
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// What is put at once. Enough for a long line, and little enough to lie on the stack of whoever writes.
-const PIECE: usize = 256;
-/// The longest that a step adds: eight bytes as they are, and an escape.
-const STEP: usize = 8 + 6;
-
 /// Calls `put` with the pieces of a text as the inside of a JSON string, without the quotes.
 pub fn json_text(text: &str, mut put: impl FnMut(&[u8])) {
-    let mut rest = text.as_bytes();
-    let mut piece = [0; PIECE];
-    let mut length = 0;
-    while !rest.is_empty() {
-        if length > PIECE - STEP {
-            put(&piece[..length]);
-            length = 0;
-        }
-        // Eight bytes are always written, which is one store; those that do not count are written over.
-        let Some((word, _)) = rest.split_first_chunk::<8>() else { break };
-        piece[length..length + 8].copy_from_slice(word);
-        match careful(*word) {
-            None => {
-                length += 8;
-                rest = &rest[8..];
-            }
-            Some(at) => {
-                length += at;
-                rest = special(&rest[at..], &mut piece, &mut length);
-            }
-        }
-    }
-    // Less than eight bytes are left.
-    while let Some(&byte) = rest.first() {
-        if length > PIECE - STEP {
-            put(&piece[..length]);
-            length = 0;
-        }
-        if is_careful(byte) {
-            rest = special(rest, &mut piece, &mut length);
+    let bytes = text.as_bytes();
+    let mut written = 0;
+    let mut index = 0;
+    loop {
+        index += plain(&bytes[index..]);
+        let Some(&byte) = bytes.get(index) else { break };
+        let length = if let Some((escape, length)) = line_break(&bytes[index..]) {
+            put(&bytes[written..index]);
+            put(escape);
+            length
+        } else if byte < 0x80 {
+            put(&bytes[written..index]);
+            escape(byte, &mut put);
+            1
         } else {
-            piece[length] = byte;
-            length += 1;
-            rest = &rest[1..];
-        }
+            // Begins like a line break, and is none.
+            index += 1;
+            continue;
+        };
+        index += length;
+        written = index;
     }
-    put(&piece[..length]);
-}
-
-/// Writes what the bytes begin with, which needs a look, and gives back what follows it.
-fn special<'a>(bytes: &'a [u8], piece: &mut [u8; PIECE], length: &mut usize) -> &'a [u8] {
-    let mut push = |bytes: &[u8]| {
-        piece[*length..*length + bytes.len()].copy_from_slice(bytes);
-        *length += bytes.len();
-    };
-    if let Some((escape, taken)) = line_break(bytes) {
-        push(escape);
-        return &bytes[taken..];
-    }
-    let Some((&byte, rest)) = bytes.split_first() else { return bytes };
-    // One of more than seven bits begins like a line break, and is none.
-    if byte < 0x80 {
-        escape(byte, push);
-    } else {
-        push(&[byte]);
-    }
-    rest
-}
-
-fn is_careful(byte: u8) -> bool {
-    byte < b' ' || matches!(byte, b'"' | b'\\' | 0xC2 | 0xE2)
+    put(&bytes[written..]);
 }
 
 /// How many bytes at the front need no look: all up to a control character, a quote, a backslash, or a byte that line
@@ -116,7 +73,7 @@ fn careful(word: [u8; 8]) -> Option<usize> {
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
-fn escape(byte: u8, mut put: impl FnMut(&[u8])) {
+fn escape(byte: u8, put: &mut impl FnMut(&[u8])) {
     let short = match byte {
         b'"' => b'"',
         b'\\' => b'\\',
