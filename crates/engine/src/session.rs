@@ -64,7 +64,7 @@ struct Done {
 }
 
 /// What the report needs of a call that has ended. Small, and as a rule without memory of its own: a session may last
-/// for weeks, and a block that is kept from the middle of each call leaves holes that no later call fits in.
+/// for weeks.
 struct EndedCall {
     step: Step,
     ok: bool,
