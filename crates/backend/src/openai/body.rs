@@ -5,9 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::json::Json;
+use super::last_text::LastText;
 use crate::{BackendError, Entry, ErrorKind, OutputSchema, Part, Role, Turn};
 
-pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
+pub(super) fn responses(turn: &Turn, instructions: &LastText) -> Result<Bytes, BackendError> {
     let mut body = begin(turn);
     body.raw(r#","stream":true,"store":false,"input":"#);
     body.list(turn.history.iter().filter(|entry| means_something(entry)), |body, entry| match entry {
@@ -32,7 +33,7 @@ pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
         Entry::Call(_) | Entry::CallOutput { .. } => Err(only_text()),
     })?;
     if !turn.instructions.is_empty() {
-        body.raw(r#","instructions":"#).text(&turn.instructions);
+        instructions.write(&turn.instructions, body.raw(r#","instructions":"#));
     }
     let reasoning = &turn.reasoning;
     let asks = reasoning.effort.is_some() || reasoning.summary.is_some();
@@ -53,14 +54,15 @@ pub(super) fn responses(turn: &Turn) -> Result<Bytes, BackendError> {
     })
 }
 
-pub(super) fn chat(turn: &Turn) -> Result<Bytes, BackendError> {
+pub(super) fn chat(turn: &Turn, instructions: &LastText) -> Result<Bytes, BackendError> {
     let mut body = begin(turn);
     body.raw(r#","stream":true,"stream_options":{"include_usage":true},"messages":"#);
-    let instructions = (!turn.instructions.is_empty()).then_some(Said::Instructions(&turn.instructions));
+    let first = (!turn.instructions.is_empty()).then_some(Said::Instructions(&turn.instructions));
     let history = turn.history.iter().filter(|entry| !matches!(entry, Entry::Reasoning { .. }));
-    body.list(instructions.into_iter().chain(history.map(Said::Entry)), |body, said| match said {
+    body.list(first.into_iter().chain(history.map(Said::Entry)), |body, said| match said {
         Said::Instructions(text) => {
-            body.raw(r#"{"role":"system","content":"#).text(text).raw("}");
+            instructions.write(text, body.raw(r#"{"role":"system","content":"#));
+            body.raw("}");
             Ok(())
         }
         Said::Entry(Entry::Message { role, parts }) => {

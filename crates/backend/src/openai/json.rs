@@ -16,7 +16,12 @@ impl Json {
 
     /// Appends what is JSON already, or a part of it.
     pub(super) fn raw(&mut self, json: &str) -> &mut Json {
-        self.0.extend_from_slice(json.as_bytes());
+        self.bytes(json.as_bytes())
+    }
+
+    /// The same for bytes.
+    pub(super) fn bytes(&mut self, json: &[u8]) -> &mut Json {
+        self.0.extend_from_slice(json);
         self
     }
 
@@ -25,6 +30,13 @@ impl Json {
         json_text(text, |bytes| self.0.extend_from_slice(bytes));
         self.0.push(b'"');
         self
+    }
+
+    /// Appends a text and gives what it looks like.
+    pub(super) fn text_written(&mut self, text: &str) -> &[u8] {
+        let at = self.0.len();
+        self.text(text);
+        &self.0[at..]
     }
 
     /// Appends a list, each entry by itself.

@@ -14,6 +14,7 @@ mod head;
 mod heard;
 mod idle_talk;
 mod json;
+mod last_text;
 mod line;
 #[cfg(test)]
 mod line_tests;
@@ -36,6 +37,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::client::Client;
+use self::last_text::LastText;
 use self::lines::Connector;
 use self::reply::Reply;
 use crate::{BackendError, BoxFuture, Capabilities, ErrorKind, ModelInfo, TextModel, Turn, TurnStream};
@@ -77,6 +79,7 @@ pub struct OpenAi {
     client: Arc<Client>,
     wire: Wire,
     model: Option<String>,
+    instructions: LastText,
     /// Without what may be secret in the address.
     shown: String,
 }
@@ -98,7 +101,8 @@ impl OpenAi {
     fn over(settings: OpenAiSettings, connector: Connector) -> Result<OpenAi, BadAddress> {
         let client = Client::new(&settings.url, settings.key.as_deref(), connector)?;
         let shown = client.host().to_owned();
-        Ok(OpenAi { client: Arc::new(client), wire: settings.wire, model: settings.model, shown })
+        let (wire, model) = (settings.wire, settings.model);
+        Ok(OpenAi { client: Arc::new(client), wire, model, instructions: LastText::default(), shown })
     }
 }
 
@@ -150,8 +154,8 @@ impl TextModel for OpenAi {
         }
         Box::pin(async move {
             let (path, body) = match self.wire {
-                Wire::Responses => ("responses", body::responses(&turn)?),
-                Wire::Chat => ("chat/completions", body::chat(&turn)?),
+                Wire::Responses => ("responses", body::responses(&turn, &self.instructions)?),
+                Wire::Chat => ("chat/completions", body::chat(&turn, &self.instructions)?),
             };
             let answer = self.client.post(path, body).await?;
             Ok(TurnStream::new(Reply::new(answer, self.wire, self.client.secret())))

@@ -7,6 +7,7 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::heard::Heard;
+use super::last_text::LastText;
 use super::{OpenAi, OpenAiSettings, Wire, body, chat, responses};
 use crate::{Entry, OutputSchema, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent};
 
@@ -42,8 +43,8 @@ fn turn() -> Turn {
 #[test]
 fn a_turn_is_asked_through_either_wire() {
     let text = |body: bytes::Bytes| String::from_utf8(body.to_vec()).unwrap();
-    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"include":["reasoning.encrypted_content"],"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true},"verbosity":"low"}}"#]].assert_eq(&text(body::responses(&turn()).unwrap()));
-    expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","verbosity":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::chat(&turn()).unwrap()));
+    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"include":["reasoning.encrypted_content"],"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true},"verbosity":"low"}}"#]].assert_eq(&text(body::responses(&turn(), &LastText::default()).unwrap()));
+    expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","verbosity":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::chat(&turn(), &LastText::default()).unwrap()));
 }
 
 fn heard(wire: Wire, data: &[&str]) -> String {
