@@ -5,10 +5,12 @@
 
 use std::sync::LazyLock;
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 
 /// How an event says what it is. Inside of a text the quotes would be escaped, but for the first one.
 static KIND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""type":"response."#));
+/// What the service wants back.
+static SEALED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""encrypted_content""#));
 
 /// Whether an event can be passed over. Not if there is any doubt about whose type it is.
 pub(super) fn is_idle_talk(event: &[u8]) -> bool {
@@ -26,8 +28,7 @@ pub(super) fn is_idle_talk(event: &[u8]) -> bool {
         | b"reasoning_summary_text.done"
         | b"reasoning_text.done"
         | b"refusal.done" => true,
-        // All but what the service wants back.
-        b"output_item.done" => memmem::find(event, b"\"encrypted_content\"").is_none(),
+        b"output_item.done" => SEALED.find(event).is_none(),
         _ => false,
     }
 }

@@ -6,7 +6,9 @@
 //! around it; anything else is left to a reader.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use memchr::{memchr, memchr2};
 
 use super::delta::unescaped;
@@ -17,11 +19,13 @@ const LONGEST: usize = 512;
 const MOST_HOLES: usize = 3;
 
 /// Fields that differ from one delta to the next, and what their values look like.
-const VARYING: [(&[u8], Hole); MOST_HOLES] = [
-    (b"\"delta\":\"", Hole::Words),
-    (b"\"sequence_number\":", Hole::Number),
-    (b"\"obfuscation\":\"", Hole::Padding),
-];
+static VARYING: LazyLock<[(Finder<'static>, Hole); MOST_HOLES]> = LazyLock::new(|| {
+    [
+        (Finder::new(b"\"delta\":\""), Hole::Words),
+        (Finder::new(b"\"sequence_number\":"), Hole::Number),
+        (Finder::new(b"\"obfuscation\":\""), Hole::Padding),
+    ]
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hole {
@@ -51,10 +55,11 @@ impl Refrain {
         }
         let mut holes = [(Hole::Words, u16::MAX, u16::MAX); MOST_HOLES];
         let mut count = 0;
-        for (name, hole) in VARYING {
-            let mut found = memchr::memmem::find_iter(event, name);
+        for (name, hole) in &*VARYING {
+            let mut found = name.find_iter(event);
             let (Some(at), None) = (found.next(), found.next()) else { continue };
-            let start = at + name.len();
+            let start = at + name.needle().len();
+            let hole = *hole;
             let length = filled(hole, event.get(start..)?)?;
             holes[count] = (hole, u16::try_from(start).ok()?, u16::try_from(start + length).ok()?);
             count += 1;
