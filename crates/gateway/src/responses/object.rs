@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::error::ApiError;
-use super::event::{push_field, push_string};
+use super::event::{push_field, push_number, push_string};
 use super::output::SentItem;
 use super::request::{Format, Request};
 use super::wire_item::push_items;
@@ -106,7 +106,10 @@ impl Shell {
         }
         out.put_slice(br#","output":"#);
         push_items(out, state.output);
-        push_field(out, "usage", &state.usage.map(WireUsage::from));
+        match state.usage {
+            Some(usage) => push_usage(out, usage),
+            None => out.put_slice(br#","usage":null"#),
+        }
         out.put_slice(tail);
     }
 }
@@ -196,33 +199,18 @@ fn write_format<S: Serializer>(format: &&Format, serializer: S) -> Result<S::Ok,
     map.end()
 }
 
-#[derive(Serialize)]
-struct WireUsage {
-    input_tokens: u64,
-    input_tokens_details: CachedTokens,
-    output_tokens: u64,
-    output_tokens_details: ReasoningTokens,
-    total_tokens: u64,
-}
-
-#[derive(Serialize)]
-struct CachedTokens {
-    cached_tokens: u64,
-}
-
-#[derive(Serialize)]
-struct ReasoningTokens {
-    reasoning_tokens: u64,
-}
-
-impl From<Usage> for WireUsage {
-    fn from(usage: Usage) -> WireUsage {
-        WireUsage {
-            input_tokens: usage.input_tokens,
-            input_tokens_details: CachedTokens { cached_tokens: usage.cached_input_tokens },
-            output_tokens: usage.output_tokens,
-            output_tokens_details: ReasoningTokens { reasoning_tokens: usage.reasoning_tokens },
-            total_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-        }
+/// Appends what was used, with the sum that clients do not make themselves.
+fn push_usage(out: &mut BytesMut, usage: Usage) {
+    let Usage { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens } = usage;
+    for (before, count) in [
+        (&br#","usage":{"input_tokens":"#[..], input_tokens),
+        (br#","input_tokens_details":{"cached_tokens":"#, cached_input_tokens),
+        (br#"},"output_tokens":"#, output_tokens),
+        (br#","output_tokens_details":{"reasoning_tokens":"#, reasoning_tokens),
+        (br#"},"total_tokens":"#, input_tokens.saturating_add(output_tokens)),
+    ] {
+        out.put_slice(before);
+        push_number(out, count);
     }
+    out.put_u8(b'}');
 }

@@ -14,8 +14,8 @@ pub(super) struct OpenMessage {
 }
 
 impl OpenMessage {
-    pub(super) fn new(id: String, output_index: usize) -> OpenMessage {
-        let place = Place::new(&id, output_index);
+    pub(super) fn new(id: String, output_index: usize, encoder: &Encoder) -> OpenMessage {
+        let place = encoder.place(&id, output_index);
         OpenMessage { id, place, text: String::new(), text_part: None, refusal: None }
     }
 
@@ -36,7 +36,7 @@ impl OpenMessage {
 
     /// Begins the text.
     pub(super) fn first_text(&mut self, text: String, encoder: &mut Encoder) {
-        let place = self.place.part(Part::Content(0));
+        let place = encoder.place_of(&self.place, Part::Content(0));
         encoder.part(EventType::PartAdded, &place, &WirePart::Text(""));
         encoder.delta(EventType::TextDelta, &place, &text);
         self.text = text;
@@ -47,7 +47,7 @@ impl OpenMessage {
         self.close_text(encoder);
         let (refusal, place) = self.refusal.get_or_insert_with(|| {
             let index = usize::from(!self.text.is_empty());
-            let place = self.place.part(Part::Content(index));
+            let place = encoder.place_of(&self.place, Part::Content(index));
             encoder.part(EventType::PartAdded, &place, &WirePart::Refusal(""));
             (String::new(), place)
         });

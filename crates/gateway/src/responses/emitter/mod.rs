@@ -23,7 +23,7 @@ pub use self::ids::response_id;
 use self::message::OpenMessage;
 use self::reasoning::OpenReasoning;
 use super::error::ApiError;
-use super::event::{Encoder, EventType, Framing, Place};
+use super::event::{Encoder, EventType, Framing};
 use super::object::{Outcome, Reason, Shell, State};
 use super::output::{ItemStatus, OutputItem, Sealed, SentItem};
 use super::request::{Request, SEALED_REASONING};
@@ -168,8 +168,8 @@ impl Emitter {
             ToolKind::Function => (self.ids.function_call(), EventType::ArgumentsDelta),
             ToolKind::Custom => (self.ids.custom_call(), EventType::InputDelta),
         };
-        let place = Place::new(&id, self.sent.len());
-        self.announce(&call_item(&id, tool, String::new()));
+        let place = self.encoder.place(&id, self.sent.len());
+        self.announce(|| call_item(&id, tool, String::new()));
         for piece in pieces(&payload) {
             self.encoder.delta(delta, &place, piece);
         }
@@ -228,8 +228,8 @@ impl Emitter {
     fn new_message(&mut self) -> OpenMessage {
         self.close(ItemStatus::Completed);
         self.start();
-        let message = OpenMessage::new(self.ids.message(), self.sent.len());
-        self.announce(&message.bare());
+        let message = OpenMessage::new(self.ids.message(), self.sent.len(), &self.encoder);
+        self.announce(|| message.bare());
         message
     }
 
@@ -242,8 +242,8 @@ impl Emitter {
         }
         self.close(ItemStatus::Completed);
         self.start();
-        let reasoning = OpenReasoning::new(self.ids.reasoning(), self.sent.len());
-        self.announce(&reasoning.bare());
+        let reasoning = OpenReasoning::new(self.ids.reasoning(), self.sent.len(), &self.encoder);
+        self.announce(|| reasoning.bare());
         reasoning
     }
 
@@ -257,8 +257,12 @@ impl Emitter {
         self.finish(item, status);
     }
 
-    fn announce(&mut self, item: &OutputItem) {
-        let wire = WireItem { item, status: ItemStatus::InProgress };
+    /// `item` is made only if anybody hears of it.
+    fn announce(&mut self, item: impl FnOnce() -> OutputItem) {
+        if !self.encoder.is_heard() {
+            return;
+        }
+        let wire = WireItem { item: &item(), status: ItemStatus::InProgress };
         self.encoder.item(EventType::ItemAdded, self.sent.len(), &wire);
     }
 

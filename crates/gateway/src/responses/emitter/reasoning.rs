@@ -14,8 +14,8 @@ pub(super) struct OpenReasoning {
 }
 
 impl OpenReasoning {
-    pub(super) fn new(id: String, output_index: usize) -> OpenReasoning {
-        let place = Place::new(&id, output_index);
+    pub(super) fn new(id: String, output_index: usize, encoder: &Encoder) -> OpenReasoning {
+        let place = encoder.place(&id, output_index);
         OpenReasoning { id, place, summary: Vec::new(), open_part: None }
     }
 
@@ -28,7 +28,7 @@ impl OpenReasoning {
     pub(super) fn more(&mut self, part: u32, delta: &str, encoder: &mut Encoder) {
         if self.open_part.as_ref().is_none_or(|(open, _)| *open != part) {
             self.close_part(encoder);
-            let place = self.place.part(Part::Summary(self.summary.len()));
+            let place = encoder.place_of(&self.place, Part::Summary(self.summary.len()));
             encoder.part(EventType::SummaryPartAdded, &place, &WirePart::Summary(""));
             self.summary.push(String::new());
             self.open_part = Some((part, place));

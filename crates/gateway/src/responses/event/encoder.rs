@@ -22,7 +22,7 @@ pub enum Framing {
     Nothing,
 }
 
-/// Where in the answer an event belongs, written out once for all events of an item.
+/// Where in the answer an event belongs, written out once for all events of an item; nothing where none is written.
 pub(in crate::responses) struct Place(Bytes);
 
 /// A part of a message or of a summary.
@@ -30,28 +30,6 @@ pub(in crate::responses) struct Place(Bytes);
 pub(in crate::responses) enum Part {
     Content(usize),
     Summary(usize),
-}
-
-impl Place {
-    pub(in crate::responses) fn new(item_id: &str, output_index: usize) -> Place {
-        let mut place = BytesMut::from(r#","item_id":""#);
-        push_text(&mut place, item_id);
-        place.put_slice(br#"","output_index":"#);
-        push_number(&mut place, output_index as u64);
-        Place(place.freeze())
-    }
-
-    /// Inside of one part of the item.
-    pub(in crate::responses) fn part(&self, part: Part) -> Place {
-        let (name, index) = match part {
-            Part::Content(index) => (&br#","content_index":"#[..], index),
-            Part::Summary(index) => (&br#","summary_index":"#[..], index),
-        };
-        let mut place = BytesMut::from(&self.0[..]);
-        place.put_slice(name);
-        push_number(&mut place, index as u64);
-        Place(place.freeze())
-    }
 }
 
 /// More than most events need.
@@ -80,6 +58,37 @@ impl Encoder {
             self.out = BytesMut::new();
         }
         written
+    }
+
+    /// Whether anybody gets the events.
+    pub(in crate::responses) fn is_heard(&self) -> bool {
+        self.framing != Framing::Nothing
+    }
+
+    pub(in crate::responses) fn place(&self, item_id: &str, output_index: usize) -> Place {
+        if !self.is_heard() {
+            return Place(Bytes::new());
+        }
+        let mut place = BytesMut::from(r#","item_id":""#);
+        push_text(&mut place, item_id);
+        place.put_slice(br#"","output_index":"#);
+        push_number(&mut place, output_index as u64);
+        Place(place.freeze())
+    }
+
+    /// Inside of one part of the item.
+    pub(in crate::responses) fn place_of(&self, item: &Place, part: Part) -> Place {
+        if !self.is_heard() {
+            return Place(Bytes::new());
+        }
+        let (name, index) = match part {
+            Part::Content(index) => (&br#","content_index":"#[..], index),
+            Part::Summary(index) => (&br#","summary_index":"#[..], index),
+        };
+        let mut place = BytesMut::from(&item.0[..]);
+        place.put_slice(name);
+        push_number(&mut place, index as u64);
+        Place(place.freeze())
     }
 
     pub(in crate::responses) fn response(&mut self, kind: EventType, shell: &Shell, state: &State<'_>) {
@@ -208,7 +217,7 @@ impl Encoder {
     }
 }
 
-fn push_number(out: &mut BytesMut, number: u64) {
+pub(in crate::responses) fn push_number(out: &mut BytesMut, number: u64) {
     out.put_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::error::ApiError;
 
 pub use self::encoder::Framing;
-pub(in crate::responses) use self::encoder::{Encoder, Part, Place, push_field, push_string};
+pub(in crate::responses) use self::encoder::{Encoder, Part, Place, push_field, push_number, push_string};
 pub(in crate::responses) use self::escape::json_line;
 pub use self::kind::EventType;
 
