@@ -1,9 +1,9 @@
 //! The instructions of the last turn as they were sent.
 //!
-//! They are the longest text of most requests, with all tools in them, and the same in every turn of a conversation.
+//! All tools are in them, so they are long, and from one turn of a conversation to the next they seldom change.
 //! Whether a text is the same is seen many times faster than what it looks like as JSON.
 
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::json::Json;
 
@@ -23,25 +23,27 @@ struct Kept {
 impl LastText {
     /// Appends a text to what is written, as [`Json::text`] does.
     pub(super) fn write(&self, text: &str, json: &mut Json) {
-        let mut kept = match self.0.try_lock() {
-            Ok(kept) => kept,
-            Err(TryLockError::Poisoned(kept)) => PoisonError::into_inner(kept),
-            // Another turn is being written. To wait for it would take longer.
-            Err(TryLockError::WouldBlock) => {
-                json.text(text);
-                return;
-            }
+        let free = if text.len() > LONGEST { None } else { self.free() };
+        let Some(mut kept) = free else {
+            json.text(text);
+            return;
         };
         if !kept.written.is_empty() && kept.text == text {
             json.bytes(&kept.written);
             return;
         }
-        let written = json.text_written(text);
-        if text.len() <= LONGEST {
-            // Empty while it changes, so that what is half kept is never taken for the text.
-            kept.written.clear();
-            text.clone_into(&mut kept.text);
-            kept.written.extend_from_slice(written);
+        // Empty while it changes, so that what is half kept is never taken for the text.
+        kept.written.clear();
+        text.clone_into(&mut kept.text);
+        kept.written.extend_from_slice(json.text_written(text));
+    }
+
+    /// Nothing while another turn is being written: nobody waits for that.
+    fn free(&self) -> Option<MutexGuard<'_, Kept>> {
+        match self.0.try_lock() {
+            Ok(kept) => Some(kept),
+            Err(TryLockError::Poisoned(kept)) => Some(PoisonError::into_inner(kept)),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 }

@@ -47,6 +47,17 @@ fn a_turn_is_asked_through_either_wire() {
     expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","verbosity":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::chat(&turn(), &LastText::default()).unwrap()));
 }
 
+#[test]
+fn a_turn_is_asked_alike_after_any_other() {
+    let other = || Turn { instructions: "Be \"long\".".to_owned(), ..turn() };
+    for body in [body::responses, body::chat] {
+        let last = LastText::default();
+        for turn in [turn(), turn(), other(), turn(), other(), other()] {
+            assert_eq!(body(&turn, &last).unwrap(), body(&turn, &LastText::default()).unwrap());
+        }
+    }
+}
+
 fn heard(wire: Wire, data: &[&str]) -> String {
     let mut events = Heard::default();
     let (mut as_responses, mut as_chat) = (responses::Reader::default(), chat::Reader::default());
