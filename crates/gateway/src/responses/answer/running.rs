@@ -27,7 +27,8 @@ pub(super) struct TooSlow;
 
 /// One answer's place in the list; leaves it when dropped.
 pub(super) struct Stop {
-    id: String,
+    /// Gone when it has left.
+    id: Option<String>,
     running: Arc<Mutex<HashMap<String, Entry>>>,
     heard: Heard,
 }
@@ -78,7 +79,7 @@ impl Running {
         let heard = Heard::default();
         let entry = Entry { stop: heard.clone(), waiting: Vec::new() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), entry);
-        Stop { id: id.to_owned(), running: self.0.clone(), heard }
+        Stop { id: Some(id.to_owned()), running: self.0.clone(), heard }
     }
 
     /// The object of the cancelled answer; nothing when none is being written.
@@ -103,8 +104,8 @@ impl Stop {
         self.heard.clone()
     }
 
-    pub(super) fn ended(self, answered: Option<&Answered>) {
-        let entry = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    pub(super) fn ended(mut self, answered: Option<&Answered>) {
+        let entry = self.leave();
         let (Some(entry), Some(answered)) = (entry, answered) else { return };
         if entry.waiting.is_empty() {
             return;
@@ -115,10 +116,16 @@ impl Stop {
             let _unheard = waiting.send(object.clone());
         }
     }
+
+    /// Its place in the list, which it has no more.
+    fn leave(&mut self) -> Option<Entry> {
+        let id = self.id.take()?;
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+    }
 }
 
 impl Drop for Stop {
     fn drop(&mut self) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.leave();
     }
 }
