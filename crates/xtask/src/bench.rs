@@ -1,11 +1,14 @@
 //! `cargo xtask bench`: the benchmarks of the workspace by name.
 
 use crate::command::Shown;
+use crate::dist;
 
 pub(crate) struct Bench {
     name: &'static str,
     package: &'static str,
     about: &'static str,
+    /// It takes the program that is shipped, where there is one.
+    takes_shipped: bool,
 }
 
 const BENCHES: [Bench; 7] = [
@@ -13,48 +16,67 @@ const BENCHES: [Bench; 7] = [
         name: "gate",
         package: "engine",
         about: "cost of a call through the twelve phases, of a durable write, and of a foreach item",
+        takes_shipped: false,
     },
     Bench {
         name: "vault",
         package: "tollgate",
         about: "search, listing and durable creation in a vault of 50,000 notes, against ripgrep, fd and find",
+        takes_shipped: false,
     },
     Bench {
         name: "receipts",
         package: "tollgate",
         about: "tokens of receipts against the JSON that they stand for, and whether every fact is still said",
+        takes_shipped: false,
     },
     Bench {
         name: "commands",
         package: "tollgate",
         about: "a command that prints 5 GiB, against the same command into a file",
+        takes_shipped: false,
     },
     Bench {
         name: "scanner",
         package: "gateway",
         about: "finding calls in a model's text, piece by piece and at once, against a search for the tags alone",
+        takes_shipped: false,
     },
     Bench {
         name: "responses",
         package: "tollgate",
         about: "requests through the server, against the model's server itself, a relay, smg and LiteLLM",
+        takes_shipped: true,
     },
     Bench {
         name: "mcp",
         package: "gateway",
         about: "a trivial tool call over MCP, on pipes and over HTTP, against rmcp with the same tool and no gate",
+        takes_shipped: false,
     },
 ];
+
+const NOT_SHIPPED: &str = "    of the program as `cargo install --profile dist` builds it: there is none by `cargo xtask dist`, or \
+                           it is older than its sources";
 
 /// What belongs to a benchmark and is measured before it.
 const BEFORE: [(&str, &str); 1] = [("responses", "scanner")];
 
 impl Bench {
     pub(crate) fn run(&self) -> anyhow::Result<bool> {
-        // What is measured is what people install.
+        // What is measured is what people install, or what they are given.
         let words = ["cargo", "bench", "--profile", "dist", "-p", self.package, "--bench", self.name];
-        let command = Shown::new(&words);
+        let mut command = Shown::new(&words);
         println!("==> {}: {}", self.name, self.about);
+        if self.takes_shipped {
+            match dist::shipped()? {
+                Some(program) => {
+                    println!("    of the program as `cargo xtask dist` has built it");
+                    command = command.env(&[("TOLLGATE_BENCH_PROGRAM", &program.display().to_string())]);
+                }
+                None => println!("{NOT_SHIPPED}"),
+            }
+        }
         let passed = command.run()?;
         if !passed {
             println!("\nFAILED: bench {}. Repeat it with:\n    {command}", self.name);

@@ -5,11 +5,10 @@
 //! changed.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::command::{Shown, root, timed, write};
+use crate::command::{Shown, remove, root, timed, write};
 
 /// The scripts that use the clients, with the lists of what they need.
 const SCRIPTS: &str = "crates/tollgate/tests/clients";
@@ -82,13 +81,4 @@ fn run(command: &Shown) -> anyhow::Result<()> {
         bail!("`{command}` failed");
     }
     Ok(())
-}
-
-fn remove(folder: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,5 +1,6 @@
-//! The one place where xtask starts a process or reads a clock.
+//! Where xtask starts the tools of a developer and reads a clock.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,17 +11,17 @@ use anyhow::{Context, bail};
 /// A command line that can be run, and shown so that a person can repeat it.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
-    pub(crate) env: &'static [(&'static str, &'static str)],
+    pub(crate) env: Vec<(&'static str, String)>,
     pub(crate) words: Vec<String>,
 }
 
 impl Shown {
     pub(crate) fn new(words: &[&str]) -> Shown {
-        Shown { env: &[], words: words.iter().map(|word| (*word).to_owned()).collect() }
+        Shown { env: Vec::new(), words: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
-    pub(crate) fn env(mut self, env: &'static [(&'static str, &'static str)]) -> Shown {
-        self.env = env;
+    pub(crate) fn env(mut self, env: &[(&'static str, &str)]) -> Shown {
+        self.env = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         self
     }
 
@@ -33,7 +34,7 @@ impl Shown {
             other => other.into(),
         };
         let mut command = Command::new(program);
-        command.args(rest).current_dir(root()).envs(self.env.iter().copied());
+        command.args(rest).current_dir(root()).envs(self.env.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }
 
@@ -83,20 +84,32 @@ impl Shown {
 
 impl std::fmt::Display for Shown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (name, value) in self.env {
-            write!(f, "{name}={value} ")?;
+        for (name, value) in &self.env {
+            write!(f, "{name}={} ", quoted(value))?;
         }
         for (index, word) in self.words.iter().enumerate() {
             let space = if index == 0 { "" } else { " " };
-            // What a shell would take apart or make something else of.
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@+".contains(&byte);
-            match word.bytes().all(plain) {
-                true => write!(f, "{space}{word}")?,
-                false => write!(f, "{space}'{}'", word.replace('\'', r"'\''"))?,
-            }
+            write!(f, "{space}{}", quoted(word))?;
         }
         Ok(())
     }
+}
+
+/// A word as one types it for a shell, which would otherwise make something else of it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@+".contains(&byte);
+    if word.bytes().all(plain) {
+        return word.into();
+    }
+    if !word.contains(char::is_control) {
+        return format!("'{}'", word.replace('\'', r"'\''")).into();
+    }
+    let escaped = word.chars().map(|c| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        control if control.is_ascii_control() => format!("\\x{:02x}", u32::from(control)),
+        other => other.to_string(),
+    });
+    format!("$'{}'", escaped.collect::<String>()).into()
 }
 
 /// The root of the workspace.
@@ -110,6 +123,16 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn write(path: impl AsRef<Path>, text: &str) -> anyhow::Result<()> {
     let path = root().join(path);
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub(crate) fn remove(folder: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Runs `work` and says how long it took.
@@ -130,5 +153,7 @@ mod tests {
         assert_eq!(command.to_string(), "RUN_SLOW_TESTS=1 cargo test --workspace");
         let command = Shown::new(&["cargo", "nextest", "run", "-E", "not (binary(/^a$/))"]);
         assert_eq!(command.to_string(), "cargo nextest run -E 'not (binary(/^a$/))'");
+        let command = Shown::new(&["cargo", "build"]).env(&[("A", "it's"), ("B", "-a\u{1f}-é\\")]);
+        assert_eq!(command.to_string(), r"A='it'\''s' B=$'-a\x1f-é\\' cargo build");
     }
 }

@@ -12,7 +12,9 @@ mod clients;
 mod stages;
 mod slowest;
 mod bench;
+mod dist;
 mod tidy;
+mod training;
 
 const HELP: &str = "\
 cargo xtask: check, tidy and measure the workspace
@@ -24,6 +26,8 @@ Commands:
   tidy [--fix]   what no compiler holds: dependency directions, names, documents, manifests
                  --fix rewrites the documents that are generated
   clients        install what the tests of the Responses gateway run as clients, as `test` does
+  dist           build the program as it is shipped: once so that it counts where it goes, then, after some use, by that;
+                 needs llvm-profdata, and some 20 minutes on two cores
   bench [NAME]   run one benchmark, or all of them
   help           this text
 
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
         ["clients"] => requirements::install_missing().map(|()| true),
         ["tidy"] => tidy::tidy(tidy::Mode::Check),
         ["tidy", "--fix"] => tidy::tidy(tidy::Mode::Fix),
+        ["dist"] => dist::dist(),
         ["bench"] => bench::bench_all(),
         [] | ["help" | "-h" | "--help"] | [_, "-h" | "--help"] => {
             println!("{HELP}");
