@@ -11,8 +11,8 @@
 //!
 //! On one connection everybody waits for somebody else. A core that waits a little longer falls asleep, and waking it takes
 //! as long as an answer does, on a virtual machine above all: a step that the shorter way does not take. So one
-//! connection is measured twice, on cores as they are and on cores that a loop of idle priority keeps awake, where the
-//! aim is held to.
+//! connection is measured twice, on cores as they are and on cores that a loop of idle priority keeps awake. The aim is
+//! held to on both.
 //!
 //! CPU is what the gateway's processes used, user and system; memory is their proportional share (PSS).
 //! `-- --quick` makes it short, `-- --no-peer` leaves smg and LiteLLM out, `-- "--only=paced streams"` measures just the
@@ -108,9 +108,7 @@ fn main() {
         if load.connections == 1 {
             match awake::keep(&cores::mine()) {
                 Ok(_kept) => compare(&targets, load, rounds, Cores::Awake),
-                Err(why) => {
-                    println!("  cores cannot be kept awake, so nothing is judged on one connection: {why}");
-                }
+                Err(why) => println!("  cores cannot be kept awake: {why}"),
             }
         }
     }
@@ -172,16 +170,16 @@ fn compare(targets: &[Target], load: &Load, rounds: usize, cores: Cores) {
         let found = targets.iter().zip(&best).find(|(target, _)| target.name() == name);
         found.and_then(|(_, figures)| figures.as_ref())
     };
-    judge(load, cores, &first, of);
+    judge(load, &first, of);
 }
 
 /// Holds ours to what was aimed at for this load.
-fn judge<'run>(load: &Load, cores: Cores, direct: &Figures, of: impl Fn(&str) -> Option<&'run Figures>) {
+fn judge<'run>(load: &Load, direct: &Figures, of: impl Fn(&str) -> Option<&'run Figures>) {
     let Some(ours) = of("tollgate") else { return };
     let cpu = |name: &str| of(name).and_then(|figures| figures.cpu);
     let later = |ours: Duration, direct: Duration| (ours.as_secs_f64() - direct.as_secs_f64()) * 1_000.0;
     match (load.kind, load.connections) {
-        (Kind::Short | Kind::Whole, 1) if cores == Cores::Awake => {
+        (Kind::Short | Kind::Whole, 1) => {
             LATER_P50.judge("ms later than directly, p50", later(ours.first_p50, direct.first_p50));
             LATER_P99.judge("ms later than directly, p99", later(ours.first_p99, direct.first_p99));
         }

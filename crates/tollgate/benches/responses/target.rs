@@ -33,7 +33,9 @@ impl Target {
 
     pub(crate) fn tollgate(upstream: SocketAddr, more: &[&str]) -> Target {
         let folder = tempfile::tempdir().unwrap();
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        // The one that is shipped, where there is one.
+        let program = std::env::var_os("TOLLGATE_BENCH_PROGRAM");
+        let mut process = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_tollgate").into()))
             .args(["serve", "--json", "--port", "0", "--log", "error", "--backend"])
             .arg(format!("http://{upstream}/v1"))
             .args(more)
