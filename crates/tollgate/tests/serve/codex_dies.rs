@@ -14,6 +14,9 @@ use crate::support::Sandbox;
 use crate::upstream::{Framing, Upstream};
 use crate::wire::Answer;
 
+/// Each of them has a turn under way.
+const CLIENTS: usize = 16;
+
 /// The native program of codex: the one of npm is a script around it.
 fn codex() -> Option<PathBuf> {
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/node_modules/@openai");
@@ -50,7 +53,7 @@ fn config(provider: &Upstream) -> String {
 }
 
 #[test]
-fn the_client_is_told_when_codex_is_killed_and_the_next_request_gets_a_new_one() {
+fn every_client_is_told_when_codex_is_killed_and_the_next_request_gets_a_new_one() {
     let Some(program) = codex() else {
         assert!(std::env::var_os("RUN_SLOW_TESTS").is_none(), "run `cargo xtask clients` first");
         eprintln!("skipped: codex is not installed; `cargo xtask clients` does it");
@@ -61,18 +64,22 @@ fn the_client_is_told_when_codex_is_killed_and_the_next_request_gets_a_new_one()
     sandbox.write("codex-home/config.toml", &config(&provider));
     let backend = format!("codex:{}", program.display());
     let server = Server::start(&sandbox, &["--backend", &backend, "--model", "fake-model"]);
-    let client = server.stream("Hello", json!({}));
-    let turn = provider.begin(Framing::Chunked, "I was ab");
-    let mut stream = Answer::of(client);
-    stream.until("response.output_text.delta");
+    let clients: Vec<_> = (0..CLIENTS).map(|_| server.stream("Hello", json!({}))).collect();
+    let turns: Vec<_> = clients.iter().map(|_| provider.begin(Framing::Chunked, "I was ab")).collect();
+    let mut streams: Vec<Answer> = clients.into_iter().map(Answer::of).collect();
+    for stream in &mut streams {
+        stream.until("response.output_text.delta");
+    }
 
     let killed = children(&server);
     assert!(!killed.is_empty(), "the server has started no process");
     for pid in killed {
         kill_process(pid, Signal::KILL).unwrap();
     }
-    assert_failed_once(&stream.rest(), "backend_died");
-    drop(turn);
+    for stream in streams {
+        assert_failed_once(&stream.rest(), "backend_died");
+    }
+    drop(turns);
     assert_answers(&server, &provider);
     server.terminate();
     assert!(server.ended().success());
