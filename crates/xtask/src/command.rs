@@ -96,7 +96,7 @@ impl std::fmt::Display for Shown {
 }
 
 /// A word as one types it for a shell, which would otherwise make something else of it.
-fn quoted(word: &str) -> Cow<'_, str> {
+pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@+".contains(&byte);
     if word.bytes().all(plain) {
         return word.into();

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, bail, ensure};
 
-use crate::command::{Shown, remove, root};
+use crate::command::{Shown, quoted, remove, root};
 use crate::training;
 
 /// Where the program is built that counts, and where it leaves its counts.
@@ -160,15 +160,41 @@ fn ship(trained: &Path) -> anyhow::Result<()> {
     let shipped = folder.join("tollgate");
     let copied = std::fs::create_dir_all(&folder).and_then(|()| std::fs::copy(trained, &shipped));
     copied.with_context(|| format!("cannot write {}", shipped.display()))?;
-    let install = Shown::new(&["install", "-D", "-t", "bin", &shipped.display().to_string()]).to_string();
     println!("\nIt is ready. To have it where cargo puts programs:");
-    println!("    {}", install.replace("-t bin", "-t ~/.cargo/bin"));
+    println!("    install -D -t ~/.cargo/bin {}", quoted(&shipped.display().to_string()));
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use std::fs::File;
+    use std::time::{Duration, SystemTime};
+
+    use super::{names, newest_source};
+    use crate::command::remove;
+
+    #[test]
+    fn a_program_is_as_old_as_the_newest_file_that_it_is_built_from() {
+        let root = std::env::temp_dir().join(format!("tollgate-sources-{}", std::process::id()));
+        let files = [
+            ("Cargo.toml", 1),
+            ("Cargo.lock", 2),
+            ("crates/plan/src/deep/a.rs", 4),
+            ("crates/plan/Cargo.toml", 3),
+            ("crates/plan/tests/b.rs", 5),
+            ("crates/plan/benches/c.rs", 6),
+            ("crates/xtask/src/d.rs", 7),
+        ];
+        for (path, hour) in files {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(hour * 3_600);
+            File::create(&path).unwrap().set_modified(changed).unwrap();
+        }
+        let newest = newest_source(&root).unwrap();
+        remove(&root).unwrap();
+        assert_eq!(newest.duration_since(SystemTime::UNIX_EPOCH).unwrap(), Duration::from_secs(4 * 3_600));
+    }
 
     #[test]
     fn names_of_ours_are_told_from_others_in_both_manglings() {

@@ -2,8 +2,8 @@
 //!
 //! All that people have it do a lot of: a vault that is read, searched and changed through MCP, on pipes and over HTTP, and
 //! answers of a model in every form, from both kinds of servers. What is not used here is taken for rare and laid out
-//! of the way, so whatever becomes a busy path belongs here too. There are about as many calls of each as take a few
-//! seconds: a path that is used a thousand times less than another counts as rare as well.
+//! of the way, so whatever becomes a busy path belongs here too. There are so many calls of each
+//! that none is rare beside the others.
 
 mod asking;
 mod model;

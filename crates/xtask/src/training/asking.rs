@@ -64,9 +64,7 @@ impl Pipe {
             }
         }
     }
-}
 
-impl Pipe {
     /// In one write, as clients do: what is read in crumbs goes other ways.
     fn say(&mut self, message: &Value) -> anyhow::Result<()> {
         self.to.write_all(format!("{message}\n").as_bytes()).context("`tollgate mcp` does not listen")
