@@ -15,6 +15,6 @@ impl Aim {
             AtLeast(aim) => (is >= aim, "at least", aim),
         };
         let met = if met { "met" } else { "MISSED" };
-        println!("  aim: {name:<46} {is:>8.3}   {word} {aim:<6} {met}");
+        println!("  aim: {name:<46} {is:>8.3}   {word} {aim:<6.3} {met}");
     }
 }

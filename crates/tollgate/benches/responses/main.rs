@@ -68,6 +68,8 @@ const OF_RELAY: Aim = AtMost(2.5);
 /// Milliseconds that the first byte comes later than directly, on one connection.
 const LATER_P50: Aim = AtMost(0.10);
 const LATER_P99: Aim = AtMost(0.20);
+/// The same as a share of what smg takes, in the same run: the aim was a third of it.
+const LATER_OF_SMG: Aim = AtMost(1.0 / 3.0);
 /// Paced streams a second, as a share of those that come directly.
 const OF_DIRECT: Aim = AtLeast(0.9);
 
@@ -182,6 +184,13 @@ fn judge<'run>(load: &Load, direct: &Figures, of: impl Fn(&str) -> Option<&'run 
         (Kind::Short | Kind::Whole, 1) => {
             LATER_P50.judge("ms later than directly, p50", later(ours.first_p50, direct.first_p50));
             LATER_P99.judge("ms later than directly, p99", later(ours.first_p99, direct.first_p99));
+            if let Some(smg) = of(smg::NAME) {
+                let ours = later(ours.first_p50, direct.first_p50);
+                LATER_OF_SMG.judge(
+                    "later than directly, ours / smg's, p50",
+                    ours / later(smg.first_p50, direct.first_p50),
+                );
+            }
         }
         (Kind::Stream, BUSY) => {
             if let Some((ours, relay)) = ours.cpu.zip(cpu("relay")) {
