@@ -42,17 +42,21 @@ pub(super) struct HeadReader {
 }
 
 impl HeadReader {
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.held.extend_from_slice(bytes);
-    }
-
     /// Whether nothing has come.
     pub(super) fn is_empty(&self) -> bool {
         self.held.is_empty() && self.passed == 0
     }
 
-    /// The head and what came behind it; nothing while the head is not complete.
-    pub(super) fn read(&mut self) -> Result<Option<(Head, Vec<u8>)>, BadHead> {
+    /// Takes more bytes. The head and what came behind it; nothing while the head is not complete.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<(Head, Vec<u8>)>, BadHead> {
+        // Nearly every head comes as a whole, and what is behind it is copied once.
+        if self.is_empty()
+            && let Ok(Some((length, Some(head)))) = parse(bytes)
+            && length <= HEAD_LIMIT
+        {
+            return Ok(Some((head, bytes[length..].to_vec())));
+        }
+        self.held.extend_from_slice(bytes);
         while self.is_worth_parsing() {
             match parse(&self.held)? {
                 Some((length, _)) if self.passed + length > HEAD_LIMIT => return Err(BadHead::TooLarge),
@@ -158,9 +162,8 @@ mod tests {
         let mut reader = HeadReader::default();
         let mut came = 0;
         for piece in bytes.chunks(size) {
-            reader.push(piece);
             came += piece.len();
-            if let Some((head, behind)) = reader.read()? {
+            if let Some((head, behind)) = reader.read(piece)? {
                 assert!(behind.capacity() <= behind.len(), "no room is kept that nothing needs");
                 return Ok(Some((came - behind.len(), head)));
             }

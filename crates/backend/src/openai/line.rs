@@ -15,11 +15,7 @@ use bytes::{Buf, Bytes};
 
 use super::head::{Head, HeadReader};
 use super::lines::LineError;
-use super::socket::{ROOM, Socket};
-
-/// How much is read at first. The beginning of an answer is small, and is wanted before what is there behind it is
-/// looked at.
-pub(super) const FIRST_ROOM: usize = 2 * 1024;
+use super::socket::Socket;
 
 /// A request as it is sent.
 #[derive(Clone)]
@@ -55,19 +51,16 @@ impl Line {
             let mut failed = self.write_on(cx).err();
             loop {
                 let none_went = self.unsent.as_ref().is_some_and(|unsent| unsent.remaining() == whole);
-                let read = self.socket.poll_read(cx, FIRST_ROOM, |bytes| {
-                    reader.push(bytes);
-                    bytes.len()
-                });
+                let read = self.socket.poll_read(cx, |bytes| (!bytes.is_empty()).then(|| reader.read(bytes)));
                 let problem = match (read, failed.take()) {
-                    (Poll::Ready(Ok(1..)), _) => match reader.read() {
-                        Ok(Some(whole)) => return Poll::Ready(Ok(whole)),
-                        Ok(None) => continue,
-                        Err(bad) => return Poll::Ready(Err(Unsent::Lost(bad.into()))),
-                    },
+                    (Poll::Ready(Ok(Some(Ok(Some(whole))))), _) => return Poll::Ready(Ok(whole)),
+                    (Poll::Ready(Ok(Some(Ok(None)))), _) => continue,
+                    (Poll::Ready(Ok(Some(Err(bad)))), _) => {
+                        return Poll::Ready(Err(Unsent::Lost(bad.into())));
+                    }
                     (Poll::Pending, None) => return Poll::Pending,
                     (Poll::Pending, Some(failed)) | (Poll::Ready(Err(failed)), _) => failed,
-                    (Poll::Ready(Ok(_)), _) => io::ErrorKind::UnexpectedEof.into(),
+                    (Poll::Ready(Ok(None)), _) => io::ErrorKind::UnexpectedEof.into(),
                 };
                 let back = none_went && reader.is_empty();
                 return Poll::Ready(Err(if back { Unsent::Back } else { Unsent::Lost(problem.into()) }));
@@ -95,7 +88,7 @@ impl Line {
     ) -> Poll<io::Result<T>> {
         // A server that answers before it has read everything may go on reading.
         let _it_will_show = self.write_on(cx);
-        self.socket.poll_read(cx, ROOM, take)
+        self.socket.poll_read(cx, take)
     }
 
     /// Sends as much as the server takes. What is sent is not kept.

@@ -12,8 +12,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
 
-use super::line::FIRST_ROOM;
 use super::line_tests::{DONE, HI, heard, hi, request, with_length};
+use super::socket::ROOM;
 use super::{OpenAi, OpenAiSettings, client};
 
 /// For 127.0.0.1 and these tests only; good from 2020 to 2200.
@@ -47,10 +47,10 @@ enum Behind {
     Goodbye,
 }
 
-/// An answer that fills exactly what is read at first, so that what is behind it stays in the layer between.
+/// An answer that fills exactly what is read at once, so that what is behind it stays in the layer between.
 fn answer() -> String {
     let head = |length| format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
-    let length = FIRST_ROOM - head(1_000).len();
+    let length = ROOM - head(10_000).len();
     format!("{}:{}\n\n{HI}{DONE}", head(length), "x".repeat(length - 3 - HI.len() - DONE.len()))
 }
 

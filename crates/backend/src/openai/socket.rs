@@ -18,8 +18,8 @@ use tokio::net::TcpStream;
 
 type Connected = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// How much is read at once.
-pub(super) const ROOM: usize = 16 * 1024;
+/// How much is read at once. What a server has said before anybody listened is seldom more.
+pub(super) const ROOM: usize = 32 * 1024;
 
 pub(super) enum Socket {
     Plain(TcpStream),
@@ -35,15 +35,14 @@ impl Socket {
         }
     }
 
-    /// Reads what is there, at most `most` bytes; nothing at the end of the connection.
+    /// Reads what is there; nothing at the end of the connection.
     pub(super) fn poll_read<T>(
         &mut self,
         cx: &mut Context<'_>,
-        most: usize,
         take: impl FnOnce(&[u8]) -> T,
     ) -> Poll<io::Result<T>> {
         let mut space = [const { MaybeUninit::uninit() }; ROOM];
-        let mut buffer = ReadBuf::uninit(&mut space[..most.min(ROOM)]);
+        let mut buffer = ReadBuf::uninit(&mut space);
         ready!(match self {
             Socket::Plain(socket) => Pin::new(socket).poll_read(cx, &mut buffer),
             Socket::Sealed(socket) => Pin::new(&mut **socket).poll_read(cx, &mut buffer),
