@@ -14,7 +14,7 @@ pub fn json_text(text: &str, mut put: impl FnMut(&[u8])) {
     let mut written = 0;
     let mut index = 0;
     loop {
-        index += plain(&bytes[index..]);
+        index += json_plain(&bytes[index..]);
         let Some(&byte) = bytes.get(index) else { break };
         let length = if let Some((escape, length)) = line_break(&bytes[index..]) {
             put(&bytes[written..index]);
@@ -37,7 +37,7 @@ pub fn json_text(text: &str, mut put: impl FnMut(&[u8])) {
 
 /// How many bytes at the front need no look: all up to a control character, a quote, a backslash, or a byte that line
 /// breaks begin with.
-pub(crate) fn plain(bytes: &[u8]) -> usize {
+pub fn json_plain(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         if let Some(at) = careful(*word) {
@@ -106,7 +106,7 @@ pub fn line_break(bytes: &[u8]) -> Option<(&'static [u8], usize)> {
 mod tests {
     use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
-    use super::{json_text, plain};
+    use super::{json_plain, json_text};
 
     fn written(text: &str) -> String {
         let mut out = b"\"".to_vec();
@@ -127,7 +127,7 @@ mod tests {
         #[test]
         fn what_is_plain_is_all_up_to_the_first_that_is_not(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let care = |byte: &u8| *byte < 0x20 || matches!(*byte, b'"' | b'\\' | 0xC2 | 0xE2);
-            prop_assert_eq!(plain(&bytes), bytes.iter().position(care).unwrap_or(bytes.len()));
+            prop_assert_eq!(json_plain(&bytes), bytes.iter().position(care).unwrap_or(bytes.len()));
         }
 
         #[test]

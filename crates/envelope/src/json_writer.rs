@@ -12,7 +12,7 @@ use serde::ser::{
 };
 use serde_json::Error;
 
-use crate::json_text::{json_text, plain};
+use crate::json_text::{json_plain, json_text};
 
 /// Appends a value. What was appended of a value that is not JSON is left there. The names of its fields are those of
 /// types of ours, and need no escape.
@@ -55,7 +55,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 3);
     out.push(b'"');
     // Names are short, and nearly no text of a record needs an escape.
-    if plain(text.as_bytes()) == text.len() {
+    if json_plain(text.as_bytes()) == text.len() {
         out.extend_from_slice(text.as_bytes());
     } else {
         json_text(text, |bytes| out.extend_from_slice(bytes));
@@ -92,7 +92,10 @@ impl Open<'_> {
     /// processor has to fetch first.
     #[inline(never)]
     fn name(&mut self, name: &'static str) {
-        debug_assert!(plain(name.as_bytes()) == name.len(), "a field whose name needs an escape: {name:?}");
+        debug_assert!(
+            json_plain(name.as_bytes()) == name.len(),
+            "a field whose name needs an escape: {name:?}"
+        );
         self.out.reserve(name.len() + 4);
         // `next` and the quote, in one write.
         self.out.extend_from_slice(if std::mem::replace(&mut self.empty, false) { b"\"" } else { b",\"" });

@@ -36,9 +36,11 @@ pub(super) fn is_idle_talk(event: &[u8]) -> bool {
 /// The type of an event, if what says it can be nothing else: it stands first, or nothing but plain fields of the same
 /// object come after it. Anywhere else it may be the type of something within the event.
 fn kind(event: &[u8]) -> Option<&[u8]> {
-    let mut found = KIND.find_iter(event);
-    let (at, None) = (found.next()?, found.next()) else { return None };
+    let at = KIND.find(event)?;
     let kind = &event[at + KIND.needle().len()..];
+    if KIND.find(kind).is_some() {
+        return None;
+    }
     let (kind, rest) = kind.split_at(memchr::memchr(b'"', kind)?);
     let is_first = at == 1;
     let is_whole_name = matches!(event[..at].last(), Some(b'{' | b','));

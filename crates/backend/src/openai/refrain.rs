@@ -4,12 +4,17 @@
 //! with holes where those stand, and the next event is compared instead of read: where all around the holes is the same to
 //! the byte, it says the same. What fits into a hole ends where every reader would end it, so it cannot change what is
 //! around it; anything else is left to a reader.
+//!
+//! The lines that stand before the data of an event are kept with it, so that an event need not be cut out of what came
+//! to be known.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
+use envelope::json_plain;
+use memchr::memchr2;
 use memchr::memmem::Finder;
-use memchr::{memchr, memchr2};
 
 use super::delta::unescaped;
 
@@ -37,31 +42,40 @@ enum Hole {
     Number,
 }
 
+/// What ends an event on the wire.
+const END: &[u8] = b"\n\n";
+
 /// An event with holes.
 #[derive(Debug)]
 pub(super) struct Refrain {
+    /// As it came: the lines before its data, the data, the end.
     event: Box<[u8]>,
+    /// Where in it the data is.
+    data: Range<usize>,
     /// What each is, where it begins and where it ends, from the front.
     holes: [(Hole, u16, u16); MOST_HOLES],
     count: usize,
 }
 
 impl Refrain {
-    /// Keeps an event that a reader found to be a flat object with a `delta`. None if it has no words that could be
-    /// other ones.
-    pub(super) fn of(event: &[u8]) -> Option<Refrain> {
-        if event.len() > LONGEST {
+    /// Keeps an event whose data a reader found to be a flat object with a `delta`, and what stood before the data. None if
+    /// it has no words that could be other ones.
+    pub(super) fn of(lead: &[u8], data: &[u8]) -> Option<Refrain> {
+        if lead.len() + data.len() > LONGEST {
             return None;
         }
         let mut holes = [(Hole::Words, u16::MAX, u16::MAX); MOST_HOLES];
         let mut count = 0;
         for (name, hole) in &*VARYING {
-            let mut found = name.find_iter(event);
-            let (Some(at), None) = (found.next(), found.next()) else { continue };
+            let Some(at) = name.find(data) else { continue };
             let start = at + name.needle().len();
-            let hole = *hole;
-            let length = filled(hole, event.get(start..)?)?;
-            holes[count] = (hole, u16::try_from(start).ok()?, u16::try_from(start + length).ok()?);
+            let rest = &data[start..];
+            if name.find(rest).is_some() {
+                continue;
+            }
+            let (length, _) = filled(*hole, rest)?;
+            let start = lead.len() + start;
+            holes[count] = (*hole, u16::try_from(start).ok()?, u16::try_from(start + length).ok()?);
             count += 1;
         }
         let found = &mut holes[..count];
@@ -70,57 +84,74 @@ impl Refrain {
         // that alone.
         let apart = found.windows(2).all(|pair| pair[0].2 < pair[1].1);
         let has_words = found.iter().any(|(hole, _, _)| *hole == Hole::Words);
-        (apart && has_words).then(|| Refrain { event: event.into(), holes, count })
+        (apart && has_words).then(|| {
+            let event = [lead, data, END].concat().into_boxed_slice();
+            Refrain { event, data: lead.len()..lead.len() + data.len(), holes, count }
+        })
     }
 
-    /// The words of an event that is the same otherwise.
-    pub(super) fn words<'a>(&self, event: &'a [u8]) -> Option<Cow<'a, str>> {
-        let (mut kept, mut at, mut words) = (0, 0, None);
+    /// The words of the event that a text begins with, and how long that is, if it is the same otherwise.
+    pub(super) fn again<'a>(&self, text: &'a [u8]) -> Option<(Cow<'a, str>, usize)> {
+        self.compare(text, 0..self.event.len())
+    }
+
+    /// The words of data that are the same otherwise, whatever stood before them.
+    pub(super) fn words<'a>(&self, data: &'a [u8]) -> Option<Cow<'a, str>> {
+        let (words, length) = self.compare(data, self.data.clone())?;
+        (length == data.len()).then_some(words)
+    }
+
+    /// Compares the beginning of a text with a part of the event that has all of its holes.
+    fn compare<'a>(&self, text: &'a [u8], part: Range<usize>) -> Option<(Cow<'a, str>, usize)> {
+        let (mut kept, mut at, mut words) = (part.start, 0, None);
         for &(hole, start, end) in &self.holes[..self.count] {
             let same = self.event.get(kept..usize::from(start))?;
-            let rest = event.get(at..)?.strip_prefix(same)?;
-            let inside = rest.get(..filled(hole, rest)?)?;
+            let rest = text.get(at..)?.strip_prefix(same)?;
+            let (length, escaped) = filled(hole, rest)?;
+            let inside = rest.get(..length)?;
             at += same.len() + inside.len();
             if hole == Hole::Words {
-                words = Some(inside);
+                words = Some((inside, escaped));
             }
             kept = usize::from(end);
         }
-        if event.get(at..)? != self.event.get(kept..)? {
-            return None;
-        }
-        let words = std::str::from_utf8(words?).ok()?;
-        Some(if memchr(b'\\', words.as_bytes()).is_some() {
-            Cow::Owned(unescaped(words)?)
-        } else {
-            Cow::Borrowed(words)
-        })
+        let same = self.event.get(kept..part.end)?;
+        text.get(at..)?.strip_prefix(same)?;
+        let (words, escaped) = words?;
+        let words = std::str::from_utf8(words).ok()?;
+        let words = if escaped { Cow::Owned(unescaped(words)?) } else { Cow::Borrowed(words) };
+        Some((words, at + same.len()))
     }
 }
 
-/// How much of the bytes fills a hole.
-fn filled(hole: Hole, bytes: &[u8]) -> Option<usize> {
+/// How much of the bytes fills a hole, and whether that has escapes.
+fn filled(hole: Hole, bytes: &[u8]) -> Option<(usize, bool)> {
     match hole {
         Hole::Words => {
-            let mut end = memchr2(b'"', b'\\', bytes)?;
+            let plain = json_plain(bytes);
+            if bytes.get(plain) == Some(&b'"') {
+                return Some((plain, false));
+            }
+            let (mut end, mut escaped) = (plain + memchr2(b'"', b'\\', &bytes[plain..])?, false);
             while bytes[end] == b'\\' {
                 // What follows belongs to the escape, whatever it means.
                 let after = end + 2;
                 end = after + memchr2(b'"', b'\\', bytes.get(after..)?)?;
+                escaped = true;
             }
             // No exit: it compiles to wide steps. Whether it is text is seen when it is taken.
-            let odd = bytes[..end].iter().fold(false, |odd, byte| odd | (*byte < b' '));
-            (!odd).then_some(end)
+            let odd = bytes[plain..end].iter().fold(false, |odd, byte| odd | (*byte < b' '));
+            (!odd).then_some((end, escaped))
         }
         Hole::Padding => {
             let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric())?;
-            (bytes[end] == b'"').then_some(end)
+            (bytes[end] == b'"').then_some((end, false))
         }
         Hole::Number => {
             let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
             // Longer ones are no number to some readers; a leading zero is none to any.
             let plain = (1..=15).contains(&digits) && (digits == 1 || bytes[0] != b'0');
-            plain.then_some(digits)
+            plain.then_some((digits, false))
         }
     }
 }
@@ -137,8 +168,22 @@ mod tests {
     const EVENT: &str =
         r#"{"type":"t","sequence_number":7,"item_id":"i","delta":"a b","logprobs":[],"obfuscation":"Xy"}"#;
 
+    const LEAD: &[u8] = b"event: t\ndata: ";
+
+    /// The words of data, which are the same where the event is only a part of what came.
+    fn words_of(kept: &Refrain, data: &[u8]) -> Option<String> {
+        let words = kept.words(data).map(Cow::into_owned);
+        let event = [LEAD, data, b"\n\n"].concat();
+        let expected = words.clone().map(|words| (Cow::Owned(words), event.len()));
+        assert_eq!(kept.again(&event), expected);
+        assert_eq!(kept.again(&[&event, LEAD].concat()), expected);
+        assert_eq!(kept.again(&event[..event.len() - 1]), None);
+        assert_eq!(kept.again(&event[1..]), None);
+        words
+    }
+
     fn words(event: &str) -> Option<String> {
-        Refrain::of(EVENT.as_bytes()).unwrap().words(event.as_bytes()).map(Cow::into_owned)
+        words_of(&Refrain::of(LEAD, EVENT.as_bytes()).unwrap(), event.as_bytes())
     }
 
     #[test]
@@ -177,7 +222,7 @@ mod tests {
         }
         let (before, after) = EVENT.split_once("a b").unwrap();
         let broken = [before.as_bytes(), b"\xff", after.as_bytes()].concat();
-        assert_eq!(Refrain::of(EVENT.as_bytes()).unwrap().words(&broken), None);
+        assert_eq!(words_of(&Refrain::of(LEAD, EVENT.as_bytes()).unwrap(), &broken), None);
     }
 
     #[test]
@@ -187,14 +232,14 @@ mod tests {
             r#"{"delta":"a","sequence_number":"7"}"#,
             &format!(r#"{{"delta":"{}"}}"#, "a".repeat(600)),
         ] {
-            assert!(Refrain::of(event.as_bytes()).is_none(), "{event}");
+            assert!(Refrain::of(LEAD, event.as_bytes()).is_none(), "{event}");
         }
     }
 
     #[test]
     fn a_text_that_looks_like_the_words_is_not_taken_for_them() {
         let event = r#"{"x":"\"delta\":\"b","delta":"a"}"#;
-        let kept = Refrain::of(event.as_bytes()).unwrap();
+        let kept = Refrain::of(LEAD, event.as_bytes()).unwrap();
         assert_eq!(kept.words(event.as_bytes()), Some(Cow::Borrowed("a")));
         assert_eq!(kept.words(event.replace("b\"", "c\"").as_bytes()), None);
     }
@@ -219,18 +264,18 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_taken_for_the_words_is_the_words((one, two) in events()) {
-            if let Some(kept) = Refrain::of(one.to_string().as_bytes())
-                && let Some(words) = kept.words(two.to_string().as_bytes())
+            if let Some(kept) = Refrain::of(LEAD, one.to_string().as_bytes())
+                && let Some(words) = words_of(&kept, two.to_string().as_bytes())
             {
                 prop_assert_eq!(Some(&*words), two["delta"].as_str());
             }
         }
 
         #[test]
-        fn the_words_are_what_the_reader_reads(event in "[{}\\[\\]\":,a-z0-9\\\\ \u{0}-\u{9}]{0,60}", words in "[a-z\"\\\\\u{1}\u{e9},:]{0,9}") {
-            let whole = EVENT.replace("a b", &words);
+        fn the_words_are_what_the_reader_reads(event in "[{}\\[\\]\":,a-z0-9\\\\ \u{0}-\u{9}]{0,60}", inside in "[a-z\"\\\\\u{1}\u{e9}\u{85}\u{2014},:]{0,19}") {
+            let whole = EVENT.replace("a b", &inside);
             for event in [&event, &whole] {
-                if let Some(found) = Refrain::of(EVENT.as_bytes()).unwrap().words(event.as_bytes()) {
+                if let Some(found) = words(event) {
                     let value: Value = serde_json::from_str(event).unwrap();
                     prop_assert_eq!(Some(&*found), value["delta"].as_str());
                 }

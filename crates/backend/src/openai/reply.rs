@@ -8,7 +8,7 @@ use futures_core::Stream;
 use super::answer::Answer;
 use super::heard::Heard;
 use super::secret::Secret;
-use super::sse::Frames;
+use super::sse::{Frames, Listener};
 use super::{Wire, chat, responses};
 use crate::{BackendError, ErrorKind, TurnEvent};
 
@@ -24,6 +24,28 @@ pub(super) struct Reply {
 enum Reader {
     Responses(responses::Reader),
     Chat(chat::Reader),
+}
+
+/// Reads events as they are cut.
+struct Listening<'a> {
+    reader: &'a mut Reader,
+    heard: &'a mut Heard,
+}
+
+impl Listener for Listening<'_> {
+    fn again(&mut self, text: &[u8]) -> Option<usize> {
+        match self.reader {
+            Reader::Responses(reader) => reader.read_again(text, self.heard),
+            Reader::Chat(_) => None,
+        }
+    }
+
+    fn event(&mut self, lead: &[u8], data: &[u8]) -> bool {
+        match self.reader {
+            Reader::Responses(reader) => reader.read(lead, data, self.heard),
+            Reader::Chat(reader) => reader.read(data, self.heard),
+        }
+    }
 }
 
 impl Reply {
@@ -43,10 +65,7 @@ impl Reply {
             if *over {
                 return;
             }
-            let cut = frames.cut(bytes, |data| match reader {
-                Reader::Responses(reader) => reader.read(data, heard),
-                Reader::Chat(reader) => reader.read(data, heard),
-            });
+            let cut = frames.cut(bytes, &mut Listening { reader, heard });
             *over = cut.unwrap_or_else(|error| {
                 heard.error(error);
                 true

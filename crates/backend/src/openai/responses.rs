@@ -117,8 +117,16 @@ impl Reader {
         Reader { secret, ..Reader::default() }
     }
 
-    /// Reads one event; says whether it is the last.
-    pub(super) fn read(&mut self, data: &[u8], heard: &mut Heard) -> bool {
+    /// Reads the event that a text begins with if it is like the last delta; says how long it is.
+    pub(super) fn read_again(&mut self, text: &[u8], heard: &mut Heard) -> Option<usize> {
+        let (refrain, place) = self.refrain.as_ref()?;
+        let (words, length) = refrain.again(text)?;
+        self.said(*place, words, heard);
+        Some(length)
+    }
+
+    /// Reads one event; says whether it is the last. `lead` is what stood before its data.
+    pub(super) fn read(&mut self, lead: &[u8], data: &[u8], heard: &mut Heard) -> bool {
         if data == b"[DONE]" {
             heard.error(BackendError::new(
                 ErrorKind::Protocol,
@@ -138,7 +146,7 @@ impl Reader {
         if let Some(flat) = delta::read(data).filter(|flat| flat.kind.ends_with(".delta")) {
             let Flat { kind, delta, output_index, summary_index, content_index } = flat;
             let place = Place { voice: Voice::of(kind), output_index, summary_index, content_index };
-            if let Some(refrain) = Refrain::of(data) {
+            if let Some(refrain) = Refrain::of(lead, data) {
                 self.refrain = Some((refrain, place));
             }
             self.said(place, delta, heard);
@@ -224,7 +232,7 @@ fn last(response: Option<ResponseBody>, heard: &mut Heard) {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
     use serde_json::json;
 
     use super::{Heard, Reader};
@@ -249,9 +257,13 @@ mod tests {
             let (mut heard, mut expected) = (Heard::default(), Heard::default());
             let (mut reader, mut forgetful) = (Reader::default(), Reader::default());
             for delta in &deltas {
-                reader.read(delta.as_bytes(), &mut heard);
+                let event = format!("event: a\ndata: {delta}\n\n");
+                match reader.read_again(event.as_bytes(), &mut heard) {
+                    Some(length) => prop_assert_eq!(length, event.len()),
+                    None => prop_assert!(!reader.read(b"event: a\ndata: ", delta.as_bytes(), &mut heard)),
+                }
                 forgetful.refrain = None;
-                forgetful.read(delta.as_bytes(), &mut expected);
+                forgetful.read(b"", delta.as_bytes(), &mut expected);
             }
             prop_assert_eq!(format!("{heard:?}"), format!("{expected:?}"));
         }

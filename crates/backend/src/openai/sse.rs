@@ -7,6 +7,16 @@ use crate::{BackendError, ErrorKind};
 /// An event that is larger is no delta of a model.
 const EVENT_LIMIT: usize = 16 << 20;
 
+/// Who is told of events.
+pub(super) trait Listener {
+    /// Takes the event that a text begins with if it is one more like those that came, and says how long it is on the wire.
+    fn again(&mut self, text: &[u8]) -> Option<usize>;
+
+    /// Takes the data of an event, and says whether it was the last. `lead` is what stood on the wire between the event
+    /// before and the data, as far as that came with it.
+    fn event(&mut self, lead: &[u8], data: &[u8]) -> bool;
+}
+
 /// What has arrived and is not cut yet. Each byte is looked at once, and only the beginning of an event whose end has
 /// not come is kept: nearly always, events arrive whole.
 #[derive(Default)]
@@ -18,12 +28,8 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Calls `take` with the data of each event that is complete, until it says that this was the last.
-    pub(super) fn cut(
-        &mut self,
-        bytes: &[u8],
-        take: impl FnMut(&[u8]) -> bool,
-    ) -> Result<bool, BackendError> {
+    /// Tells of each event that is complete, until the listener says that this was the last.
+    pub(super) fn cut(&mut self, bytes: &[u8], listener: &mut impl Listener) -> Result<bool, BackendError> {
         if self.kept.len() + self.data.len() + bytes.len() > EVENT_LIMIT {
             return Err(BackendError::new(
                 ErrorKind::Protocol,
@@ -31,14 +37,14 @@ impl Frames {
             ));
         }
         if self.kept.is_empty() {
-            let (used, over) = self.lines(bytes, 0, take);
+            let (used, over) = self.lines(bytes, 0, listener);
             self.kept.extend_from_slice(&bytes[used..]);
             return Ok(over);
         }
         let mut text = std::mem::take(&mut self.kept);
         let seen = text.len();
         text.extend_from_slice(bytes);
-        let (used, over) = self.lines(&text, seen, take);
+        let (used, over) = self.lines(&text, seen, listener);
         // What is not needed is given back: there are many streams, and most are silent.
         if used < text.len() {
             text.drain(..used);
@@ -48,25 +54,35 @@ impl Frames {
     }
 
     /// How much of the text was used, and whether the last event was among it. There is no line break before `seen`.
-    fn lines(&mut self, text: &[u8], seen: usize, mut take: impl FnMut(&[u8]) -> bool) -> (usize, bool) {
-        let (mut start, mut seen) = (0, seen);
-        while let Some(at) = memchr(b'\n', &text[seen..]) {
-            let end = seen + at;
-            let line = &text[start..end];
+    fn lines(&mut self, text: &[u8], seen: usize, listener: &mut impl Listener) -> (usize, bool) {
+        let (mut start, mut seen, mut event) = (0, seen, 0);
+        loop {
+            // Not where the beginning was kept: it would be looked at again for every piece of an event.
+            if start == event && start == seen && self.data.is_empty() {
+                while let Some(length) = listener.again(&text[start..]) {
+                    start += length;
+                }
+                (seen, event) = (start, start);
+            }
+            let Some(at) = memchr(b'\n', &text[seen..]) else { return (start, false) };
+            let (begin, end) = (start, seen + at);
+            let line = &text[begin..end];
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             start = end + 1;
             seen = start;
             if line.is_empty() {
-                if !self.data.is_empty() && take(&std::mem::take(&mut self.data)) {
+                event = start;
+                if !self.data.is_empty() && listener.event(&[], &std::mem::take(&mut self.data)) {
                     return (start, true);
                 }
             } else if let Some(data) = line.strip_prefix(b"data:") {
                 let data = data.strip_prefix(b" ").unwrap_or(data);
                 // Nearly every event has one line, and it is followed by an empty one.
                 if !data.is_empty() && self.data.is_empty() && text.get(start) == Some(&b'\n') {
+                    let lead = &text[event..begin + line.len() - data.len()];
                     start += 1;
-                    seen = start;
-                    if take(data) {
+                    (seen, event) = (start, start);
+                    if listener.event(lead, data) {
                         return (start, true);
                     }
                     continue;
@@ -77,7 +93,6 @@ impl Frames {
                 self.data.extend_from_slice(data);
             }
         }
-        (start, false)
     }
 }
 
@@ -85,19 +100,43 @@ impl Frames {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Frames;
+    use super::{Frames, Listener};
+
+    /// Keeps what it hears, and knows an event that came before by all of its bytes.
+    #[derive(Default)]
+    struct Log {
+        found: Vec<String>,
+        last: Option<(Vec<u8>, String)>,
+        again: usize,
+    }
+
+    impl Listener for Log {
+        fn again(&mut self, text: &[u8]) -> Option<usize> {
+            let (wire, data) = self.last.as_ref().filter(|(wire, _)| text.starts_with(wire))?;
+            self.found.push(data.clone());
+            self.again += 1;
+            Some(wire.len())
+        }
+
+        fn event(&mut self, lead: &[u8], data: &[u8]) -> bool {
+            let told = String::from_utf8_lossy(data).into_owned();
+            self.last = (!lead.is_empty()).then(|| ([lead, data, b"\n\n"].concat(), told.clone()));
+            self.found.push(told);
+            false
+        }
+    }
+
+    fn heard(text: &str, size: usize) -> Log {
+        let mut frames = Frames::default();
+        let mut log = Log::default();
+        for chunk in text.as_bytes().chunks(size.max(1)) {
+            frames.cut(chunk, &mut log).unwrap();
+        }
+        log
+    }
 
     fn cut(text: &str, size: usize) -> Vec<String> {
-        let mut frames = Frames::default();
-        let mut found = Vec::new();
-        for chunk in text.as_bytes().chunks(size.max(1)) {
-            let more = |data: &[u8]| {
-                found.push(String::from_utf8_lossy(data).into_owned());
-                false
-            };
-            frames.cut(chunk, more).unwrap();
-        }
-        found
+        heard(text, size).found
     }
 
     #[test]
@@ -106,6 +145,17 @@ mod tests {
         for size in 1..=text.len() {
             assert_eq!(cut(text, size), ["one", "two\nlines", "\u{e4}\u{1f600}"], "in pieces of {size}");
         }
+    }
+
+    #[test]
+    fn events_that_come_again_are_known_if_they_come_whole() {
+        let text = "event: a\ndata: one\n\n".repeat(4) + "event: b\ndata: one\n\ndata: one\n\ndata: one\n\n";
+        assert_eq!(cut(&text, 1), ["one"; 7]);
+        assert_eq!(cut(&text, usize::MAX), ["one"; 7]);
+        assert_eq!(
+            (heard(&text, 1).again, heard(&text, 20).again, heard(&text, usize::MAX).again),
+            (0, 3, 4)
+        );
     }
 
     proptest! {

@@ -63,7 +63,7 @@ fn heard(wire: Wire, data: &[&str]) -> String {
     let (mut as_responses, mut as_chat) = (responses::Reader::default(), chat::Reader::default());
     for line in data {
         let over = match wire {
-            Wire::Responses => as_responses.read(line.as_bytes(), &mut events),
+            Wire::Responses => as_responses.read(b"", line.as_bytes(), &mut events),
             Wire::Chat => as_chat.read(line.as_bytes(), &mut events),
         };
         if over {
