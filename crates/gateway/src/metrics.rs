@@ -3,7 +3,7 @@
 //! A label is a word from a closed list or a route as it was written in the code, so that neither the number of
 //! series nor their names can come from a request. No name of a tool, of a model or of a note is ever a label.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use backend::{ErrorKind, Usage};
@@ -41,6 +41,8 @@ pub enum Seen {
 }
 
 impl Seen {
+    const COUNT: usize = Seen::Echo as usize + 1;
+
     fn as_str(self) -> &'static str {
         match self {
             Seen::Call => "call",
@@ -64,6 +66,8 @@ pub enum TurnEnd {
 }
 
 impl TurnEnd {
+    const COUNT: usize = TurnEnd::Interrupted as usize + 1;
+
     fn as_str(self) -> &'static str {
         match self {
             TurnEnd::Completed => "completed",
@@ -99,6 +103,25 @@ pub type Route = Arc<str>;
 type Timings = Family<OnRoute, Histogram, fn() -> Histogram>;
 type Words = Family<Word, Counter>;
 
+/// Words that are counted for every answer. Each is looked up once, and is not there before it is counted.
+struct OftenCounted<const WORDS: usize> {
+    family: Words,
+    known: [OnceLock<Counter>; WORDS],
+}
+
+impl<const WORDS: usize> OftenCounted<WORDS> {
+    /// Counts the word that has this place among all.
+    fn count(&self, place: usize, kind: &'static str, times: u64) {
+        self.known[place].get_or_init(|| self.family.get_or_create_owned(&Word { kind })).inc_by(times);
+    }
+}
+
+impl<const WORDS: usize> Default for OftenCounted<WORDS> {
+    fn default() -> OftenCounted<WORDS> {
+        OftenCounted { family: Family::default(), known: [const { OnceLock::new() }; WORDS] }
+    }
+}
+
 /// All counters of one server. Cheap to share; counting takes no lock that anybody waits for long.
 pub struct Metrics {
     registry: Registry,
@@ -108,10 +131,10 @@ pub struct Metrics {
     refused: Words,
     first_byte: Timings,
     duration: Timings,
-    seen: Words,
+    seen: OftenCounted<{ Seen::COUNT }>,
     backend_errors: Words,
-    turns: Words,
-    tokens: Words,
+    turns: OftenCounted<{ TurnEnd::COUNT }>,
+    tokens: OftenCounted<4>,
 }
 
 impl Metrics {
@@ -125,10 +148,10 @@ impl Metrics {
             refused: Family::default(),
             first_byte: timings(),
             duration: timings(),
-            seen: Family::default(),
+            seen: OftenCounted::default(),
             backend_errors: Family::default(),
-            turns: Family::default(),
-            tokens: Family::default(),
+            turns: OftenCounted::default(),
+            tokens: OftenCounted::default(),
             registry: Registry::default(),
         };
         registry.register(
@@ -155,7 +178,7 @@ impl Metrics {
             "model_output",
             "Calls in the text of models (call, repair, parse_failure, unknown_name), answers that failed \
              their second try (strict_failure), and calls that clients sent back (echo)",
-            metrics.seen.clone(),
+            metrics.seen.family.clone(),
         );
         registry.register(
             "backend_errors",
@@ -165,12 +188,12 @@ impl Metrics {
         registry.register(
             "turns",
             "Answers that were begun, by how they ended; one can take several turns of the model",
-            metrics.turns.clone(),
+            metrics.turns.family.clone(),
         );
         registry.register(
             "tokens",
             "Tokens of all turns, as the backends report them",
-            metrics.tokens.clone(),
+            metrics.tokens.family.clone(),
         );
         Metrics { registry, ..metrics }
     }
@@ -201,7 +224,7 @@ impl Metrics {
     }
 
     pub fn seen(&self, what: Seen) {
-        self.seen.get_or_create(&Word { kind: what.as_str() }).inc();
+        self.seen.count(what as usize, what.as_str(), 1);
     }
 
     pub fn backend_failed(&self, kind: ErrorKind) {
@@ -210,15 +233,15 @@ impl Metrics {
 
     /// An answer came to its end, with what all its turns used together.
     pub fn turn_ended(&self, end: TurnEnd, usage: Usage) {
-        self.turns.get_or_create(&Word { kind: end.as_str() }).inc();
+        self.turns.count(end as usize, end.as_str(), 1);
         let counts = [
             ("input", usage.input_tokens),
             ("cached_input", usage.cached_input_tokens),
             ("output", usage.output_tokens),
             ("reasoning", usage.reasoning_tokens),
         ];
-        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-            self.tokens.get_or_create(&Word { kind }).inc_by(count);
+        for (place, (kind, count)) in counts.into_iter().enumerate().filter(|(_, (_, count))| *count > 0) {
+            self.tokens.count(place, kind, count);
         }
     }
 

@@ -152,12 +152,12 @@ impl TextModel for OpenAi {
         if let Some(model) = &self.model {
             turn.model.clone_from(model);
         }
+        let (path, body) = match self.wire {
+            Wire::Responses => ("responses", body::responses(&turn, &self.instructions)),
+            Wire::Chat => ("chat/completions", body::chat(&turn, &self.instructions)),
+        };
         Box::pin(async move {
-            let (path, body) = match self.wire {
-                Wire::Responses => ("responses", body::responses(&turn, &self.instructions)?),
-                Wire::Chat => ("chat/completions", body::chat(&turn, &self.instructions)?),
-            };
-            let answer = self.client.post(path, body).await?;
+            let answer = self.client.post(path, body?).await?;
             Ok(TurnStream::new(Reply::new(answer, self.wire, self.client.secret())))
         })
     }

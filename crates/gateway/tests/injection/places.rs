@@ -22,7 +22,7 @@ pub(crate) fn request(text: &str) -> Request {
     let id = short(text, LONGEST_ID);
     let called = format!("{id}1");
     let (left, right) = halves(text);
-    parse_value(json!({
+    *parse_value(json!({
         "model": "m",
         "instructions": text,
         "input": [

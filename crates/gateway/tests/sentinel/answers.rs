@@ -87,7 +87,7 @@ impl TextModel for Says {
 struct Rig {
     pieces: Arc<Mutex<Vec<String>>>,
     responder: Responder,
-    request: Request,
+    request: Box<Request>,
 }
 
 impl Rig {

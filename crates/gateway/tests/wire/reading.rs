@@ -18,7 +18,7 @@ pub(crate) fn with(fields: Value) -> Value {
 #[track_caller]
 pub(crate) fn read(body: &Value) -> Request {
     match request::parse(body.to_string().as_bytes()) {
-        Ok(request) => request,
+        Ok(request) => *request,
         Err(error) => panic!("refused: {error:?}"),
     }
 }

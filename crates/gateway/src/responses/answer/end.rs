@@ -35,7 +35,7 @@ impl Writer<'_> {
     }
 
     /// Nothing when nobody is there to hear the end.
-    pub(super) async fn end(mut self, cut: Option<Cut>, also: Option<&Store>) -> Option<Answered> {
+    pub(super) async fn end(mut self: Box<Self>, cut: Option<Cut>, also: Option<&Store>) -> Option<Answered> {
         self.count(cut.as_ref());
         self.watch.ended();
         let now = self.responder.seconds();
@@ -57,7 +57,7 @@ impl Writer<'_> {
             mut trail,
             trailed,
             ..
-        } = self;
+        } = *self;
         let ended = match cut {
             None => emitter.complete(usage, now),
             Some(Cut::Incomplete(reason)) => emitter.incomplete(reason, usage),

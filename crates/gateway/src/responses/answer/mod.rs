@@ -74,7 +74,7 @@ pub struct ResponderParts {
 
 /// A request whose first turn has been started. It goes through several futures and is large, so it is handed on in a box.
 pub struct Prepared {
-    request: Request,
+    request: Box<Request>,
     /// Everything that was said before, and what the request adds.
     conversation: Vec<Item>,
     /// How much of the conversation came with this request.
@@ -130,7 +130,7 @@ impl Responder {
     /// `also` holds answers that only this connection knows.
     pub async fn prepare(
         &self,
-        mut request: Request,
+        mut request: Box<Request>,
         also: Option<&Store>,
     ) -> Result<Box<Prepared>, ApiError> {
         let began = Instant::now();
@@ -187,8 +187,8 @@ impl Responder {
         also: Option<&Store>,
     ) -> Option<Answered> {
         let stop = self.running.begin(&prepared.id());
-        let answered =
-            Box::pin(write::Writer::new(self, *prepared, framing, out, stop.heard()).write(also)).await;
+        let writer = Box::new(write::Writer::new(self, *prepared, framing, out, stop.heard()));
+        let answered = Box::pin(writer.write(also)).await;
         stop.ended(answered.as_ref());
         answered
     }

@@ -31,7 +31,7 @@ const DELIVERED: &str = "What you said before was delivered and the calls that s
 /// An answer on its way.
 pub(super) struct Writer<'r> {
     pub(super) responder: &'r Responder,
-    pub(super) request: Request,
+    pub(super) request: Box<Request>,
     pub(super) conversation: Vec<Item>,
     pub(super) added: usize,
     pub(super) echoed: u64,
@@ -144,14 +144,13 @@ impl<'r> Writer<'r> {
     }
 
     /// Writes the answer; nothing when nobody reads it any more.
-    pub(super) async fn write(mut self, also: Option<&Store>) -> Option<Answered> {
+    pub(super) async fn write(mut self: Box<Self>, also: Option<&Store>) -> Option<Answered> {
         self.emitter.start();
         let cut = self.all_turns().await.err();
         if let Some(run) = self.run.take() {
             run.close(cut.as_ref().map(Cut::words)).await;
         }
-        // Apart, like all that is not the listening: for nearly all of its life an answer waits for the next word.
-        Box::pin(self.end(cut, also)).await
+        self.end(cut, also).await
     }
 
     async fn all_turns(&mut self) -> Result<(), Cut> {
@@ -163,7 +162,13 @@ impl<'r> Writer<'r> {
                 self.release(&heard);
                 return Err(cut);
             }
-            self.stream = match Box::pin(self.after(heard)).await? {
+            let next = match self.ask_for_more(&heard)? {
+                Some(turn) => Some(turn),
+                None if heard.here.is_empty() && heard.broken.is_none() => None,
+                // Apart, like all that is not the listening: for nearly all of its life an answer waits for the next word.
+                None => Box::pin(self.go_on(heard)).await?,
+            };
+            self.stream = match next {
                 Some(turn) => Some(Box::pin(self.start(turn)).await?),
                 None => None,
             };
@@ -171,8 +176,8 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    /// What is to follow a turn: another one, or nothing.
-    async fn after(&mut self, heard: Heard) -> Result<Option<Turn>, Cut> {
+    /// Another turn if what was heard lacks what was asked for; otherwise it is a part of the conversation.
+    fn ask_for_more(&mut self, heard: &Heard) -> Result<Option<Turn>, Cut> {
         let reason = match heard.finish {
             Some(Finish::Length) => Some(Reason::MaxOutputTokens),
             Some(Finish::ContentFilter) => Some(Reason::ContentFilter),
@@ -180,19 +185,24 @@ impl<'r> Writer<'r> {
         };
         if let Some(reason) = reason {
             // Cut off, so nothing that is asked of a whole answer can be asked of it.
-            self.release(&heard);
+            self.release(heard);
             return Err(Cut::Incomplete(reason));
         }
         let called = self.calls + heard.here.len() as u64;
         if heard.broken.is_none() && self.request.choice.requires_a_call() && called == 0 && !heard.refused {
-            return self.about_missing_call(&heard).map(Some);
+            return self.about_missing_call(heard).map(Some);
         }
         if heard.broken.is_none()
-            && let Some(turn) = self.settle_shape(&heard)?
+            && let Some(turn) = self.settle_shape(heard)?
         {
             return Ok(Some(turn));
         }
         self.follow();
+        Ok(None)
+    }
+
+    /// Runs what is to be run here. What is to follow: another turn, or nothing.
+    async fn go_on(&mut self, heard: Heard) -> Result<Option<Turn>, Cut> {
         let Heard { here, broken, sent, client_calls, said, .. } = heard;
         let ran_here = !here.is_empty();
         for call in here {

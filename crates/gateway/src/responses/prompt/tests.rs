@@ -17,7 +17,7 @@ const EVERYTHING: Capabilities = Capabilities {
     verbosity: true,
 };
 
-fn request(mut fields: Value) -> Request {
+fn request(mut fields: Value) -> Box<Request> {
     fields["model"] = json!("m");
     parse_value(fields).unwrap()
 }

@@ -10,6 +10,7 @@ mod draft;
 mod fields;
 mod input;
 mod json;
+mod last_list;
 mod memory;
 mod names;
 mod options;
@@ -147,11 +148,17 @@ impl PartialEq for Format {
     }
 }
 
-/// Reads the body of `POST /v1/responses`.
-pub fn parse(body: &[u8]) -> Result<Request, ApiError> {
-    let Some(Outline { rest, tools }) = json::outline(body) else { return parse_value(read_json(body)?) };
+/// Reads the body of `POST /v1/responses`. A request is large and goes through many hands, so it stays where it is.
+pub fn parse(body: &[u8]) -> Result<Box<Request>, ApiError> {
+    if let Some((rest, last)) = last_list::found_in(body) {
+        let listed = Listed::Known(last.tools.clone(), &last.text);
+        return assemble(Fields::of(Value::Object(rest), Path::Root)?, listed);
+    }
+    let outline = json::outline(body).filter(|outline| outline.tools.starts_with('['));
+    let Some(Outline { rest, tools }) = outline else { return parse_value(read_json(body)?) };
     match tool_lists::look_up(tools) {
         Seen::Before(known) => {
+            last_list::remember(tools, &known);
             assemble(Fields::of(Value::Object(rest), Path::Root)?, Listed::Known(known, tools))
         }
         Seen::Never(key) => assemble(Fields::of(read_json(body)?, Path::Root)?, Listed::New(key)),
@@ -160,7 +167,7 @@ pub fn parse(body: &[u8]) -> Result<Request, ApiError> {
 }
 
 /// Reads a request that is JSON already, such as the payload of a WebSocket's `response.create`.
-pub fn parse_value(value: Value) -> Result<Request, ApiError> {
+pub fn parse_value(value: Value) -> Result<Box<Request>, ApiError> {
     assemble(Fields::of(value, Path::Root)?, Listed::Value)
 }
 
@@ -195,7 +202,7 @@ impl Listed<'_> {
     }
 }
 
-fn assemble(mut body: Fields<'_>, listed: Listed<'_>) -> Result<Request, ApiError> {
+fn assemble(mut body: Fields<'_>, listed: Listed<'_>) -> Result<Box<Request>, ApiError> {
     refuse_what_cannot_be_done(&mut body)?;
 
     let input = body.value("input");
@@ -210,7 +217,7 @@ fn assemble(mut body: Fields<'_>, listed: Listed<'_>) -> Result<Request, ApiErro
     let include = body.array("include", usize::MAX)?;
     let include = options::read_include(include, Path::Root.key("include"), &mut ignored)?;
 
-    let request = Request {
+    let request = Box::new(Request {
         model: body.required_text("model")?,
         instructions: body.string("instructions")?,
         input: input.items,
@@ -236,7 +243,7 @@ fn assemble(mut body: Fields<'_>, listed: Listed<'_>) -> Result<Request, ApiErro
         metadata: options::read_metadata(body.object("metadata")?, Path::Root.key("metadata"))?,
         repeated,
         ignored: noted(ignored, body),
-    };
+    });
     if request.input.is_empty()
         && request.previous_response_id.is_none()
         && request.purpose == Purpose::Answer

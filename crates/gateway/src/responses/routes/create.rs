@@ -13,22 +13,26 @@ use crate::edge::{Again, BODY_LIMIT, error_response, read_body};
 use crate::responses::answer::{Out, Prepared, Responder, outlet};
 use crate::responses::error::ApiError;
 use crate::responses::event::Framing;
-use crate::responses::request::{self, Purpose, Request};
+use crate::responses::request::{self, Purpose};
 
 /// Tells whatever stands in between not to collect the stream first.
 const NO_BUFFERING: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
 
 pub(super) async fn create(State(responder): State<Arc<Responder>>, http: HttpRequest) -> Response {
-    match answer(responder, http).await {
+    let again = http.extensions().get::<Again>().cloned();
+    create_for(responder, http.into_body(), again).await
+}
+
+pub(super) async fn create_for(responder: Arc<Responder>, body: Body, again: Option<Again>) -> Response {
+    match answer(responder, body, again).await {
         Ok(response) => response,
         Err(error) => error_response(&error),
     }
 }
 
-async fn answer(responder: Arc<Responder>, http: HttpRequest) -> Result<Response, ApiError> {
-    let again = http.extensions().get::<Again>().cloned();
-    let request = read(http).await?;
+async fn answer(responder: Arc<Responder>, body: Body, again: Option<Again>) -> Result<Response, ApiError> {
+    let request = request::parse(&read_body(body, BODY_LIMIT).await?)?;
     if request.purpose == Purpose::WarmUp {
         return Err(ApiError::invalid(
             "generate",
@@ -39,11 +43,6 @@ async fn answer(responder: Arc<Responder>, http: HttpRequest) -> Result<Response
     let stream = request.stream;
     let prepared = Box::pin(responder.prepare(request, None)).await?;
     if stream { Ok(streamed(responder, prepared, again)) } else { whole(&responder, prepared).await }
-}
-
-async fn read(http: HttpRequest) -> Result<Request, ApiError> {
-    let body = read_body(http.into_body(), BODY_LIMIT).await?;
-    request::parse(&body)
 }
 
 fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>, again: Option<Again>) -> Response {

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::Method;
@@ -27,9 +26,8 @@ const IGNORED: HeaderName = HeaderName::from_static("x-tollgate-ignored");
 /// Adds everything below `/v1`.
 pub fn mount(faces: impl Into<Faces>, responder: Arc<Responder>) -> Faces {
     let routes = router(responder.clone());
-    faces.into().merge(routes).straight(Method::POST, "/v1/responses", move |mut http, arrival| {
-        http.extensions_mut().insert(arrival.again());
-        Box::pin(create::create(State(responder.clone()), http))
+    faces.into().merge(routes).straight(Method::POST, "/v1/responses", move |http, arrival| {
+        Box::pin(create::create_for(responder.clone(), http.into_body(), Some(arrival.again())))
     })
 }
 

@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// A client that leaves, before the turn has begun or while it runs, drops it, which interrupts it.
-    async fn generate(&mut self, request: Request) -> Result<Option<Failed>, Over> {
+    async fn generate(&mut self, request: Box<Request>) -> Result<Option<Failed>, Over> {
         let Connection { responder, ears, own } = self;
         let preparing = Box::pin(responder.prepare(request, Some(own)));
         let prepared = match ears.hear_during(preparing).await? {
@@ -158,7 +158,7 @@ async fn write(
     answered.is_none_or(|answered| answered.error.is_some())
 }
 
-fn read(text: &str) -> Result<Request, ApiError> {
+fn read(text: &str) -> Result<Box<Request>, ApiError> {
     let mut value = request::read_json(text.as_bytes())?;
     match value.get("type").and_then(Value::as_str) {
         Some("response.create") => {}
