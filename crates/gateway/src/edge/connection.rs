@@ -173,6 +173,7 @@ async fn to_end<F: Future>(mut connection: Pin<&mut F>, visit: &Visit) -> F::Out
     std::future::poll_fn(|cx| {
         loop {
             let polled = connection.as_mut().poll(cx);
+            visit.drop_spent();
             if polled.is_ready() || !visit.take_again() {
                 return polled;
             }

@@ -1,8 +1,9 @@
 //! What the two ends of one connection must know of each other: the stream that reads heads, and the service
 //! that answers them.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::refusal::Refusal;
 
@@ -17,7 +18,11 @@ pub(super) struct Visit {
     bad_head: OnceLock<Refusal>,
     /// The connection has more to do as soon as what is ready is on its way.
     again: AtomicBool,
+    /// Nobody needs it any more.
+    spent: Mutex<Option<Spent>>,
 }
+
+type Spent = Box<dyn Any + Send>;
 
 impl Visit {
     /// Whether a request is being answered. If so, the stream is asked for the next one when that is over.
@@ -46,6 +51,12 @@ impl Visit {
     pub(super) fn take_again(&self) -> bool {
         self.again.swap(false, Ordering::Relaxed)
     }
+
+    /// What is ready is on its way: gives back what it was made of.
+    pub(super) fn drop_spent(&self) {
+        let spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(spent);
+    }
 }
 
 /// Seen by handlers as an extension of a request that was routed; a straight one asks its [`Arrival`](super::Arrival). A body that has nothing more for a moment, so that what it gave is
@@ -61,6 +72,12 @@ impl Again {
     /// Holds for the poll of the body that is under way.
     pub fn ask(&self) {
         self.0.again.store(true, Ordering::Relaxed);
+    }
+
+    /// Drops what an answer was made of once the answer is on its way: nobody waits for that.
+    pub fn drop_later(&self, spent: impl Send + 'static) {
+        let before = self.0.spent.lock().unwrap_or_else(PoisonError::into_inner).replace(Box::new(spent));
+        drop(before);
     }
 }
 

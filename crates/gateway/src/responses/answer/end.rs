@@ -1,10 +1,13 @@
 //! The end of an answer: it is kept, the last word is said, and what happened is counted.
 
+use std::sync::Arc;
+
 use backend::Usage;
 
 use super::Answered;
 use super::ear::Heard;
 use super::listen::BYTES_A_TOKEN;
+use super::tools::Tools;
 use super::write::{Cut, Writer};
 use crate::metrics::{Seen, TurnEnd};
 use crate::responses::emitter::{Ended, response_id};
@@ -56,6 +59,7 @@ impl Writer<'_> {
             responder,
             mut trail,
             trailed,
+            tools,
             ..
         } = *self;
         let ended = match cut {
@@ -65,15 +69,18 @@ impl Writer<'_> {
             Some(Cut::Failed(error)) => emitter.fail(error, usage),
             Some(Cut::Gone) => return None,
         };
-        trail.extend(ended.output[trailed..].iter().map(|sent| Item::from(sent.item.clone())));
-        let input = conversation.split_off(conversation.len() - added);
-        if error.is_none() {
-            let kept = if request.store { Some(&*responder.parts.store) } else { also };
-            keep(kept, &request, &unique, input, trail, &ended).await;
+        let kept = if request.store { Some(&*responder.parts.store) } else { also };
+        if let Some(store) = kept
+            && error.is_none()
+        {
+            trail.extend(ended.output[trailed..].iter().map(|sent| Item::from(sent.item.clone())));
+            let input = conversation.split_off(conversation.len() - added);
+            keep(store, &request, &unique, input, std::mem::take(&mut trail), &ended).await;
         }
         // The last thing that can go wrong is that nobody is there to hear it.
         let _unheard = out.send(ended.bytes.clone()).await;
-        Some(Answered { ended, error })
+        let spent = Spent { _request: request, _conversation: conversation, _trail: trail, _tools: tools };
+        Some(Answered { ended, error, _spent: spent })
     }
 
     fn count(&self, cut: Option<&Cut>) {
@@ -118,15 +125,22 @@ impl Writer<'_> {
     }
 }
 
+/// What an answer was made of. To give it back takes a while, so whoever sends the answer does that first.
+pub(super) struct Spent {
+    _request: Box<Request>,
+    _conversation: Vec<Item>,
+    _trail: Vec<Item>,
+    _tools: Arc<Tools>,
+}
+
 async fn keep(
-    store: Option<&Store>,
+    store: &Store,
     request: &Request,
     unique: &str,
     input: Vec<Item>,
     output: Vec<Item>,
     ended: &Ended,
 ) {
-    let Some(store) = store else { return };
     let mut number = 0_u32;
     let mut name = || {
         number += 1;

@@ -107,6 +107,7 @@ pub struct Answered {
     pub ended: Ended,
     /// Set when the answer failed: what a client that did not ask for a stream is told instead.
     pub error: Option<ApiError>,
+    _spent: end::Spent,
 }
 
 impl Responder {

@@ -176,7 +176,7 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    /// Another turn if what was heard lacks what was asked for; otherwise it is a part of the conversation.
+    /// Another turn if what was heard lacks what was asked for.
     fn ask_for_more(&mut self, heard: &Heard) -> Result<Option<Turn>, Cut> {
         let reason = match heard.finish {
             Some(Finish::Length) => Some(Reason::MaxOutputTokens),
@@ -197,12 +197,12 @@ impl<'r> Writer<'r> {
         {
             return Ok(Some(turn));
         }
-        self.follow();
         Ok(None)
     }
 
     /// Runs what is to be run here. What is to follow: another turn, or nothing.
     async fn go_on(&mut self, heard: Heard) -> Result<Option<Turn>, Cut> {
+        self.follow();
         let Heard { here, broken, sent, client_calls, said, .. } = heard;
         let ran_here = !here.is_empty();
         for call in here {

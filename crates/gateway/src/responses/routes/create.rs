@@ -10,7 +10,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use super::driven::Driven;
 use super::{json_response, name_ignored};
 use crate::edge::{Again, BODY_LIMIT, error_response, read_body};
-use crate::responses::answer::{Out, Prepared, Responder, outlet};
+use crate::responses::answer::{Answered, Out, Prepared, Responder, outlet};
 use crate::responses::error::ApiError;
 use crate::responses::event::Framing;
 use crate::responses::request::{self, Purpose};
@@ -42,7 +42,7 @@ async fn answer(responder: Arc<Responder>, body: Body, again: Option<Again>) -> 
     }
     let stream = request.stream;
     let prepared = Box::pin(responder.prepare(request, None)).await?;
-    if stream { Ok(streamed(responder, prepared, again)) } else { whole(&responder, prepared).await }
+    if stream { Ok(streamed(responder, prepared, again)) } else { whole(&responder, prepared, again).await }
 }
 
 fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>, again: Option<Again>) -> Response {
@@ -61,19 +61,24 @@ fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>, again: Option<Ag
     response
 }
 
-async fn whole(responder: &Responder, prepared: Box<Prepared>) -> Result<Response, ApiError> {
+async fn whole(
+    responder: &Responder,
+    prepared: Box<Prepared>,
+    again: Option<Again>,
+) -> Result<Response, ApiError> {
     let ignored = prepared.ignored().to_vec();
     let answered = responder.write(prepared, Framing::Nothing, Out::nobody(), None).await;
     match answered {
         // Clients take a 200 that says "failed" for a broken answer.
-        Some(answered) => match answered.error {
-            Some(error) => Err(error),
-            None => {
-                let mut response = json_response(answered.ended.object_json());
-                name_ignored(&mut response, &ignored);
-                Ok(response)
+        Some(Answered { error: Some(error), .. }) => Err(error),
+        Some(answered) => {
+            let mut response = json_response(answered.ended.object_json());
+            name_ignored(&mut response, &ignored);
+            if let Some(connection) = again {
+                connection.drop_later(answered);
             }
-        },
+            Ok(response)
+        }
         None => Err(ApiError::server(500, "internal_error", "the answer was lost")),
     }
 }
