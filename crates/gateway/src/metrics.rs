@@ -41,6 +41,7 @@ pub enum Seen {
 }
 
 impl Seen {
+    /// `Echo` is the last.
     const COUNT: usize = Seen::Echo as usize + 1;
 
     fn as_str(self) -> &'static str {
@@ -66,6 +67,7 @@ pub enum TurnEnd {
 }
 
 impl TurnEnd {
+    /// `Interrupted` is the last.
     const COUNT: usize = TurnEnd::Interrupted as usize + 1;
 
     fn as_str(self) -> &'static str {

@@ -20,6 +20,8 @@ use super::delta::unescaped;
 
 /// A longer event says more than a delta does, and is not kept for every stream.
 const LONGEST: usize = 512;
+/// Of the lines before its data.
+const LONGEST_LEAD: usize = 128;
 /// Two fields that clients never see, and the words.
 const MOST_HOLES: usize = 3;
 
@@ -48,7 +50,7 @@ const END: &[u8] = b"\n\n";
 /// An event with holes.
 #[derive(Debug)]
 pub(super) struct Refrain {
-    /// As it came: the lines before its data, the data, the end.
+    /// The lines before its data with the name of that field, as far as they are known; the data; the usual end.
     event: Box<[u8]>,
     /// Where in it the data is.
     data: Range<usize>,
@@ -61,9 +63,10 @@ impl Refrain {
     /// Keeps an event whose data a reader found to be a flat object with a `delta`, and what stood before the data. None if
     /// it has no words that could be other ones.
     pub(super) fn of(lead: &[u8], data: &[u8]) -> Option<Refrain> {
-        if lead.len() + data.len() > LONGEST {
+        if data.len() > LONGEST {
             return None;
         }
+        let lead = if lead.len() > LONGEST_LEAD { &[] } else { lead };
         let mut holes = [(Hole::Words, u16::MAX, u16::MAX); MOST_HOLES];
         let mut count = 0;
         for (name, hole) in &*VARYING {
@@ -92,7 +95,16 @@ impl Refrain {
 
     /// The words of the event that a text begins with, and how long that is, if it is the same otherwise.
     pub(super) fn again<'a>(&self, text: &'a [u8]) -> Option<(Cow<'a, str>, usize)> {
+        // Data alone is no event.
+        if self.data.start == 0 {
+            return None;
+        }
         self.compare(text, 0..self.event.len())
+    }
+
+    /// Whether less is known of what stands before the data. The first event may have come in pieces.
+    pub(super) fn knows_less_than(&self, lead: &[u8]) -> bool {
+        self.data.start < lead.len().min(LONGEST_LEAD)
     }
 
     /// The words of data that are the same otherwise, whatever stood before them.
@@ -103,24 +115,21 @@ impl Refrain {
 
     /// Compares the beginning of a text with a part of the event that has all of its holes.
     fn compare<'a>(&self, text: &'a [u8], part: Range<usize>) -> Option<(Cow<'a, str>, usize)> {
-        let (mut kept, mut at, mut words) = (part.start, 0, None);
+        let (mut kept, mut rest, mut words) = (part.start, text, None);
         for &(hole, start, end) in &self.holes[..self.count] {
-            let same = self.event.get(kept..usize::from(start))?;
-            let rest = text.get(at..)?.strip_prefix(same)?;
+            rest = rest.strip_prefix(self.event.get(kept..usize::from(start))?)?;
             let (length, escaped) = filled(hole, rest)?;
-            let inside = rest.get(..length)?;
-            at += same.len() + inside.len();
+            let (inside, behind) = rest.split_at_checked(length)?;
             if hole == Hole::Words {
                 words = Some((inside, escaped));
             }
-            kept = usize::from(end);
+            (kept, rest) = (usize::from(end), behind);
         }
-        let same = self.event.get(kept..part.end)?;
-        text.get(at..)?.strip_prefix(same)?;
+        rest = rest.strip_prefix(self.event.get(kept..part.end)?)?;
         let (words, escaped) = words?;
         let words = std::str::from_utf8(words).ok()?;
         let words = if escaped { Cow::Owned(unescaped(words)?) } else { Cow::Borrowed(words) };
-        Some((words, at + same.len()))
+        Some((words, text.len() - rest.len()))
     }
 }
 

@@ -134,6 +134,7 @@ mod tests {
     use std::time::Duration;
 
     use http::StatusCode;
+    use proptest::prelude::{Just, Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
     use super::super::answer::Answer;
     use super::super::client;
@@ -142,7 +143,7 @@ mod tests {
     use super::super::line::Line;
     use super::super::lines::Lines;
     use super::super::socket::Socket;
-    use super::{Reply, Secret, Wire};
+    use super::{Frames, Heard, Listener, Listening, Reader, Reply, Secret, Wire, responses};
     use crate::TurnStream;
 
     const HI: &str =
@@ -218,6 +219,68 @@ mod tests {
             (3 * hi.len(), r#"Text("HiHiHi") Done(Stop)"#),
         ] {
             assert_eq!(heard(Wire::Responses, &body, cut).await, expected, "cut at {cut}");
+        }
+    }
+
+    /// Reads every event as if it were the first.
+    struct Forgetful<'a>(&'a mut Heard);
+
+    impl Listener for Forgetful<'_> {
+        fn again(&mut self, _text: &[u8]) -> Option<usize> {
+            None
+        }
+
+        fn event(&mut self, _lead: &[u8], data: &[u8]) -> bool {
+            responses::Reader::default().read(&[], data, self.0)
+        }
+    }
+
+    /// What is heard of a text that comes in pieces of a size.
+    fn heard_in_pieces(text: &str, size: usize) -> String {
+        let (mut frames, mut heard) = (Frames::default(), Heard::default());
+        let mut reader = Reader::Responses(responses::Reader::default());
+        for piece in text.as_bytes().chunks(size) {
+            if frames.cut(piece, &mut Listening { reader: &mut reader, heard: &mut heard }).unwrap() {
+                break;
+            }
+        }
+        format!("{heard:?}")
+    }
+
+    /// Events in all their spellings, and lines that are none.
+    fn streams() -> impl Strategy<Value = String> {
+        let before = prop_oneof![
+            4 => Just("event: a\ndata: "),
+            2 => Just("data: "),
+            1 => Just("data:"),
+            1 => Just(""),
+            1 => Just(": x\ndata: "),
+            1 => Just("id: 1\r\ndata: "),
+        ];
+        let behind = prop_oneof![
+            6 => Just("\n\n"),
+            1 => Just("\r\n\r\n"),
+            1 => Just("\r\n\n"),
+            1 => Just("\nid: 1\n\n"),
+            1 => Just("\n"),
+        ];
+        let words = prop_oneof![3 => "[a-z]{0,9}", 1 => r#"(\\n|\\"|[a-z]){0,4}"#];
+        let event = (before, words, 0_u32..200, behind).prop_map(|(before, words, number, behind)| {
+            let kind = r#""type":"response.output_text.delta""#;
+            format!(r#"{before}{{{kind},"sequence_number":{number},"delta":"{words}"}}{behind}"#)
+        });
+        prop::collection::vec(event, 0..9).prop_map(|events| events.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_heard_depends_neither_on_pieces_nor_on_what_was_heard_before(text in streams()) {
+            let (mut frames, mut heard) = (Frames::default(), Heard::default());
+            frames.cut(text.as_bytes(), &mut Forgetful(&mut heard)).unwrap();
+            let expected = format!("{heard:?}");
+            for size in [1, 2, 3, 7, 20, 50, 64, 90, 200, usize::MAX] {
+                prop_assert_eq!(&heard_in_pieces(&text, size), &expected, "in pieces of {}", size);
+            }
         }
     }
 }

@@ -134,10 +134,16 @@ impl Reader {
             ));
             return true;
         }
-        if let Some((refrain, place)) = &self.refrain
+        if let Some((refrain, place)) = &mut self.refrain
             && let Some(words) = refrain.words(data)
         {
-            self.said(*place, words, heard);
+            if refrain.knows_less_than(lead)
+                && let Some(more) = Refrain::of(lead, data)
+            {
+                *refrain = more;
+            }
+            let place = *place;
+            self.said(place, words, heard);
             return false;
         }
         if is_idle_talk(data) {
@@ -152,6 +158,12 @@ impl Reader {
             self.said(place, delta, heard);
             return false;
         }
+        self.read_any(data, heard)
+    }
+
+    /// Apart: few events need a general reader, and it needs a lot of room.
+    #[inline(never)]
+    fn read_any(&mut self, data: &[u8], heard: &mut Heard) -> bool {
         let event: Event<'_> = match serde_json::from_slice(data) {
             Ok(event) => event,
             Err(_) => {

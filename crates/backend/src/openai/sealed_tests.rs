@@ -50,7 +50,7 @@ enum Behind {
 /// An answer that fills exactly what is read at once, so that what is behind it stays in the layer between.
 fn answer() -> String {
     let head = |length| format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
-    let length = ROOM - head(10_000).len();
+    let length = ROOM - head(1_000).len();
     format!("{}:{}\n\n{HI}{DONE}", head(length), "x".repeat(length - 3 - HI.len() - DONE.len()))
 }
 

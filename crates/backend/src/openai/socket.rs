@@ -18,8 +18,8 @@ use tokio::net::TcpStream;
 
 type Connected = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// How much is read at once. What a server has said before anybody listened is seldom more.
-pub(super) const ROOM: usize = 32 * 1024;
+/// How much is read at once. What a server has said before anybody listened is seldom more. In tests it is, often.
+pub(super) const ROOM: usize = if cfg!(test) { 2 * 1024 } else { 32 * 1024 };
 
 pub(super) enum Socket {
     Plain(TcpStream),

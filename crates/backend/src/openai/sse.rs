@@ -37,6 +37,12 @@ impl Frames {
             ));
         }
         if self.kept.is_empty() {
+            // Nearly all that comes is one event like the one before, and nothing else.
+            let known = if self.data.is_empty() { all_again(bytes, listener) } else { 0 };
+            let bytes = &bytes[known..];
+            if bytes.is_empty() {
+                return Ok(false);
+            }
             let (used, over) = self.lines(bytes, 0, listener);
             self.kept.extend_from_slice(&bytes[used..]);
             return Ok(over);
@@ -57,11 +63,9 @@ impl Frames {
     fn lines(&mut self, text: &[u8], seen: usize, listener: &mut impl Listener) -> (usize, bool) {
         let (mut start, mut seen, mut event) = (0, seen, 0);
         loop {
-            // Not where the beginning was kept: it would be looked at again for every piece of an event.
-            if start == event && start == seen && self.data.is_empty() {
-                while let Some(length) = listener.again(&text[start..]) {
-                    start += length;
-                }
+            // Not at the beginning: where that was kept, it would be looked at again for every piece of an event.
+            if start == event && start > 0 && self.data.is_empty() {
+                start += all_again(&text[start..], listener);
                 (seen, event) = (start, start);
             }
             let Some(at) = memchr(b'\n', &text[seen..]) else { return (start, false) };
@@ -94,6 +98,17 @@ impl Frames {
             }
         }
     }
+}
+
+/// How long the events are that a text begins with and that are like those that came.
+fn all_again(text: &[u8], listener: &mut impl Listener) -> usize {
+    let mut rest = text;
+    while !rest.is_empty()
+        && let Some(length) = listener.again(rest)
+    {
+        rest = &rest[length..];
+    }
+    text.len() - rest.len()
 }
 
 #[cfg(test)]

@@ -251,22 +251,26 @@ fn the_number_of_tools_has_an_end_with_those_in_namespaces() {
 
 #[test]
 fn a_list_that_was_read_before_means_the_same_again() {
-    let list = json!([
-        { "type": "function", "name": "again", "description": "a \u{2028} b", "parameters": { "type": "object" } },
-        { "type": "web_search" },
-        { "type": "tollgate", "names": ["vault.readFile"] },
-    ]);
+    let own = json!({ "type": "function", "name": "again", "description": "a \u{2028} b", "parameters": { "type": "object" } });
+    let here = json!({ "type": "tollgate", "names": ["vault.readFile"] });
+    means_the_same_again(&json!([own, { "type": "web_search" }, here]), &["tools[1].web_search"]);
+    means_the_same_again(&json!([own, here]), &[]);
+}
+
+fn means_the_same_again(list: &Value, ignored: &[&str]) {
     let ask = |more: Value| {
         let mut body = json!({ "model": "m", "input": "hi", "tools": list });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         parse(body.to_string().as_bytes())
     };
     let first = ask(json!({})).unwrap();
-    let again = ask(json!({})).unwrap();
-    assert_eq!(first, again);
-    assert!(Arc::ptr_eq(&first.tools[0], &again.tools[0]), "it was read again");
+    for _ in 0..3 {
+        let again = ask(json!({})).unwrap();
+        assert_eq!(first, again);
+        assert!(Arc::ptr_eq(&first.tools[0], &again.tools[0]), "it was read again");
+    }
     assert!(!first.echoed_tools.contains('\u{2028}'), "{}", first.echoed_tools);
-    assert_eq!(first.ignored, ["tools[1].web_search"]);
+    assert_eq!(first.ignored, ignored);
 
     let chosen = ask(json!({ "tool_choice": { "type": "function", "name": "again" } })).unwrap();
     assert_eq!((&chosen.tools, &chosen.ignored), (&first.tools, &first.ignored));

@@ -125,7 +125,7 @@ impl Writer<'_> {
     }
 }
 
-/// What an answer was made of. To give it back takes a while, so whoever sends the answer does that first.
+/// What an answer was made of. To give it back takes a while, so whoever sends the answer can do that first.
 pub(super) struct Spent {
     _request: Box<Request>,
     _conversation: Vec<Item>,

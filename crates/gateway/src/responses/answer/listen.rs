@@ -50,7 +50,7 @@ impl Writer<'_> {
                 }
             };
             self.last_heard = Instant::now();
-            // The beginning of the answer goes out with the first words, before what is there behind them is read.
+            // The beginning of the answer goes out with the first words, before more is asked for.
             just_begun = !std::mem::replace(&mut self.begun, true);
             let enough = self.said_bytes + BYTES_A_WRITE;
             let mut over = self.take(ear, event)?;

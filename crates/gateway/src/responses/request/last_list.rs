@@ -2,7 +2,8 @@
 //!
 //! In a conversation the list is the same from one request to the next, and often most of the body. Where the same text
 //! stands again it need not be read to find its end: the body is read with a mark in its place, and if the mark turns out
-//! to be the value of `tools`, so is the list.
+//! to be the value of `tools`, so is the list. What changes from one request to the next is left to
+//! [`tool_lists`](super::tool_lists).
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -40,10 +41,13 @@ pub(super) fn found_in(body: &[u8]) -> Option<(Map<String, Value>, Arc<LastList>
 
 /// Remembers a list that was read.
 pub(super) fn remember(text: &str, tools: &Arc<Tools>) {
-    let mut last = lock();
-    if last.as_ref().is_none_or(|last| last.text != text) {
-        *last = Some(Arc::new(LastList { text: text.to_owned(), tools: tools.clone() }));
+    // The tools of other services may come with what opens those, which nobody keeps.
+    if !tools.ignored.is_empty() {
+        return;
     }
+    let list = Arc::new(LastList { text: text.to_owned(), tools: tools.clone() });
+    let before = lock().replace(list);
+    drop(before);
 }
 
 /// Everything of a body but its list of tools, which is this one. `list` must be one whole value in JSON.

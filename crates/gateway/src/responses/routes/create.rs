@@ -48,10 +48,13 @@ async fn answer(responder: Arc<Responder>, body: Body, again: Option<Again>) -> 
 fn streamed(responder: Arc<Responder>, prepared: Box<Prepared>, again: Option<Again>) -> Response {
     let ignored = prepared.ignored().to_vec();
     let (out, reader) = outlet();
-    let out = out.polled_by(again);
+    let out = out.polled_by(again.clone());
     let answer = async move {
         // What came of it is in the stream.
-        let _answered = responder.write(prepared, Framing::Stream, out, None).await;
+        let answered = responder.write(prepared, Framing::Stream, out, None).await;
+        if let Some(connection) = again {
+            connection.drop_later(answered);
+        }
     };
     let mut response = Response::new(Body::new(Driven::new(answer, reader)));
     let headers = response.headers_mut();
