@@ -31,7 +31,7 @@ pub(super) struct Pool {
 
 struct State {
     slots: Vec<Slot>,
-    /// Processes that were replaced and have not ended yet, as long as they have turns open or longer.
+    /// Processes that have no place any more and have not ended yet, as long as they have turns open or longer.
     leaving: Vec<(Weak<Server>, ProcessEnd)>,
     closing: bool,
 }
@@ -110,7 +110,7 @@ impl Pool {
         {
             return Choice::Take(Arc::clone(server));
         }
-        if state.slots.iter().any(|slot| matches!(slot, Slot::Starting { .. })) {
+        if Pool::is_starting_one(&state) {
             return Choice::Wait(None);
         }
         let is_full = least.is_some();
@@ -143,6 +143,8 @@ impl Pool {
                 // One that worked before is started again at once.
                 let failures = if server.has_served() { 0 } else { failures.saturating_add(1) };
                 let not_before = now + self.pause(index, failures);
+                // It may have closed its output and be at its end only.
+                leaving.push((Arc::downgrade(server), server.end()));
                 *slot = Slot::Empty { failures, not_before, why: None };
             } else if self.is_used_up(server) {
                 leaving.push((Arc::downgrade(server), server.end()));
@@ -168,16 +170,19 @@ impl Pool {
         });
         {
             let mut state = self.lock();
-            let closing = state.closing;
-            if let Some(slot) = state.slots.get_mut(index) {
+            let State { slots, leaving, closing } = &mut *state;
+            if let Some(slot) = slots.get_mut(index) {
                 let failures = match slot {
                     Slot::Starting { failures }
                     | Slot::Empty { failures, .. }
                     | Slot::Up { failures, .. } => *failures,
                 };
                 *slot = match started {
-                    Ok(server) if !closing => Slot::Up { failures, server: Arc::new(server) },
-                    Ok(_) => Slot::Empty { failures, not_before: Instant::now(), why: None },
+                    Ok(server) if !*closing => Slot::Up { failures, server: Arc::new(server) },
+                    Ok(server) => {
+                        leaving.push((Weak::new(), server.end()));
+                        Slot::Empty { failures, not_before: Instant::now(), why: None }
+                    }
                     Err(error) => {
                         tracing::warn!(kind = %error.kind, %error, "codex app-server not started");
                         let failures = failures.saturating_add(1);
@@ -210,7 +215,10 @@ impl Pool {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if self.room.available_permits() == places(&self.settings).get() {
+            // One that is being started although nobody waits for it any more is a process, too.
+            if self.room.available_permits() == places(&self.settings).get()
+                && !Pool::is_starting_one(&self.lock())
+            {
                 break;
             }
             changed.await;
@@ -220,6 +228,10 @@ impl Pool {
         for end in ends {
             end.wait().await;
         }
+    }
+
+    fn is_starting_one(state: &State) -> bool {
+        state.slots.iter().any(|slot| matches!(slot, Slot::Starting { .. }))
     }
 
     fn up(state: &State) -> impl Iterator<Item = &Arc<Server>> {

@@ -158,6 +158,16 @@ async fn shutting_down_waits_for_turns_and_takes_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn shutting_down_waits_for_a_process_that_nobody_waits_for_any_more() {
+    let fake = Fake::new(|asked| if asked.method == "initialize" { Act::Late } else { Act::AsUsual });
+    let codex = codex(&fake, one_process);
+    assert!(tokio::time::timeout(Duration::from_secs(1), codex.start(turn("x"))).await.is_err());
+    assert_eq!((fake.started(), fake.running()), (1, 1));
+    codex.shut_down().await;
+    assert_eq!((fake.started(), fake.running()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_gives_up_waiting_for_the_end_ends_it() {
     let fake =
         Fake::new(|asked| if asked.method == "turn/start" { Act::Say(beginning()) } else { Act::AsUsual })
