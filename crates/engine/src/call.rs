@@ -307,6 +307,11 @@ impl Engine {
             // It is about a task that nobody has started.
             return Err(phases::unforeseen(entry));
         }
+        if entry.decl.risk_level.has_effects()
+            && let Some(ticket) = &flight.ticket
+        {
+            self.parts.scheduler.turn_to_look(ticket, &flight.cancel).await?;
+        }
         phases::validate_values(entry, flight, &decoded).await?;
 
         trace.enter(Phase::PrepareObservableInput);

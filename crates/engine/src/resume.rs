@@ -304,8 +304,8 @@ enum Found<'a> {
 /// stopped.
 pub(crate) fn token_of(open: &OpenCall) -> CancelToken {
     let cancel = CancelToken::new();
-    if let Some(sibling) = open.cancelled {
-        cancel.cancel(if sibling { CancelCause::Sibling } else { CancelCause::Run });
+    if open.cancelled {
+        cancel.cancel(CancelCause::Run);
     }
     cancel
 }

@@ -390,7 +390,7 @@ impl Driver {
                         Input::TimerFired(id)
                     });
                 }
-                Output::CancelOpenCalls { only, sibling } => self.cancel_open(only.as_deref(), sibling),
+                Output::CancelOpenCalls => self.cancel_open(),
                 Output::Finish(outcome) => self.outcome = Some(outcome),
             }
         }
@@ -424,19 +424,9 @@ impl Driver {
         self.tasks.spawn(async move { Input::Done(engine.run_in_turn(&scope, request, ticket).await) });
     }
 
-    fn cancel_open(&self, only: Option<&[CallId]>, sibling: bool) {
-        let cause = if sibling { CancelCause::Sibling } else { CancelCause::Run };
-        match only {
-            Some(ids) => {
-                for token in ids.iter().filter_map(|id| self.open.get(id)) {
-                    token.cancel(cause);
-                }
-            }
-            None => {
-                for token in self.open.values() {
-                    token.cancel(cause);
-                }
-            }
+    fn cancel_open(&self) {
+        for token in self.open.values() {
+            token.cancel(CancelCause::Run);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use envelope::{Concurrency, Failure, Fault, RunId};
+use envelope::{Concurrency, Failure, Fault, RunId, StepId};
 use plan::SiblingPolicy;
 use tokio::sync::oneshot;
 use toolkit::{CancelCause, CancelToken, PathKeys, Reach};
@@ -11,13 +11,14 @@ use toolkit::{CancelCause, CancelToken, PathKeys, Reach};
 /// What a call wants to hold while it runs.
 pub(crate) struct Claim {
     run: RunId,
+    step: StepId,
     serial: bool,
     /// Folded path with a trailing `/`, or empty for the whole vault; and whether it is written.
     keys: Vec<(String, bool)>,
 }
 
 impl Claim {
-    pub(crate) fn new(run: &RunId, concurrency: Concurrency, paths: &PathKeys) -> Claim {
+    pub(crate) fn new(run: &RunId, step: &StepId, concurrency: Concurrency, paths: &PathKeys) -> Claim {
         let key = |reach: &Reach| match reach {
             Reach::Vault => String::new(),
             // The slash makes `a/b` overlap `a/b/c` but not `a/bc`.
@@ -27,9 +28,15 @@ impl Claim {
         let writes = paths.writes.iter().map(|reach| (key(reach), true));
         Claim {
             run: run.clone(),
+            step: step.clone(),
             serial: concurrency == Concurrency::Serial,
             keys: reads.chain(writes).collect(),
         }
+    }
+
+    /// Whether the two are items of one foreach that touch the same paths.
+    fn is_sibling(&self, other: &Claim) -> bool {
+        self.run == other.run && self.step == other.step && self.overlaps(other)
     }
 
     /// Whether the two must not run at the same time.
@@ -75,8 +82,19 @@ struct State {
     next: u64,
     /// Tickets of calls that have not said yet what they want.
     undeclared: BTreeMap<u64, RunId>,
+    /// Calls that wait until every call before them has said what it wants.
+    looking: Vec<Looker>,
     running: Vec<(u64, Arc<Claim>)>,
     waiting: VecDeque<Waiter>,
+    /// Calls that failed for good, under `cancel-dependents`. Later items of their foreach that touch the same paths
+    /// do not run, whether they wait already or come later.
+    failed: Vec<(u64, Arc<Claim>)>,
+}
+
+struct Looker {
+    id: u64,
+    run: RunId,
+    wake: oneshot::Sender<()>,
 }
 
 struct Waiter {
@@ -104,6 +122,27 @@ impl Scheduler {
         Ticket { scheduler: self.clone(), id }
     }
 
+    /// Waits until every earlier call of the run has said what it wants, or has ended. A call with effects looks at
+    /// the vault only then, so that what it finds does not depend on how many calls run at the same time.
+    pub(crate) async fn turn_to_look(&self, ticket: &Ticket, cancel: &CancelToken) -> Result<(), Fault> {
+        let turn = {
+            let mut state = self.lock();
+            let Some(run) = state.undeclared.get(&ticket.id).cloned() else { return Ok(()) };
+            if state.all_declared_before(ticket.id, &run) {
+                return Ok(());
+            }
+            let (wake, turn) = oneshot::channel();
+            state.looking.push(Looker { id: ticket.id, run, wake });
+            turn
+        };
+        tokio::select! {
+            biased;
+            // The sender is dropped with the scheduler only.
+            _turn = turn => Ok(()),
+            cause = cancel.cancelled() => Err(cancelled(cause)),
+        }
+    }
+
     /// Waits for a slot, or for the reason why there will be none. A call without a ticket comes last.
     pub(crate) async fn acquire(
         &self,
@@ -113,6 +152,7 @@ impl Scheduler {
     ) -> Result<Slot, Fault> {
         let (id, claim, turn) = match self.enter(claim, ticket.as_ref()) {
             Entered::Running(slot) => return refuse_if_cancelled(slot, cancel),
+            Entered::Refused => return Err(sibling_failed()),
             Entered::Waiting { id, claim, turn } => (id, claim, turn),
         };
         // Leaves the queue whatever ends the wait, so that a dropped call does not block the ones behind it.
@@ -141,6 +181,12 @@ impl Scheduler {
             }
         };
         let declared = state.undeclared.remove(&id).is_some();
+        if state.failed.iter().any(|(failed, of)| *failed < id && of.is_sibling(&claim)) {
+            if declared {
+                state.wake(self.limit);
+            }
+            return Entered::Refused;
+        }
         let position = state.waiting.partition_point(|waiter| waiter.id < id);
         let entered = if state.may_run(self.limit, &claim, id, position) {
             state.running.push((id, claim.clone()));
@@ -178,7 +224,13 @@ impl Scheduler {
 
 enum Entered {
     Running(Slot),
-    Waiting { id: u64, claim: Arc<Claim>, turn: oneshot::Receiver<Turn> },
+    /// A sibling on the same paths has failed.
+    Refused,
+    Waiting {
+        id: u64,
+        claim: Arc<Claim>,
+        turn: oneshot::Receiver<Turn>,
+    },
 }
 
 impl State {
@@ -186,12 +238,17 @@ impl State {
     /// waits before it, conflicts with it.
     fn may_run(&self, limit: usize, claim: &Claim, id: u64, position: usize) -> bool {
         self.running.len() < limit
-            && self.undeclared.range(..id).all(|(_, run)| *run != claim.run)
+            && self.all_declared_before(id, &claim.run)
             && self.running.iter().all(|(_, running)| !running.conflicts(claim))
             && self.waiting.iter().take(position).all(|waiter| !waiter.claim.conflicts(claim))
     }
 
+    fn all_declared_before(&self, id: u64, run: &RunId) -> bool {
+        self.undeclared.range(..id).all(|(_, other)| other != run)
+    }
+
     fn wake(&mut self, limit: usize) {
+        self.wake_lookers();
         let mut position = 0;
         while position < self.waiting.len() && self.running.len() < limit {
             let runs = self
@@ -212,6 +269,19 @@ impl State {
     }
 }
 
+impl State {
+    fn wake_lookers(&mut self) {
+        for looker in std::mem::take(&mut self.looking) {
+            if self.all_declared_before(looker.id, &looker.run) {
+                // A receiver that is gone was cancelled.
+                let _gone = looker.wake.send(());
+            } else {
+                self.looking.push(looker);
+            }
+        }
+    }
+}
+
 /// The right to run. Dropping it lets the next in line go.
 pub(crate) struct Slot {
     scheduler: Scheduler,
@@ -220,8 +290,8 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The call failed: under `cancel-dependents`, whatever of the same run waits for the same paths is
-    /// cancelled instead of being let loose on what the failure left behind.
+    /// The call failed: under `cancel-dependents`, every later item of the same foreach that touches the same paths
+    /// is cancelled instead of being let loose on what the failure left behind.
     pub(crate) fn failed(&self) {
         if self.scheduler.sibling != SiblingPolicy::CancelDependents {
             return;
@@ -229,13 +299,14 @@ impl Slot {
         let mut state = self.scheduler.lock();
         let waiting = std::mem::take(&mut state.waiting);
         for waiter in waiting {
-            if waiter.claim.run == self.claim.run && waiter.claim.overlaps(&self.claim) {
+            if waiter.id > self.id && waiter.claim.is_sibling(&self.claim) {
                 // A receiver that is gone was cancelled already.
                 let _gone = waiter.wake.send(Turn::SiblingFailed);
             } else {
                 state.waiting.push_back(waiter);
             }
         }
+        state.failed.push((self.id, self.claim.clone()));
     }
 }
 
@@ -281,7 +352,7 @@ fn sibling_failed() -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use envelope::{Concurrency, Failure, RunId, VaultPath};
+    use envelope::{Concurrency, Failure, RunId, StepId, VaultPath};
     use plan::SiblingPolicy;
     use tokio::task::yield_now;
     use toolkit::{CancelCause, CancelToken, PathKeys};
@@ -289,7 +360,7 @@ mod tests {
     use super::{Claim, Scheduler};
 
     fn claim(concurrency: Concurrency, paths: &PathKeys) -> Claim {
-        Claim::new(&RunId::parse("r").unwrap(), concurrency, paths)
+        Claim::new(&RunId::parse("r").unwrap(), &StepId::parse("s").unwrap(), concurrency, paths)
     }
 
     fn write(path: &str) -> Claim {
@@ -354,7 +425,8 @@ mod tests {
         let late = spawn(write("a"), second);
         yield_now().await;
         assert!(!late.is_finished(), "nobody knows yet what the first one wants");
-        let other_run = Claim::new(&RunId::parse("s").unwrap(), Concurrency::Parallel, &PathKeys::default());
+        let (run, step) = (RunId::parse("s").unwrap(), StepId::parse("s").unwrap());
+        let other_run = Claim::new(&run, &step, Concurrency::Parallel, &PathKeys::default());
         assert!(spawn(other_run, stranger).await.unwrap().is_ok());
         let slot = scheduler.acquire(write("a"), Some(first), &cancel).await.unwrap();
         yield_now().await;
@@ -367,6 +439,23 @@ mod tests {
         yield_now().await;
         drop(gone);
         assert!(waiting.await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn calls_look_in_the_order_of_their_tickets() {
+        let scheduler = Scheduler::new(8, SiblingPolicy::Ignore);
+        let run = RunId::parse("r").unwrap();
+        let (first, second) = (scheduler.ticket(&run), scheduler.ticket(&run));
+        assert!(scheduler.turn_to_look(&first, &CancelToken::new()).await.is_ok());
+        let waiting = {
+            let scheduler = scheduler.clone();
+            tokio::spawn(async move { scheduler.turn_to_look(&second, &CancelToken::new()).await })
+        };
+        yield_now().await;
+        assert!(!waiting.is_finished(), "nobody knows yet what the first one wants");
+        let slot = scheduler.acquire(write("a"), Some(first), &CancelToken::new()).await.unwrap();
+        assert!(waiting.await.unwrap().is_ok(), "the first one has said it, though it still runs");
+        drop(slot);
     }
 
     #[tokio::test]
@@ -426,6 +515,9 @@ mod tests {
             slot.failed();
             drop(slot);
             assert_eq!(behind.await.unwrap(), expected);
+            let later = scheduler.acquire(write("a"), None, &cancel).await.err().map(|fault| fault.failure);
+            assert_eq!(later, expected, "also one that comes when the failed one is long gone");
+            assert!(scheduler.acquire(write("b"), None, &cancel).await.is_ok());
         }
     }
 }

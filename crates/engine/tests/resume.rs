@@ -107,7 +107,7 @@ impl Past {
                     self.calls.insert(format!("{}{index}#{}", call.step_id, call.attempt), *call);
                 }
                 Output::SetTimer { id, .. } => self.timers.push(id),
-                Output::AskConfirm(_) | Output::CancelOpenCalls { .. } | Output::Finish(_) => {}
+                Output::AskConfirm(_) | Output::CancelOpenCalls | Output::Finish(_) => {}
             }
         }
     }
@@ -186,8 +186,8 @@ async fn a_retry_that_had_ended_is_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let gate = Build { policy: two_at_a_time(), ..Build::default() }.gate();
     let whole = plan(json!([
-        { "id": "a", "tool": "test.write", "args": { "text": "A" }, "onError": "retry", "retry": { "maxAttempts": 3, "backoffMs": 10 } },
-        { "id": "b", "tool": "test.write", "args": { "text": "B{n}" }, "foreach": { "from": [0, 1, 2, 3, 4, 5], "itemName": "n" } }
+        { "id": "a", "tool": "test.look", "args": { "text": "A" }, "onError": "retry", "retry": { "maxAttempts": 3, "backoffMs": 10 } },
+        { "id": "b", "tool": "test.look", "args": { "text": "B{n}" }, "foreach": { "from": [0, 1, 2, 3, 4, 5], "itemName": "n" } }
     ]));
     let mut past = Past::begin(&gate, &whole, folder.path());
     past.made("a#1");
@@ -232,7 +232,7 @@ async fn a_question_that_was_open_is_asked_again() {
     whole["steps"]
         .as_array_mut()
         .unwrap()
-        .push(json!({ "id": "a", "tool": "test.write", "args": { "text": "A" } }));
+        .insert(0, json!({ "id": "a", "tool": "test.look", "args": { "text": "A" } }));
     let mut past = Past::begin(&gate, &whole, folder.path());
     past.made("a#1");
     past.ended("a#1", Ok(()));

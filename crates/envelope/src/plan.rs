@@ -100,13 +100,17 @@ pub struct Foreach {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub concurrency: Option<u32>,
+    /// True runs the items one after another and stops at the first one that fails. Left out or false: every
+    /// item is attempted, whatever happens to the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_on_error: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum OnError {
-    /// Start nothing more.
+    /// Run nothing that comes after this step. Steps that only read and do not wait for it go on.
     Stop,
     /// Skip what depends on this step and go on with the rest.
     Skip,

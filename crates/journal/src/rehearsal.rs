@@ -49,8 +49,8 @@ pub struct OpenCall {
     pub derived: ToolCall,
     /// As it stands in the record, if it got that far.
     pub recorded: Option<ToolCall>,
-    /// Set when the run wants it stopped: whether because of a sibling.
-    pub cancelled: Option<bool>,
+    /// Whether the run was cancelled while it was open.
+    pub cancelled: bool,
 }
 
 impl Rehearsal {
@@ -212,12 +212,12 @@ impl Rehearsal {
         for output in outputs {
             match output {
                 Output::Start(call) => {
-                    let open = OpenCall { derived: *call, recorded: None, cancelled: None };
+                    let open = OpenCall { derived: *call, recorded: None, cancelled: false };
                     self.open.insert(open.derived.call_id.clone(), open);
                 }
                 Output::SetTimer { id, after_ms } => self.timers.push((id, after_ms)),
                 Output::AskConfirm(question) => self.question = Some(question),
-                Output::CancelOpenCalls { only, sibling } => self.cancel(only.as_deref(), sibling),
+                Output::CancelOpenCalls => self.cancel(),
                 Output::Settled(result) => owed.settle(*result),
                 Output::Event(event) => owed.tell(event),
                 Output::Finish(outcome) => {
@@ -229,16 +229,12 @@ impl Rehearsal {
         }
     }
 
-    fn cancel(&mut self, only: Option<&[CallId]>, sibling: bool) {
-        for (id, open) in &mut self.open {
-            if only.is_none_or(|only| only.contains(id)) {
-                open.cancelled.get_or_insert(sibling);
-            }
+    /// A run that was cancelled waits for nothing any more.
+    fn cancel(&mut self) {
+        for open in self.open.values_mut() {
+            open.cancelled = true;
         }
-        if only.is_none() {
-            // A run that was cancelled waits for nothing any more.
-            self.timers.clear();
-        }
+        self.timers.clear();
     }
 
     fn differ(

@@ -34,8 +34,8 @@ pub struct CheckedStep {
     pub foreach: Option<CheckedForeach>,
     /// Indices of the steps that must be settled before: `dependsOn` and references, ascending, each once.
     pub after: Vec<usize>,
-    /// Indices of the steps that must be over before, however they ended: what they change is what this one
-    /// sees. Ascending, none of them in `after`.
+    /// Indices of the steps that must be over before. This step is skipped if one of them ended the run. Ascending,
+    /// none of them in `after`.
     pub follows: Vec<usize>,
     /// Whether anything refers to the output, so that it must be kept.
     pub keep_output: bool,
@@ -54,4 +54,6 @@ pub struct CheckedForeach {
     pub item_name: VarName,
     pub index_name: VarName,
     pub concurrency: Option<u32>,
+    /// Whether the items run one after another and the first failure leaves the rest out.
+    pub stop_on_error: bool,
 }

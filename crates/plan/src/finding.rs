@@ -85,6 +85,8 @@ pub enum FindingCode {
     Promise,
     UnusedForeach,
     RetryWithoutOnerror,
+    /// A field that another field of the same object makes useless.
+    NoEffect,
     IgnoredContextRequest,
 }
 

@@ -25,7 +25,8 @@ pub(crate) async fn schedule(
     permitted: PermittedArgs,
     trace: &mut Trace<'_>,
 ) -> Result<PermittedArgs, Fault> {
-    let claim = Claim::new(&flight.call.run_id, entry.decl.concurrency, &permitted.paths);
+    let claim =
+        Claim::new(&flight.call.run_id, &flight.call.step_id, entry.decl.concurrency, &permitted.paths);
     flight.slot = Some(engine.parts.scheduler.acquire(claim, flight.ticket.take(), &flight.cancel).await?);
     // Now that it is this call's turn, it sees what every call before it left.
     flight.cx.enter(scope.context.current());

@@ -84,6 +84,7 @@ fn checked_step(
             .or_else(|| VarName::parse("index").ok())
             .unwrap_or_else(|| foreach.item_name.clone()),
         concurrency: foreach.concurrency,
+        stop_on_error: foreach.stop_on_error.unwrap_or(false),
     });
     CheckedStep {
         id: step.id.clone(),

@@ -32,6 +32,7 @@ const FOREACH_FIELDS: &[Known] = &[
     Known { name: "itemName", synonyms: &["item", "as", "name", "var", "variable"] },
     Known { name: "indexName", synonyms: &["index"] },
     Known { name: "concurrency", synonyms: &["parallel", "parallelism", "maxConcurrency", "max_parallel"] },
+    Known { name: "stopOnError", synonyms: &["stop_on_error", "failFast", "fail_fast", "stopOnFailure"] },
 ];
 
 const RETRY_FIELDS: &[Known] = &[
@@ -128,7 +129,15 @@ fn read_foreach<'a>(fields: &Fields<'a>, notes: &mut Notes<'_>) -> Option<DraftF
         notes,
     );
     loop_fields.require("itemName", "add `\"itemName\": \"item\"`, then use `{item}` in `args`", notes);
-    loop_fields.whole("concurrency", (1, 64), notes);
+    let concurrency = loop_fields.whole("concurrency", (1, 64), notes);
+    let stops = loop_fields.flag("stopOnError", notes);
+    if let (Some(many), Some(true)) = (concurrency.filter(|many| many.value > 1), stops) {
+        let message = "`stopOnError` runs the items one after another, so `concurrency` has no effect";
+        notes.push(
+            Finding::warning(FindingCode::NoEffect, many.pointer, message)
+                .hint("leave `concurrency` out, or `stopOnError`"),
+        );
+    }
     Some(DraftForeach {
         pointer: at.pointer.clone(),
         from: loop_fields.get("from").cloned(),

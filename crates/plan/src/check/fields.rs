@@ -216,6 +216,15 @@ impl<'a> Fields<'a> {
         Some(At { pointer: at.pointer.clone(), value })
     }
 
+    /// True or false; nothing where it is left out.
+    pub(super) fn flag(&self, name: &'static str, notes: &mut Notes<'_>) -> Option<bool> {
+        let at = self.given(name)?;
+        if !at.value.is_boolean() {
+            notes.push(wrong_type(at, name, "true or false", "write `true` or `false`, without quotes"));
+        }
+        at.value.as_bool()
+    }
+
     /// One of a closed list of words.
     pub(super) fn choice<T: Copy>(
         &self,

@@ -19,9 +19,9 @@ pub(super) enum Touch {
 impl Touch {
     pub(super) fn of(decl: &ToolDecl) -> Touch {
         match (decl.availability.is_empty(), decl.risk_level.has_effects()) {
+            (_, true) => Touch::Changes,
             // It needs nothing that others could touch.
-            (true, _) => Touch::Nothing,
-            (false, true) => Touch::Changes,
+            (true, false) => Touch::Nothing,
             (false, false) => Touch::Looks,
         }
     }
@@ -59,21 +59,25 @@ impl Waits {
         }
     }
 
-    /// For each step, the steps whose turn comes before its own although it does not wait for their outcome. What
-    /// a plan does must not depend on who is quicker: a step that changes something comes after all that looked
-    /// or changed before it, and one that looks after all that changed. Steps that only look run side by side.
+    /// For each step, the steps whose turn comes before its own although it does not read their output. Which
+    /// calls a plan makes must not depend on who is quicker: a step that changes something comes after every step
+    /// before it, since each of them may end the run, and one that looks after all that changed. Steps that only
+    /// look run side by side.
     pub(super) fn turns(&self, touch: impl Fn(usize) -> Touch) -> Vec<Vec<usize>> {
         let mut turns = vec![Vec::new(); self.0.len()];
-        let (mut changed, mut looked) = (None, Vec::new());
+        let (mut changed, mut since) = (None, Vec::new());
         for step in self.in_order() {
             let before: Vec<usize> = match touch(step) {
-                Touch::Nothing => continue,
+                Touch::Nothing => {
+                    since.push(step);
+                    continue;
+                }
                 Touch::Looks => {
-                    looked.push(step);
+                    since.push(step);
                     changed.into_iter().collect()
                 }
                 Touch::Changes => {
-                    let before = changed.replace(step).into_iter().chain(looked.drain(..));
+                    let before = changed.replace(step).into_iter().chain(since.drain(..));
                     before.collect()
                 }
             };
@@ -234,7 +238,7 @@ mod tests {
         };
         let none: &[usize] = &[];
         assert_eq!(turns(&[none; 4], &[Looks, Looks, Changes, Looks]), "[[], [], [0, 1], [2]]");
-        assert_eq!(turns(&[none; 3], &[Changes, Nothing, Changes]), "[[], [], [0]]");
+        assert_eq!(turns(&[none; 3], &[Changes, Nothing, Changes]), "[[], [], [0, 1]]");
         // What a step waits for anyway is not said twice, and an order that the plan gives is kept.
         assert_eq!(turns(&[none, &[0]], &[Changes, Changes]), "[[], []]");
         assert_eq!(turns(&[&[1], &[]], &[Changes, Changes]), "[[], []]");

@@ -20,8 +20,6 @@ pub(super) enum Mode {
 pub(super) struct Ending {
     pub(super) status: RunStatus,
     pub(super) reason: String,
-    /// The step whose failure ends the run.
-    pub(super) culprit: Option<usize>,
 }
 
 impl Mode {
@@ -31,7 +29,7 @@ impl Mode {
 }
 
 impl Machine {
-    /// From here on nothing starts: no item, no retry, no question.
+    /// A cancel or a no: from here on nothing starts, no item, no retry, no question.
     pub(super) fn end(&mut self, ending: Ending) {
         self.mode = Mode::Ending(ending);
         self.timers.clear();
@@ -51,9 +49,9 @@ impl Machine {
             return;
         }
         self.tell(events::cancelled(&reason, self.open.len()));
-        self.end(Ending { status: RunStatus::Cancelled, reason, culprit: None });
+        self.end(Ending { status: RunStatus::Cancelled, reason });
         if !self.open.is_empty() {
-            self.out.push(Output::CancelOpenCalls { only: None, sibling: false });
+            self.out.push(Output::CancelOpenCalls);
         }
     }
 
@@ -79,7 +77,7 @@ impl Machine {
             None if self.steps.iter().all(|step| step.status() == Some(StepStatus::Ok)) => {
                 (RunStatus::Ok, None)
             }
-            None => (RunStatus::Failed, Some("finished with failures".to_owned())),
+            None => (RunStatus::Failed, Some(self.why_failed())),
         };
         let (outputs, missing) = self.outputs();
         let outcome = RunOutcome { status, steps: self.summaries(), outputs, reason };
@@ -87,12 +85,24 @@ impl Machine {
         self.out.push(Output::Finish(outcome));
     }
 
-    /// Settles what the end of the run left over, in plan order.
+    /// The first step in the order of the plan whose failure kept others from running, whoever failed first.
+    fn why_failed(&self) -> String {
+        let ends_run =
+            |state: &super::StepState| state.ends_run && state.status() != Some(StepStatus::Skipped);
+        let Some(at) = self.steps.iter().position(ends_run) else {
+            return "finished with failures".to_owned();
+        };
+        let id = &self.spec.plan.steps[at].id;
+        match &self.steps[at].error {
+            Some(error) => format!("step `{id}` failed: {}", error.message),
+            None => format!("step `{id}` failed"),
+        }
+    }
+
+    /// Settles what a cancel or a no left over, in plan order.
     fn settle_the_rest(&mut self, ending: Option<&Ending>) {
         let plan = self.spec.plan.clone();
-        let blame = ending.and_then(|ending| ending.culprit);
         let reason = match ending {
-            Some(Ending { culprit: Some(step), .. }) => format!("step `{}` failed", plan.steps[*step].id),
             Some(Ending { status: RunStatus::Declined, reason, .. }) => format!("declined: {reason}"),
             Some(Ending { reason, .. }) => format!("the run was cancelled: {reason}"),
             // Only steps that wait for each other in a ring are left over here, and no checked plan has any.
@@ -105,7 +115,6 @@ impl Machine {
                     (work.status(), work.done, work.total)
                 }
                 Stage::Blocked | Stage::Asking(_) | Stage::Working(_) => {
-                    self.steps[at].blame = blame;
                     self.skip(at, reason.clone());
                     continue;
                 }

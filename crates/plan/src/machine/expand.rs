@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::call::{Unstarted, unresolved};
 use super::step::{Expansion, Stage, StepState};
 use super::work::{Items, Work};
-use super::{Asked, Machine, Question, events};
+use super::{Asked, Machine, Question, SiblingPolicy, events};
 use crate::template::kind;
 use crate::{Bindings, CheckedForeach};
 
 impl Machine {
     pub(super) fn schedule(&mut self, at: usize) {
-        if let Some(blame) = self.failed_predecessor(at) {
+        if let Some(blame) = self.failed_predecessor(at).or_else(|| self.ends_before(at)) {
             self.skip_because_of(at, blame);
             return;
         }
@@ -58,6 +58,13 @@ impl Machine {
         self.spec.plan.steps[at].after.iter().copied().find(has_none)
     }
 
+    /// The first step before this one that ended the run, whether or not this one reads its output.
+    pub(super) fn ends_before(&self, at: usize) -> Option<usize> {
+        let step = &self.spec.plan.steps[at];
+        let ends_run = |before: &usize| self.steps.get(*before).is_some_and(|state| state.ends_run);
+        step.after.iter().chain(&step.follows).copied().find(ends_run)
+    }
+
     /// Finds the list of a foreach and counts it; the items themselves are looked up one by one later.
     fn expand(&self, foreach: &CheckedForeach) -> Result<Expansion, Fault> {
         let bindings = Bindings { values: &self.store, item: None, index: None };
@@ -79,13 +86,17 @@ impl Machine {
         let step = &plan.steps[at];
         let Expansion { items, total } = expansion;
         let limit = step.foreach.as_ref().and_then(|foreach| foreach.concurrency);
+        let stop_on_error = step.foreach.as_ref().is_some_and(|foreach| foreach.stop_on_error)
+            || self.spec.sibling == SiblingPolicy::CancelSiblings;
         let limit = match step.decl.concurrency {
             // The next one is looked at when the one before it is done, not before.
             Concurrency::Serial => 1,
+            Concurrency::Parallel if stop_on_error => 1,
             Concurrency::Parallel => limit.unwrap_or(self.spec.limits.max_parallel).into(),
         };
         self.tell(events::scheduled(step, total));
-        self.steps[at].stage = Stage::Working(Work::of(items, total, limit, step.keep_output));
+        let work = Work::of(items, total, limit, step.keep_output);
+        self.steps[at].stage = Stage::Working(if stop_on_error { work.stopping_on_error() } else { work });
         if total == 0 {
             self.tell(events::nothing_to_do(step));
             self.settle_if_complete(at);

@@ -12,8 +12,10 @@
 //! 4. A step starts only after every step in its `after` has settled with an output.
 //! 5. `Finish` comes once, as the last output, when nothing is open; if every started call is done some day,
 //!    every timer fires and every question is answered, it comes.
-//! 6. After a cancel, a no, or a final failure under `stop`, nothing new starts.
-//! 7. The cost of an input does not depend on how many items a foreach has: counters and sets of steps are
+//! 6. After a cancel or a no nothing new starts. After a final failure under `stop`, no step starts that comes
+//!    after the failed one or follows one that was skipped for it.
+//! 7. Which calls are started depends on the plan and the results, never on how many run at once or who is first.
+//! 8. The cost of an input does not depend on how many items a foreach has: counters and sets of steps are
 //!    touched, never a list of items.
 
 mod backoff;

@@ -51,6 +51,6 @@ impl Machine {
             return;
         }
         self.tell(events::declined(&reason, self.open.len()));
-        self.end(Ending { status: RunStatus::Declined, reason, culprit: None });
+        self.end(Ending { status: RunStatus::Declined, reason });
     }
 }

@@ -29,6 +29,7 @@ fn spec(keep_output: bool) -> RunSpec {
             item_name: VarName::parse("item").unwrap(),
             index_name: VarName::parse("index").unwrap(),
             concurrency: None,
+            stop_on_error: false,
         }),
         after: vec![],
         follows: vec![],

@@ -1,12 +1,11 @@
 //! How items and steps come to their end, and what that means for the steps that wait for them.
 
-use envelope::{CallId, OnError, ToolResult};
+use envelope::{OnError, ToolResult};
 use serde_json::Value;
 
 use super::call::{self, Unstarted};
-use super::ending::Ending;
 use super::step::Stage;
-use super::{Machine, Output, RunStatus, SiblingPolicy, Slot, StepStatus, events};
+use super::{Machine, Output, Slot, StepStatus, events};
 
 impl Machine {
     pub(super) fn item_worked(&mut self, slot: Slot, data: Option<Value>) {
@@ -30,7 +29,6 @@ impl Machine {
         }
         self.tell_progress(slot.step);
         self.settle_if_complete(slot.step);
-        self.stop_if_asked(slot.step, on_error);
     }
 
     /// A step failed before it had any call to make.
@@ -39,52 +37,17 @@ impl Machine {
         state.failed += 1;
         state.error.clone_from(&result.error);
         self.settle(at, StepStatus::Failed);
-        self.stop_if_asked(at, self.spec.plan.steps[at].on_error);
-    }
-
-    fn stop_if_asked(&mut self, at: usize, on_error: OnError) {
-        match on_error {
-            OnError::Skip => {}
-            OnError::Stop | OnError::Retry => self.stop(at),
-        }
-    }
-
-    /// The final failure of a step that the plan cannot go on without.
-    fn stop(&mut self, at: usize) {
-        if !self.mode.is_running() {
-            return;
-        }
-        let id = &self.spec.plan.steps[at].id;
-        let reason = match &self.steps[at].error {
-            Some(error) => format!("step `{id}` failed: {}", error.message),
-            None => format!("step `{id}` failed"),
-        };
-        self.end(Ending { status: RunStatus::Failed, reason, culprit: Some(at) });
-        match self.spec.sibling {
-            SiblingPolicy::Ignore | SiblingPolicy::CancelDependents => {}
-            SiblingPolicy::CancelSiblings => self.cancel_siblings(at),
-        }
-    }
-
-    fn cancel_siblings(&mut self, at: usize) {
-        let mut open: Vec<(u64, CallId)> = self
-            .open
-            .iter()
-            .filter(|(_, slot)| slot.step == at)
-            .map(|(id, slot)| (slot.attempt.position, id.clone()))
-            .collect();
-        open.sort_unstable();
-        if !open.is_empty() {
-            let only = Some(open.into_iter().map(|(_, id)| id).collect());
-            self.out.push(Output::CancelOpenCalls { only, sibling: true });
-        }
     }
 
     pub(super) fn settle_if_complete(&mut self, at: usize) {
-        let status = match &self.steps[at].stage {
-            Stage::Working(work) if work.is_complete() => work.status(),
+        let (status, done, total) = match &self.steps[at].stage {
+            Stage::Working(work) if work.is_complete() => (work.status(), work.done, work.total),
             Stage::Blocked | Stage::Asking(_) | Stage::Working(_) | Stage::Settled(_) => return,
         };
+        if done < total {
+            let telling = events::cut_short(&self.spec.plan.steps[at], status, done, total);
+            self.tell(telling);
+        }
         self.settle(at, status);
     }
 
@@ -92,6 +55,7 @@ impl Machine {
         // Whoever reads the reason wants the step to mend, not the one skipped just before this one.
         let blame = self.steps[failed].blame.unwrap_or(failed);
         self.steps[at].blame = Some(blame);
+        self.steps[at].ends_run = self.ends_before(at).is_some();
         let reason = format!("step `{}` failed", self.spec.plan.steps[blame].id);
         self.skip(at, reason);
     }
@@ -115,6 +79,12 @@ impl Machine {
     pub(super) fn settle(&mut self, at: usize, status: StepStatus) {
         let stage = std::mem::replace(&mut self.steps[at].stage, Stage::Settled(status));
         self.startable.remove(&at);
+        match self.spec.plan.steps[at].on_error {
+            OnError::Skip => {}
+            OnError::Stop | OnError::Retry => {
+                self.steps[at].ends_run |= matches!(status, StepStatus::Failed | StepStatus::Cancelled);
+            }
+        }
         if let Stage::Working(work) = stage
             && status.has_output()
             && let Some(output) = work.into_output()

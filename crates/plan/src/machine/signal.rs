@@ -41,12 +41,8 @@ pub enum Output {
         id: TimerId,
         after_ms: u64,
     },
-    CancelOpenCalls {
-        /// `None`: all of them.
-        only: Option<Vec<CallId>>,
-        /// Whether a sibling's failure is the reason, rather than a person.
-        sibling: bool,
-    },
+    /// Tell every open call that the run was cancelled.
+    CancelOpenCalls,
     Event(ExecutionEvent),
     /// The last output of every run.
     Finish(RunOutcome),

@@ -34,15 +34,17 @@ pub struct RunLimits {
     pub max_backoff_ms: u64,
 }
 
-/// What the final failure of a call means for the calls that run beside it.
+/// What the final failure of one item of a foreach means for the items after it. Never depends on how many run at
+/// the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SiblingPolicy {
-    /// They end on their own.
+    /// Every item is attempted.
     Ignore,
-    /// Open calls of the same foreach are cancelled.
+    /// Items run one after another, and none is started after the first failure: every foreach is taken to have
+    /// `stopOnError`.
     CancelSiblings,
-    /// Calls that wait for the failed one's paths are cancelled. Only the scheduler of calls knows those, so
-    /// the machine does here as for `Ignore`.
+    /// A later item that touches the paths of a failed one is cancelled. Only the scheduler of calls knows those,
+    /// so the machine does here as for `Ignore`.
     CancelDependents,
 }

@@ -22,6 +22,8 @@ pub(super) struct StepState {
     pub(super) retried_error: Option<ToolError>,
     /// The step whose failure is the reason why this one did not run.
     pub(super) blame: Option<usize>,
+    /// Whether the steps that follow this one are skipped: it failed under `stop`, or was skipped for such a step.
+    pub(super) ends_run: bool,
 }
 
 pub(super) enum Stage {
@@ -63,6 +65,7 @@ impl StepState {
             error: None,
             retried_error: None,
             blame: None,
+            ends_run: false,
         }
     }
 

@@ -25,6 +25,10 @@ pub(super) struct Work {
     /// How the step ends whatever the other items do, once a failure decided it.
     fatal: Option<StepStatus>,
     cancelled: u64,
+    /// Whether the first failure leaves the other items out.
+    stop_on_error: bool,
+    /// Whether that has happened.
+    stopped: bool,
     /// Outputs by position, `null` until there is one; `None` when nothing reads them.
     kept: Option<Vec<Value>>,
 }
@@ -64,8 +68,15 @@ impl Work {
             failed: 0,
             fatal: None,
             cancelled: 0,
+            stop_on_error: false,
+            stopped: false,
             kept,
         }
+    }
+
+    /// The same, without a further item after the first failure.
+    pub(super) fn stopping_on_error(self) -> Work {
+        Work { stop_on_error: true, ..self }
     }
 
     pub(super) fn is_foreach(&self) -> bool {
@@ -81,7 +92,7 @@ impl Work {
     }
 
     pub(super) fn can_start(&self) -> bool {
-        !self.due.is_empty() || (self.next < self.total && self.in_flight < self.limit)
+        !self.due.is_empty() || (!self.stopped && self.next < self.total && self.in_flight < self.limit)
     }
 
     /// Retries go before items that were not tried yet: they hold a place already.
@@ -127,6 +138,11 @@ impl Work {
             self.cancelled += 1;
             return;
         }
+        if self.stop_on_error {
+            self.stopped = true;
+            self.fatal.get_or_insert(StepStatus::Failed);
+            return;
+        }
         match on_error {
             OnError::Skip => {}
             OnError::Stop | OnError::Retry => {
@@ -142,7 +158,7 @@ impl Work {
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.done >= self.total
+        self.done >= self.total || (self.stopped && self.in_flight == 0)
     }
 
     /// How the step ends if nothing more happens to it.

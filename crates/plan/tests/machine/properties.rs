@@ -105,17 +105,21 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_results_changes_no_call_and_no_step(
-        spec in runs(&["skip"]),
+    fn neither_the_order_of_results_nor_the_concurrency_changes_a_call_or_a_step(
+        spec in runs(&["skip", "stop", "retry"]),
+        parallel in 1..9u32,
         one in prop::collection::vec(any::<u16>(), 60),
         other in prop::collection::vec(any::<u16>(), 60),
     ) {
         let (calls, outcome) = run_in_some_order(spec.clone(), &one);
+        let mut spec = spec;
+        spec.limits.max_parallel = parallel;
         let (other_calls, other_outcome) = run_in_some_order(spec, &other);
         prop_assert_eq!(calls, other_calls);
         let told = |outcome: &RunOutcome| -> Vec<(StepStatus, u64, u64)> {
             outcome.steps.iter().map(|step| (step.status, step.calls, step.failed)).collect()
         };
         prop_assert_eq!(told(&outcome), told(&other_outcome));
+        prop_assert_eq!(outcome.reason.is_some(), other_outcome.reason.is_some());
     }
 }

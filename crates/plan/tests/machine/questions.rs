@@ -157,7 +157,7 @@ fn a_no_to_an_expansion_ends_the_run_after_what_is_open() {
 }
 
 #[test]
-fn a_failure_makes_an_open_question_void() {
+fn a_failure_elsewhere_leaves_an_open_question_open() {
     let mut spec =
         run_of(json!([{ "id": "big", "foreach": { "from": [1, 2, 3], "itemName": "x" } }, { "id": "a" }]));
     spec.limits.max_foreach_items = 2;
@@ -165,7 +165,10 @@ fn a_failure_makes_an_open_question_void() {
         spec,
         "
         fail a
-        yes late
+        yes later
+        ok big[0]
+        ok big[1]
+        ok big[2]
         ",
         &expect![[r#"
               run.started
@@ -174,11 +177,20 @@ fn a_failure_makes_an_open_question_void() {
               step.scheduled a {"calls":1}
               start a {}
             > fail a
-              settled big skipped: step `a` failed
-              step.finished big {"status":"skipped"}
-              run.finished {"status":"failed","steps":{"failed":1,"skipped":1}}
-              finish failed because "step `a` failed: it broke": big skipped (0 calls, 0 failed), a failed (1 calls, 1 failed: it broke); outputs {}
-            > yes late
+            > yes later
+              run.confirmed big
+              step.scheduled big {"calls":3}
+              start big[0] {} by later
+              start big[1] {} by later
+              start big[2] {} by later
+            > ok big[0]
+              step.progress big {"done":1,"total":3,"failed":0}
+            > ok big[1]
+              step.progress big {"done":2,"total":3,"failed":0}
+            > ok big[2]
+              step.progress big {"done":3,"total":3,"failed":0}
+              run.finished {"status":"failed","steps":{"ok":1,"failed":1}}
+              finish failed because "step `a` failed: it broke": big ok (3 calls, 0 failed), a failed (1 calls, 1 failed: it broke); outputs {}
         "#]],
     );
 }

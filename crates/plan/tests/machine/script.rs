@@ -108,11 +108,7 @@ impl Player {
                 let TimerId(call) = id;
                 format!("timer {} after {after_ms} ms", self.name(call))
             }
-            Output::CancelOpenCalls { only, sibling } => {
-                let which = only.as_ref().map(|ids| ids.iter().map(|id| self.name(id)).collect::<Vec<_>>());
-                let which = which.map_or_else(|| "everything".to_owned(), |names| names.join(" "));
-                format!("cancel {which}{}", if *sibling { " (siblings)" } else { "" })
-            }
+            Output::CancelOpenCalls => "cancel everything".to_owned(),
             Output::Event(event) => event_line(event),
             Output::Finish(outcome) => outcome_line(outcome),
         }

@@ -22,8 +22,10 @@ pub(crate) struct Simulation {
     settled: BTreeMap<CallId, ToolResult>,
     /// The final results of calls by step.
     results: BTreeMap<StepId, Vec<Status>>,
-    /// Set once nothing may start any more.
+    /// Set once nothing may start any more: after a cancel or a no.
     closed: bool,
+    /// Steps that failed for good under `stop`: nothing that comes after them may start.
+    ended_by: BTreeSet<StepId>,
     pub(crate) outcome: Option<RunOutcome>,
     answers: u32,
 }
@@ -41,6 +43,7 @@ impl Simulation {
             settled: BTreeMap::new(),
             results: BTreeMap::new(),
             closed: false,
+            ended_by: BTreeSet::new(),
             outcome: None,
             answers: 0,
         };
@@ -64,7 +67,7 @@ impl Simulation {
             && result.error.as_ref().is_some_and(|error| error.retryable == Some(true))
             && call.attempt < step.retry.max_attempts.min(self.spec.limits.max_attempts);
         if !result.ok && step.on_error != OnError::Skip && !may_retry {
-            self.closed = true;
+            self.ended_by.insert(step.id.clone());
         }
         self.results.entry(call.step_id.clone()).or_default().push(result.status);
         self.feed(Input::Done(result));
@@ -162,10 +165,7 @@ impl Simulation {
                     assert!(!self.closed, "a retry after the end was decided");
                     assert!(self.timers.insert(id));
                 }
-                Output::CancelOpenCalls { only, .. } => {
-                    assert!(self.closed);
-                    assert!(only.iter().flatten().all(|id| self.open.contains_key(id)));
-                }
+                Output::CancelOpenCalls => assert!(self.closed),
                 Output::Event(event) => {
                     if event.event_type == EventType::RunFinished {
                         assert!(self.open.is_empty());
@@ -189,6 +189,11 @@ impl Simulation {
         let step = self.spec.plan.steps.iter().find(|step| step.id == call.step_id).unwrap();
         for before in &step.after {
             self.assert_over(&self.spec.plan.steps[*before].id);
+        }
+        for before in step.after.iter().chain(&step.follows) {
+            let id = &self.spec.plan.steps[*before].id;
+            assert!(!self.ended_by.contains(id), "{} starts after {id} ended the run", step.id);
+            assert!(self.open.values().all(|call| call.step_id != *id), "{id} is still open");
         }
         assert_eq!(self.spec.confirm, call.confirmation_id.is_some() && self.spec.confirm);
         let hash = call.args_hash.unwrap();
@@ -221,7 +226,7 @@ impl Simulation {
         assert!(!self.started.contains_key(&result.call_id), "settled although it was started");
         let step = self.spec.plan.steps.iter().find(|step| step.id == result.step_id).unwrap();
         if result.status == Status::Error && step.on_error != OnError::Skip {
-            self.closed = true;
+            self.ended_by.insert(step.id.clone());
         }
         assert_eq!(self.settled.insert(result.call_id.clone(), result), None, "settled twice");
     }
@@ -263,11 +268,23 @@ impl Simulation {
 
     /// A run that nobody and nothing ended early has done everything that could be done.
     fn assert_nothing_was_dropped(&self, outcome: &RunOutcome) {
-        for (step, summary) in self.spec.plan.steps.iter().zip(&outcome.steps) {
+        let steps = &self.spec.plan.steps;
+        let mut ends: BTreeSet<usize> =
+            (0..steps.len()).filter(|at| self.ended_by.contains(&steps[*at].id)).collect();
+        let ends_before = |ends: &BTreeSet<usize>, at: usize| {
+            steps[at].after.iter().chain(&steps[at].follows).any(|before| ends.contains(before))
+        };
+        // As often as a chain of steps can be long.
+        for _ in steps {
+            ends.extend((0..steps.len()).filter(|at| ends_before(&ends, *at)).collect::<Vec<_>>());
+        }
+        for (at, (step, summary)) in steps.iter().zip(&outcome.steps).enumerate() {
             let has_output = |at: &usize| outcome.steps[*at].status.has_output();
-            let could_run = step.after.iter().all(has_output);
+            let could_run = step.after.iter().all(has_output) && !ends_before(&ends, at);
             assert_eq!(summary.status != StepStatus::Skipped, could_run, "{} was dropped", step.id);
-            assert_ne!(summary.status, StepStatus::Cancelled, "{} was cut short", step.id);
+            // A call may come to its end as cancelled by itself; nobody cancelled it here.
+            let cancelled = self.results.get(&step.id).is_some_and(|all| all.contains(&Status::Cancelled));
+            assert!(summary.status != StepStatus::Cancelled || cancelled, "{} was cut short", step.id);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Random small plans.
 
-use plan::{RunSpec, SiblingPolicy};
+use std::sync::Arc;
+
+use plan::{CheckedPlan, RunSpec, SiblingPolicy};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use serde_json::{Map, Value, json};
 
@@ -12,8 +14,11 @@ struct StepSketch {
     /// Chosen among the steps of lower rank, wherever those stand in the plan.
     depends_on: Vec<usize>,
     reads: Option<usize>,
+    /// Steps that have to be over before, although nothing of theirs is read.
+    follows: Vec<usize>,
     foreach: Foreach,
     concurrency: Option<u32>,
+    stop_on_error: bool,
     on_error: &'static str,
     max_attempts: u32,
 }
@@ -36,7 +41,20 @@ pub(crate) fn runs(on_errors: &'static [&'static str]) -> impl Strategy<Value = 
     ];
     (steps, 1..5u32, 1..4u32, 2..6u64, any::<bool>(), sibling).prop_map(
         |(steps, max_parallel, max_attempts, max_foreach_items, confirm, sibling)| {
+            let follows: Vec<Vec<usize>> = steps.iter().map(|(step, _)| step.follows.clone()).collect();
             let mut spec = run_of(Value::Array(placed(steps)));
+            let plan = Arc::make_mut(&mut spec.plan);
+            let position = |plan: &CheckedPlan, rank: usize| {
+                plan.steps.iter().position(|step| step.id.as_str() == format!("s{rank}")).unwrap()
+            };
+            for (rank, picks) in follows.iter().enumerate().skip(1) {
+                let at = position(plan, rank);
+                let mut before: Vec<usize> = picks.iter().map(|pick| position(plan, pick % rank)).collect();
+                before.sort_unstable();
+                before.dedup();
+                before.retain(|step| !plan.steps[at].after.contains(step));
+                plan.steps[at].follows = before;
+            }
             spec.limits.max_parallel = max_parallel;
             spec.limits.max_attempts = max_attempts;
             spec.limits.max_foreach_items = max_foreach_items;
@@ -55,15 +73,20 @@ fn step(on_errors: &'static [&'static str]) -> impl Strategy<Value = StepSketch>
     ];
     let depends_on = prop::collection::vec(any::<usize>(), 0..3);
     let reads = prop::option::weighted(0.3, any::<usize>());
-    let concurrency = prop::option::of(1..4u32);
-    (depends_on, reads, foreach, concurrency, prop::sample::select(on_errors), 1..4u32).prop_map(
-        |(depends_on, reads, foreach, concurrency, on_error, max_attempts)| StepSketch {
-            depends_on,
-            reads,
-            foreach,
-            concurrency,
-            on_error,
-            max_attempts,
+    let follows = prop::collection::vec(any::<usize>(), 0..3);
+    let concurrency = (prop::option::of(1..4u32), prop::bool::weighted(0.2));
+    (depends_on, reads, follows, foreach, concurrency, prop::sample::select(on_errors), 1..4u32).prop_map(
+        |(depends_on, reads, follows, foreach, (concurrency, stop_on_error), on_error, max_attempts)| {
+            StepSketch {
+                depends_on,
+                reads,
+                follows,
+                foreach,
+                concurrency,
+                stop_on_error,
+                on_error,
+                max_attempts,
+            }
         },
     )
 }
@@ -101,6 +124,9 @@ fn written(rank: usize, sketch: &StepSketch) -> Value {
         step["foreach"] = json!({ "from": from, "itemName": "item" });
         if let Some(concurrency) = sketch.concurrency {
             step["foreach"]["concurrency"] = concurrency.into();
+        }
+        if sketch.stop_on_error {
+            step["foreach"]["stopOnError"] = true.into();
         }
     }
     step["args"] = Value::Object(args);

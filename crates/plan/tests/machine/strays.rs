@@ -72,7 +72,7 @@ fn a_call_carries_everything_that_its_record_needs() {
         Output::AskConfirm(_)
         | Output::Settled(_)
         | Output::SetTimer { .. }
-        | Output::CancelOpenCalls { .. }
+        | Output::CancelOpenCalls
         | Output::Event(_)
         | Output::Finish(_) => None,
     });

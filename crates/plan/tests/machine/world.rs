@@ -85,6 +85,7 @@ fn compiled(step: &Step) -> CheckedStep {
         item_name: foreach.item_name.clone(),
         index_name: foreach.index_name.clone().unwrap_or(index),
         concurrency: foreach.concurrency,
+        stop_on_error: foreach.stop_on_error.unwrap_or(false),
     });
     let scope = Scope {
         item_name: foreach.as_ref().map(|foreach| foreach.item_name.as_str()),
