@@ -9,8 +9,6 @@ pub struct ConfirmRequest {
     pub run_id: RunId,
     /// Exactly what has to be shown. Its hash goes into the record with the answer.
     pub text: String,
-    /// What it comes to, in one line of our own words: for whoever is shown no more than the beginning.
-    pub headline: String,
     /// What a yes will be bound to.
     pub binding: Hash,
     /// True for the one question before anything runs; false when a foreach asks about its size later.
@@ -41,6 +39,9 @@ pub struct ApprovalRequest {
     pub call_id: CallId,
     pub tool: ToolName,
     pub risk: Risk,
+    /// Exactly what has to be shown: what would happen in the first line, then the rest of the forecast, the full
+    /// command line, why there is a question, and the input. Safe to show.
+    pub text: String,
     /// What the tool says it will do, and what the plan says about it where that differs. For a command the
     /// whole line, however long.
     pub preview: String,
@@ -51,6 +52,11 @@ pub struct ApprovalRequest {
     /// Every reason that is still open; a yes answers all of them.
     pub why: String,
     pub remembering: Remembering,
+    /// Whether the call is asked about a second time because it would no longer do what was approved. A yes that was
+    /// given in advance does not answer this.
+    pub differs: bool,
+    /// Whether a yes to the plan that the call belongs to would answer every reason.
+    pub covered_by_plan: bool,
     /// Who made the call, in its own words, where that is known.
     pub client: Option<String>,
     /// The hash of the policy that the call is judged by. A reason names a rule by its number, which is another rule's

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use envelope::{
     Artifact, Cancellation, ConfirmationId, ExecutionEvent, Failure, Family, Fault, Hash, Phase,
@@ -18,6 +18,7 @@ use toolkit::{
 use crate::artifacts::JournalArtifacts;
 use crate::catch::{catch_call, catch_panic};
 use crate::context::RunContext;
+use crate::forecast::{ApprovedCalls, ForecastCall, Forecaster};
 use crate::hooks::{Hook, Hooks};
 use crate::order::RecordOrder;
 use crate::phases::{self, Kept};
@@ -39,6 +40,9 @@ pub struct EngineParts {
     pub observer: Option<Arc<dyn Observer>>,
     pub executor_version: Arc<str>,
     pub purpose: Purpose,
+    /// Tells what a single call would do before somebody is asked about it. Without one, a question says what the tool
+    /// says, and a yes is not bound to the state of any file.
+    pub forecaster: Option<Arc<dyn Forecaster>>,
     /// Ends what calls left running when their run ends.
     pub closing: Option<Arc<dyn Closing>>,
 }
@@ -60,6 +64,7 @@ pub(crate) struct Parts {
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) executor_version: Arc<str>,
     pub(crate) purpose: Purpose,
+    pub(crate) forecaster: Option<Arc<dyn Forecaster>>,
     pub(crate) closing: Option<Arc<dyn Closing>>,
     /// Carried by every call.
     pub(crate) snapshot: Arc<PolicySnapshot>,
@@ -77,6 +82,8 @@ pub struct RunScope {
     pub(crate) order: Option<RecordOrder>,
     /// Every yes that a person gave in this run. A call that claims another one is taken to have none.
     confirmations: Mutex<BTreeSet<ConfirmationId>>,
+    /// The forecast that the yes to the plan covers.
+    approved: OnceLock<Arc<ApprovedCalls>>,
 }
 
 impl RunScope {
@@ -87,13 +94,25 @@ impl RunScope {
             context: RunContext::default(),
             order: None,
             confirmations: Mutex::default(),
+            approved: OnceLock::new(),
         })
     }
 
     /// For a plan, whose driver takes note of results in the order in which they were recorded.
     pub(crate) fn ordered(journal: Journal) -> Arc<RunScope> {
         let order = Some(RecordOrder::default());
-        Arc::new(RunScope { journal, context: RunContext::default(), order, confirmations: Mutex::default() })
+        let (confirmations, approved) = (Mutex::default(), OnceLock::new());
+        Arc::new(RunScope { journal, context: RunContext::default(), order, confirmations, approved })
+    }
+
+    /// Binds the calls of the run to a forecast. The first time counts.
+    pub(crate) fn approve(&self, calls: Vec<ForecastCall>) {
+        let _bound_before = self.approved.set(Arc::new(ApprovedCalls::new(calls)));
+    }
+
+    /// The forecast that the yes to the plan covers, if it was given one.
+    pub(crate) fn approved(&self) -> Option<Arc<ApprovedCalls>> {
+        self.approved.get().cloned()
     }
 
     /// Notes a yes.
@@ -195,6 +214,7 @@ impl Engine {
                 observer: parts.observer,
                 executor_version: parts.executor_version,
                 purpose: parts.purpose,
+                forecaster: parts.forecaster,
                 closing: parts.closing,
                 snapshot,
                 registry_version,
@@ -303,7 +323,7 @@ impl Engine {
         let decoded = phases::parse_schema(entry, &flight.model)?;
 
         trace.enter(Phase::ValidateValues);
-        if self.parts.purpose == Purpose::Foresee && entry.decl.family == Family::Task {
+        if self.parts.purpose == Purpose::Forecast && entry.decl.family == Family::Task {
             // It is about a task that nobody has started.
             return Err(phases::unforeseen(entry));
         }
@@ -413,6 +433,15 @@ impl Engine {
             };
             let _lost = engine.record_event(&scope, &event);
         })
+    }
+
+    /// Records a call, then tells whoever follows the run.
+    pub(crate) fn record_call(&self, scope: &RunScope, call: &ToolCall) -> Result<Seq, Fault> {
+        let seq = scope.journal.call(call).map_err(|error| journal_fault(&error))?;
+        if let Some(observer) = &self.parts.observer {
+            let _crashed = catch_call(|| observer.call(call));
+        }
+        Ok(seq)
     }
 
     /// Records an event, then tells whoever follows the run.

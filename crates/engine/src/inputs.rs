@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use envelope::{Failure, Fault};
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use toolkit::command_line::CommandLine;
 use toolkit::{DecodedArgs, Entry, PathKeys};
 
 use crate::catch::catch_call;
+use crate::forecast::ApprovedCalls;
 
 /// The input on its way through the phases before permission.
 pub(crate) struct Inputs {
@@ -26,6 +28,8 @@ pub(crate) struct Inputs {
     pub(crate) first_command: Option<CommandLine>,
     pub(crate) command: Option<CommandLine>,
     pub(crate) preview: String,
+    /// Whether the call changes nothing, because its arguments say so.
+    pub(crate) dry_run: bool,
 }
 
 /// What the tool says about its arguments.
@@ -33,14 +37,20 @@ pub(crate) struct Described {
     pub(crate) paths: PathKeys,
     pub(crate) command: Option<CommandLine>,
     pub(crate) preview: String,
+    pub(crate) dry_run: bool,
 }
 
 impl Described {
     /// Says why if the tool has no words for them.
     pub(crate) fn of(entry: &Entry, decoded: &DecodedArgs) -> Result<Described, Fault> {
         let tool = &entry.tool;
-        let described = catch_call(|| (tool.paths(decoded), tool.command(decoded), tool.preview(decoded)));
-        described.map(|(paths, command, preview)| Described { paths, command, preview }).map_err(|panic| {
+        let described = catch_call(|| Described {
+            paths: tool.paths(decoded),
+            command: tool.command(decoded),
+            preview: tool.preview(decoded),
+            dry_run: tool.is_dry_run(decoded),
+        });
+        described.map_err(|panic| {
             let what = format!("{} cannot describe this call: {panic}", entry.decl.name);
             Fault::new(Failure::InputMutationFailed, what)
         })
@@ -60,6 +70,10 @@ pub(crate) struct PermittedArgs {
     pub(crate) paths: PathKeys,
     pub(crate) called_with: Option<Map<String, Value>>,
     pub(crate) preview: String,
+    /// Whether the call changes nothing, because its arguments say so.
+    pub(crate) dry_run: bool,
+    /// What a yes to this very call covers, where somebody was asked about it.
+    pub(crate) approved: Option<Arc<ApprovedCalls>>,
 }
 
 /// The copy that hooks, prompts and logs see: the same JSON with every character made visible that a

@@ -11,7 +11,7 @@ mod catch;
 mod clock;
 mod confirm;
 mod context;
-mod foresight;
+mod forecast;
 mod hooks;
 mod ids;
 mod inputs;
@@ -38,7 +38,7 @@ pub use approval::{
 };
 pub use call::{CallRequest, Engine, EngineParts, RunScope};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use foresight::{Foresight, Outlook, Purpose};
+pub use forecast::{Forecast, ForecastCall, ForecastOutcome, Forecaster, Purpose};
 pub use hooks::{
     AfterCall, AfterReply, BeforeCall, BeforeReply, CommandHook, Hook, HookDecision, HookError, HookWhen,
 };

@@ -193,7 +193,7 @@ impl CompiledPolicy {
         if let Some(why) = self.denied(subject) {
             return Opinion::Deny { why };
         }
-        let effects = subject.tool.risk_level.has_effects();
+        let effects = subject.tool.risk_level.has_effects() && !subject.dry_run;
         if self.policy.mode == Mode::ReadOnly && effects {
             return Opinion::Blocked { why: "mode read-only".to_owned() };
         }
@@ -262,7 +262,7 @@ impl CompiledPolicy {
     ) -> bool {
         let paths = &PathKeys::default();
         steps.into_iter().any(|(tool, command)| {
-            let subject = Subject { tool, paths, command: command.as_ref() };
+            let subject = Subject { tool, paths, command: command.as_ref(), dry_run: false };
             matches!(self.opinion(subject), Opinion::Ask { .. })
         })
     }

@@ -6,12 +6,74 @@ use envelope::{OnError, Risk, Step, StepId};
 use plan::{CheckedPlan, CheckedStep, Question};
 use serde_json::Value;
 
+use crate::forecast::Forecast;
 use crate::inputs::visible_text;
 
 /// Long enough for any path and most contents; the rest is counted, never hidden.
 const SHOWN_CHARS: usize = 400;
+/// More blanks than this in a row are told by their number: they would push what follows out of sight.
+const BLANKS: usize = 3;
 
-/// Everything a person needs to say yes or no to the whole plan.
+/// A call that somebody is asked about.
+pub(crate) struct CallQuestion<'a> {
+    pub(crate) tool: &'a str,
+    /// What the tool says it will do; for a command the whole line.
+    pub(crate) preview: &'a str,
+    pub(crate) why: &'a str,
+    /// Made safe to show.
+    pub(crate) input: &'a Value,
+    pub(crate) forecast: Option<&'a Forecast>,
+    /// In what it differs from what was approved before.
+    pub(crate) differences: &'a [String],
+}
+
+/// The question about one call, whole: what happens in the first line, then the differences, then the details.
+pub(crate) fn call_question(asked: &CallQuestion<'_>) -> String {
+    let mut text = String::new();
+    let preview = one_line(asked.preview);
+    match asked.forecast {
+        Some(forecast) => line(&mut text, &forecast.headline),
+        None => line(&mut text, &preview),
+    }
+    show_differences(&mut text, asked.differences);
+    if let Some(forecast) = asked.forecast {
+        if !forecast.text.is_empty() {
+            line(&mut text, forecast.text.trim_end());
+        }
+        line(&mut text, &format!("Call: {preview}"));
+    }
+    line(&mut text, &format!("Why you are asked: {}", one_line(asked.why)));
+    line(&mut text, &format!("Tool: {}", asked.tool));
+    text.push_str(&format!("Input: {}", whole(asked.input)));
+    text
+}
+
+fn show_differences(text: &mut String, differences: &[String]) {
+    if !differences.is_empty() {
+        line(text, "This is not what you approved:");
+    }
+    for difference in differences {
+        line(text, &format!("  {difference}"));
+    }
+}
+
+/// The question about a whole plan: what happens in the first line, then failures and differences, then the plan.
+pub(crate) fn forecast_question(details: &str, forecast: &Forecast) -> String {
+    let mut text = String::new();
+    line(&mut text, &forecast.headline);
+    if !forecast.differs.is_empty() {
+        line(&mut text, "This is not what was forecast before:");
+    }
+    for difference in &forecast.differs {
+        line(&mut text, &format!("  {difference}"));
+    }
+    if !forecast.text.is_empty() {
+        line(&mut text, forecast.text.trim_end());
+    }
+    format!("{text}\n{details}Forecast: {}\n", forecast.fingerprint)
+}
+
+/// Everything that the plan says of itself.
 fn plan_question(plan: &CheckedPlan) -> String {
     let mut text = String::new();
     let whole = &plan.plan;
@@ -99,46 +161,6 @@ pub(crate) fn question_text(plan: &CheckedPlan, question: &Question) -> String {
     }
 }
 
-/// What a yes comes to, in words that are not the plan's: which tools run how often.
-pub(crate) fn headline(plan: &CheckedPlan, question: &Question) -> String {
-    match question {
-        Question::Expansion { step, items, .. } => format!("Go on with step {step} for {items} items"),
-        Question::Plan => {
-            let mut tools: Vec<(&str, usize)> = Vec::new();
-            for name in plan.steps.iter().map(|step| step.decl.name.as_str()) {
-                match tools.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, count)) => *count += 1,
-                    None => tools.push((name, 1)),
-                }
-            }
-            let named = |(name, count): &(&str, usize)| match count {
-                1 => (*name).to_owned(),
-                _ => format!("{name} ({count} times)"),
-            };
-            // What does most harm is read first. Two of the same kind stay in the order of the plan.
-            let risk_of = |name: &str| {
-                plan.steps
-                    .iter()
-                    .filter(|step| step.decl.name.as_str() == name)
-                    .map(|step| step.decl.risk_level)
-                    .max()
-            };
-            tools.sort_by_key(|(name, _)| std::cmp::Reverse(risk_of(name)));
-            let tools: Vec<String> = tools.iter().map(named).collect();
-            let each = if plan.steps.iter().any(|step| step.foreach.is_some()) {
-                ", some for many items"
-            } else {
-                ""
-            };
-            format!("Run a plan of {} with {}{each}", steps(plan.steps.len()), tools.join(", "))
-        }
-    }
-}
-
-fn steps(count: usize) -> String {
-    if count == 1 { "1 step".to_owned() } else { format!("{count} steps") }
-}
-
 /// One value on one line.
 fn whole(value: &Value) -> String {
     match value {
@@ -158,9 +180,32 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// Text that others wrote, so that it cannot pass for a line of ours.
-fn one_line(text: &str) -> String {
-    visible_text(text).replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
+/// Text that others wrote on one line: it can neither begin a line of ours nor push anything out of one.
+pub(crate) fn one_line(text: &str) -> String {
+    let text = visible_text(text);
+    let mut line = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        let blanks = rest.len() - rest.trim_start_matches(is_blank).len();
+        let count = rest[..blanks].chars().count();
+        if count > BLANKS {
+            line += &format!(" ({count} blanks) ");
+            rest = &rest[blanks..];
+            continue;
+        }
+        match c {
+            '\n' => line += "\\n",
+            '\r' => line += "\\r",
+            '\t' => line += "\\t",
+            c => line.push(c),
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    line
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() && !matches!(c, '\n' | '\r' | '\t')
 }
 
 fn line(text: &mut String, line: &str) {

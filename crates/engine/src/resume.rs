@@ -17,6 +17,7 @@ use crate::Engine;
 use crate::approval::{UncertainCall, UncertainVerdict};
 use crate::call::{CallRequest, Flight, RunScope};
 use crate::catch::catch_panic;
+use crate::forecast::{ForecastCall, Forecaster};
 use crate::inputs::observable;
 use crate::phases;
 use crate::report::RunReport;
@@ -27,6 +28,8 @@ use crate::session::not_made;
 pub struct ResumeRequest {
     pub run_dir: PathBuf,
     pub cancel: RunCancel,
+    /// Tells what the plan would do, should it still have to be asked about.
+    pub forecaster: Option<Arc<dyn Forecaster>>,
 }
 
 /// Why a run cannot go on.
@@ -60,7 +63,8 @@ impl Engine {
         if RunFolder::open(&request.run_dir)?.header().kind == RunKind::Session {
             return self.end_session(&request.run_dir, journal, request.cancel.token()).await;
         }
-        let (driver, machine) = self.catch_up(&request.run_dir, &journal, &recovery)?;
+        let (mut driver, machine) = self.catch_up(&request.run_dir, &journal, &recovery)?;
+        driver.forecasting(request.forecaster);
         Ok(driver.drive(machine, request.cancel).await)
     }
 
@@ -73,9 +77,7 @@ impl Engine {
     ) -> Result<(Driver, plan::Machine), ResumeError> {
         let folder = RunFolder::open(run_dir)?;
         let spec = self.respec(folder.header())?;
-        if folder.confirmation().is_some_and(|given| given.binding != self.binding(&spec.plan)) {
-            return Err(ResumeError::Changed { what: "the set of tools" });
-        }
+        let approved = self.approved_before(&folder, &spec)?;
         let rehearsal = Rehearsal::of(&folder, spec.clone())?;
         if rehearsal.finished() {
             return Err(ResumeError::Finished);
@@ -87,6 +89,9 @@ impl Engine {
         scope.context.restore(rehearsal.context);
         for given in &rehearsal.confirmations {
             scope.confirmed(given);
+        }
+        if let Some(approved) = approved {
+            scope.approve(approved);
         }
         let mut driver = Driver::new(self.clone(), scope, &spec);
         driver.already(&rehearsal.effects, rehearsal.confirmations.first().cloned());
@@ -106,6 +111,23 @@ impl Engine {
         Ok((driver, rehearsal.machine))
     }
 
+    /// The forecast that the yes to the run covers, if it was given for one. Every call that is still to be made is held
+    /// to it.
+    fn approved_before(
+        &self,
+        folder: &RunFolder,
+        spec: &RunSpec,
+    ) -> Result<Option<Vec<ForecastCall>>, ResumeError> {
+        let Some(given) = folder.confirmation() else { return Ok(None) };
+        let forecast = given.forecast.as_ref();
+        if given.binding != self.binding(&spec.plan, forecast.map(|kept| &kept.hash)) {
+            return Err(ResumeError::Changed { what: "the set of tools" });
+        }
+        let Some(kept) = forecast else { return Ok(None) };
+        let calls = serde_json::from_slice(&folder.object(kept)?);
+        calls.map(Some).map_err(|_unreadable| ResumeError::Changed { what: "the forecast that was approved" })
+    }
+
     /// The same run as before, if nothing it rests on has changed. What the run may do is worked out again
     /// from the policy, never taken from the folder.
     fn respec(&self, header: &RunHeader) -> Result<RunSpec, ResumeError> {
@@ -123,9 +145,11 @@ impl Engine {
         let Some(plan) = report.plan else {
             return Err(ResumeError::PlanRejected(report.findings));
         };
-        let spec = self.spec(header.run_id.clone(), Arc::new(plan), header.planner_version.clone());
-        let same =
-            spec.limits == header.limits && spec.sibling == header.sibling && spec.confirm == header.confirm;
+        let mut spec = self.spec(header.run_id.clone(), Arc::new(plan), header.planner_version.clone());
+        // Whether the plan is asked about as a whole depended on its forecast then. Without that question every call
+        // is asked about by itself, so the folder cannot loosen anything here.
+        spec.confirm = header.confirm;
+        let same = spec.limits == header.limits && spec.sibling == header.sibling;
         if same { Ok(spec) } else { Err(ResumeError::Changed { what: "what the run may do" }) }
     }
 

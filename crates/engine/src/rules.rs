@@ -77,6 +77,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) paths: &'a PathKeys,
     /// Set for a call that runs commands.
     pub(crate) command: Option<&'a CommandLine>,
+    /// Whether the arguments say that nothing is to be changed.
+    pub(crate) dry_run: bool,
 }
 
 impl CompiledRule {

@@ -17,13 +17,13 @@ use tokio::task::JoinSet;
 use toolkit::command_line::CommandLine;
 use toolkit::{CancelCause, CancelToken};
 
-use crate::Engine;
+use crate::{Engine, Purpose};
 use crate::approval::ConfirmRequest;
 use crate::call::{CallRequest, RunScope};
 use crate::catch::catch_call;
-use crate::confirm::{confirm, confirm_foreseen};
-use crate::foresight::Foresight;
-use crate::question::{headline, question_text};
+use crate::confirm::{ForecastPlan, confirm, confirm_forecast};
+use crate::forecast::{Forecast, ForecastCall, Forecaster, forecast_plan};
+use crate::question::question_text;
 use crate::report::{RunReport, unfinished};
 use crate::resume::token_of;
 
@@ -42,8 +42,10 @@ pub struct RunRequest {
     pub kind: RunKind,
     pub planner_version: Option<String>,
     pub cancel: RunCancel,
-    /// What the question about the plan tells besides the plan. Asked only if there is a question.
-    pub foresight: Option<Arc<dyn Foresight>>,
+    /// Tells what the plan would do. Asked only if there is a question; a yes then covers exactly that.
+    pub forecaster: Option<Arc<dyn Forecaster>>,
+    /// A forecast that was approved before, such as a saved preview: every call is held to it.
+    pub approved: Option<Vec<ForecastCall>>,
     /// Tokens that each receipt may have, within the policy; each family's own budget unless set.
     pub budget: Option<u32>,
 }
@@ -97,14 +99,26 @@ impl Engine {
     ) -> Result<RunReport, RunError> {
         let run_id = self.parts.ids.run_id(self.parts.clock.now());
         let plan = Arc::new(request.plan);
-        let spec = self.spec(run_id, plan, request.planner_version);
+        let mut spec = self.spec(run_id, plan, request.planner_version);
+        let mut first = None;
+        if let Some(forecaster) = request.forecaster.as_ref().filter(|_| spec.confirm) {
+            let forecast = forecast_plan(&**forecaster, &spec.plan).await;
+            // The rules may name paths, which are known only now. Each call is still judged when it comes.
+            spec.confirm = !forecast.runs_unasked;
+            first = Some(forecast);
+        }
         let header = self.header(&spec, request.kind, undoes);
         let journal = match request.place {
             RunPlace::Disk(runs) => Journal::create(&runs.join(spec.run_id.as_str()), &header)?,
             RunPlace::Memory => Journal::in_memory(&header),
         };
-        let mut driver = Driver::new(self.clone(), RunScope::ordered(journal), &spec);
-        driver.foresight = request.foresight;
+        let scope = RunScope::ordered(journal);
+        if let Some(approved) = request.approved {
+            scope.approve(approved);
+        }
+        let mut driver = Driver::new(self.clone(), scope, &spec);
+        driver.forecaster = request.forecaster;
+        driver.forecast = first;
         driver.budget = request.budget;
         let mut machine = Machine::new(spec);
         let first = machine.begin(self.parts.clock.now());
@@ -133,7 +147,8 @@ impl Engine {
         plan: Arc<CheckedPlan>,
         planner_version: Option<String>,
     ) -> RunSpec {
-        let confirm = self.asks_about(&plan);
+        // A forecast finds out which calls would be asked about, so it is not asked about as a whole.
+        let confirm = self.parts.purpose == Purpose::Act && self.asks_about(&plan);
         RunSpec {
             run_id,
             plan,
@@ -170,8 +185,8 @@ impl Engine {
     }
 
     /// What a yes to this run is bound to.
-    pub(crate) fn binding(&self, plan: &CheckedPlan) -> Hash {
-        Confirmation::binding(&plan.hash, &self.policy().hash(), self.parts.surface.version())
+    pub(crate) fn binding(&self, plan: &CheckedPlan, forecast: Option<&Hash>) -> Hash {
+        Confirmation::binding(&plan.hash, &self.policy().hash(), self.parts.surface.version(), forecast)
     }
 }
 
@@ -203,7 +218,9 @@ pub(crate) struct Driver {
     others: VecDeque<Input>,
     effects: Effects,
     confirmation: Option<ConfirmationId>,
-    foresight: Option<Arc<dyn Foresight>>,
+    forecaster: Option<Arc<dyn Forecaster>>,
+    /// The forecast that was made before the question, to be shown in it.
+    forecast: Option<Forecast>,
     budget: Option<u32>,
     outcome: Option<RunOutcome>,
     journal_error: Option<String>,
@@ -224,7 +241,8 @@ impl Driver {
             others: VecDeque::new(),
             effects: Effects::default(),
             confirmation: None,
-            foresight: None,
+            forecaster: None,
+            forecast: None,
             budget: None,
             outcome: None,
             journal_error: None,
@@ -234,6 +252,11 @@ impl Driver {
     /// Takes what the machine wants done.
     pub(crate) fn absorb(&mut self, outputs: Vec<Output>) {
         self.todo.extend(outputs);
+    }
+
+    /// Brings whoever forecasts the plan, should it still have to be asked about.
+    pub(crate) fn forecasting(&mut self, forecaster: Option<Arc<dyn Forecaster>>) {
+        self.forecaster = forecaster;
     }
 
     /// Counts what was done before this process began, when a run is resumed.
@@ -436,17 +459,20 @@ impl Driver {
         let request = ConfirmRequest {
             run_id: self.run_id.clone(),
             text,
-            headline: headline(&self.plan, question),
-            binding: self.engine.binding(&self.plan),
+            binding: self.engine.binding(&self.plan, None),
             whole_plan,
             risk: self.plan.plan.risk_level,
             client: self.planner_version.clone(),
         };
         let (engine, scope) = (self.engine.clone(), self.scope.clone());
-        let foresight = self.foresight.clone().filter(|_| whole_plan);
+        let about = self.forecaster.clone().filter(|_| whole_plan).map(|forecaster| ForecastPlan {
+            plan: self.plan.clone(),
+            forecaster,
+            first: self.forecast.take(),
+        });
         self.tasks.spawn(async move {
-            match foresight {
-                Some(foresight) => confirm_foreseen(&engine, &scope, request, &*foresight).await,
+            match about {
+                Some(about) => confirm_forecast(&engine, &scope, request, about).await,
                 None => confirm(&engine, &scope, &request).await,
             }
         });

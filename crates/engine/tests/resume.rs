@@ -162,7 +162,7 @@ impl Past {
 }
 
 async fn resume(gate: &Gate, run_dir: PathBuf) -> Result<RunReport, ResumeError> {
-    gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new() }).await
+    gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None }).await
 }
 
 fn two_at_a_time() -> Policy {

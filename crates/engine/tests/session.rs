@@ -106,7 +106,7 @@ async fn an_interrupted_session_is_ended_without_making_a_call() {
         let run_dir = cut_off(&gate, folder.path()).await;
         let begun = gate.work.begun().len();
         *gate.work.happened.lock().unwrap() = happened;
-        let request = ResumeRequest { run_dir: run_dir.clone(), cancel: RunCancel::new() };
+        let request = ResumeRequest { run_dir: run_dir.clone(), cancel: RunCancel::new(), forecaster: None };
         let report = gate.engine.resume(request).await.unwrap();
         assert_eq!(report.status, RunStatus::Cancelled);
         assert_eq!(gate.work.begun().len(), begun, "nothing is made again");
@@ -151,7 +151,7 @@ async fn a_call_that_no_tool_understands_any_more_is_not_said_to_be_undone() {
         let run_dir = session.journal().run_dir().unwrap().to_path_buf();
         drop(session);
         *gate.work.happened.lock().unwrap() = Some(false);
-        let request = ResumeRequest { run_dir: run_dir.clone(), cancel: RunCancel::new() };
+        let request = ResumeRequest { run_dir: run_dir.clone(), cancel: RunCancel::new(), forecaster: None };
         gate.engine.resume(request).await.unwrap();
         let error = gate.results().pop().unwrap().error.unwrap();
         assert!(error.message.contains(says), "{}", error.message);

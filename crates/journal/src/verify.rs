@@ -281,13 +281,18 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         let (folder, name) = names(&data.hash);
+        let noun = match current.kind {
+            Kind::Call => "call",
+            Kind::Result => "result",
+            Kind::Event => "event",
+        };
+        let message = format!("{what} the {noun} in {} line {}", current.kind.file(), current.line);
         let kind = match self.objects.check(data) {
             Ok(()) => return Ok(()),
             Err(JournalError::ObjectMissing { .. }) => ProblemKind::ObjectMissing,
             Err(JournalError::ObjectChanged { .. }) => ProblemKind::ObjectChanged,
             Err(other) => return Err(other),
         };
-        let message = format!("{what} the result in {} line {}", current.kind.file(), current.line);
         let file = format!("{OBJECTS}/{folder}/{name}");
         let seq = Some(current.seq);
         self.problems.push(Problem { file, line: None, offset: None, seq, what: kind, message });
@@ -298,8 +303,12 @@ impl<'a> Check<'a> {
         self.same_run(current, &facts.run_id);
         self.finished |= facts.event_type == EventType::RunFinished;
         if facts.event_type == EventType::RunConfirmed {
-            let given = facts.payload.and_then(|payload| serde_json::from_str(payload.get()).ok());
-            self.confirmations.extend::<Option<Confirmation>>(given);
+            let given: Option<Confirmation> =
+                facts.payload.and_then(|payload| serde_json::from_str(payload.get()).ok());
+            if let Some(forecast) = given.as_ref().and_then(|given| given.forecast.as_ref()) {
+                self.object(current, forecast, "the forecast of the yes told by")?;
+            }
+            self.confirmations.extend(given);
         }
         // What ended with the run and not with a call left its artifacts in an event.
         let left = facts.payload.filter(|payload| payload.get().contains("\"artifacts\""));
@@ -354,10 +363,10 @@ impl<'a> Check<'a> {
             None if header.confirm && self.calls_made => "calls were made, but the confirmation is not here",
             None => return,
             Some(given) => {
-                let binding =
-                    Confirmation::binding(&header.plan_hash, &header.policy_hash, &header.registry_version);
-                if given.binding != binding {
-                    "the confirmation was given for another plan, policy or registry"
+                let forecast = given.forecast.as_ref().map(|forecast| &forecast.hash);
+                let (plan, policy) = (&header.plan_hash, &header.policy_hash);
+                if given.binding != Confirmation::binding(plan, policy, &header.registry_version, forecast) {
+                    "the confirmation was given for another plan, policy, registry or forecast"
                 } else if (started || !self.confirmations.is_empty()) && !self.confirmations.contains(given) {
                     "no recorded confirmation is the one in here"
                 } else {

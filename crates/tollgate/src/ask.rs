@@ -24,7 +24,7 @@ pub(crate) use self::reason::Reason;
 pub(crate) use self::words::choices;
 use self::words::{about_call, from};
 use crate::drive::Interrupts;
-use crate::preview::Seer;
+use crate::preview::OverlayForecaster;
 use crate::progress::Progress;
 use crate::screen::{self, Paint};
 use crate::visible::one_line;
@@ -34,8 +34,8 @@ pub(crate) struct Asker {
     yes: bool,
     progress: Arc<Progress>,
     interrupts: Interrupts,
-    /// Who foresees the plan, if anyone does.
-    seer: Option<Arc<Seer>>,
+    /// Who forecasts plans and calls, if anyone does.
+    forecaster: Option<Arc<OverlayForecaster>>,
     lines: Lines,
     /// How long an answer for always lasts, where that is longer than one run.
     lasts: &'static str,
@@ -46,7 +46,7 @@ pub(crate) struct Asker {
 impl Asker {
     pub(crate) fn new(yes: bool, progress: Arc<Progress>, interrupts: Interrupts) -> Asker {
         let (lines, always) = (Lines::default(), Mutex::default());
-        Asker { yes, progress, interrupts, seer: None, lines, lasts: "", always }
+        Asker { yes, progress, interrupts, forecaster: None, lines, lasts: "", always }
     }
 
     /// The same for all the runs of a server.
@@ -55,9 +55,9 @@ impl Asker {
         self
     }
 
-    /// The same with what is foreseen in colours.
-    pub(crate) fn showing(mut self, seer: Option<Arc<Seer>>) -> Asker {
-        self.seer = seer;
+    /// The same with forecasts in colours.
+    pub(crate) fn showing(mut self, forecaster: Option<Arc<OverlayForecaster>>) -> Asker {
+        self.forecaster = forecaster;
         self
     }
 
@@ -78,6 +78,13 @@ impl Asker {
         line
     }
 
+    fn coloured(&self, text: &str) -> String {
+        match &self.forecaster {
+            Some(forecaster) => forecaster.coloured(text),
+            None => text.to_owned(),
+        }
+    }
+
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
         if self.yes {
             return Answer::Yes { channel: Channel::YesFlag };
@@ -85,10 +92,7 @@ impl Asker {
         let _one_at_a_time = self.always.lock().await;
         // Exactly the text whose hash goes into the record, and safe to show. Where a screen has colours, they
         // take the place of the marks that the plain text has for them.
-        let shown = match &self.seer {
-            Some(seer) => seer.coloured(&request.text),
-            None => request.text.clone(),
-        };
+        let shown = self.coloured(&request.text);
         let paint = Paint::stderr();
         let from = from(request.client.as_deref(), paint);
         let question = format!("{from}{shown}\n{}", paint.bold("May this run? [y/N]"));
@@ -101,14 +105,19 @@ impl Asker {
 
     async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
         if self.yes {
-            return Verdict::Once { channel: Channel::YesFlag };
+            return match request.differs {
+                // The yes was given to what was previewed, and this is something else.
+                true => Verdict::Nobody { why: YES_IS_FOR_THE_PREVIEW.to_owned(), way_out: None },
+                false => Verdict::Once { channel: Channel::YesFlag },
+            };
         }
         let mut always = self.always.lock().await;
         let reason = Reason::of(request);
         if always.contains(&reason) {
             return Verdict::Once { channel: Channel::Terminal };
         }
-        let question = about_call(request, self.lasts, Paint::stderr());
+        let shown = self.coloured(&request.text);
+        let question = about_call(request, &shown, self.lasts, Paint::stderr());
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Verdict::Once { channel: Channel::Terminal },
             Some("a" | "always") if reason.can_be_kept() => {
@@ -162,6 +171,7 @@ impl Drop for Open {
     }
 }
 
+const YES_IS_FOR_THE_PREVIEW: &str = "--yes covers what was previewed and nothing else";
 const NOBODY: &str = "no terminal is there to ask at; run again with --yes";
 
 /// Asks outside of a run. `None` when nobody is there.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use engine::{Approver, Clock, Engine, EngineParts, Hook, Observer, Policy, Purpose, SystemClock, SystemIds};
+use engine::{
+    Approver, Clock, Engine, EngineParts, Forecaster, Hook, Observer, Policy, Purpose, SystemClock, SystemIds,
+};
 use envelope::{Requirement, RunId};
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
@@ -15,6 +17,7 @@ use vault::Vault;
 use crate::exit::Exit;
 use crate::past_runs::RunsOnRecord;
 use crate::place::Place;
+use crate::preview::OverlayForecaster;
 use crate::servers::{self, Kept};
 use crate::settings::Settings;
 use crate::stop::Stop;
@@ -183,18 +186,23 @@ pub(crate) fn session(place: &Place, lifetime: Lifetime) -> Result<Arc<Session>,
 }
 
 /// The gate for one vault under its settings, with all its hooks or not at all.
+///
+/// Without a `forecaster`, a question about a call tells no differences and a yes is bound to no state of a file: that is
+/// for a yes that was given in advance.
 pub(crate) fn engine(
     place: &Place,
     tools: &Toolset,
     approver: Arc<dyn Approver>,
     observer: Arc<dyn Observer>,
+    forecaster: Option<Arc<OverlayForecaster>>,
 ) -> Result<Engine, Stop> {
-    gate(place, tools, trust::hooks(place)?, approver, Some(observer))
+    let forecaster = forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>);
+    gate(place, tools, trust::hooks(place)?, approver, (Some(observer), forecaster))
 }
 
 /// A gate that only finds out what would be done, over tools that only imagine. It has no hooks: they are
 /// programs, and a program does what it does.
-pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
+pub(crate) fn forecasting<S: Approver + Observer + 'static>(
     policy: Policy,
     surface: &Arc<Surface>,
     spectator: Arc<S>,
@@ -208,7 +216,8 @@ pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
         approver: spectator.clone(),
         observer: Some(spectator),
         executor_version: env!("CARGO_PKG_VERSION").into(),
-        purpose: Purpose::Foresee,
+        purpose: Purpose::Forecast,
+        forecaster: None,
         closing: None,
     })
     .map_err(|bad| {
@@ -219,7 +228,7 @@ pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &Toolset::open(place, Lifetime::Run)?, Vec::new(), approver, None).map(|_unused| ())
+    gate(place, &Toolset::open(place, Lifetime::Run)?, Vec::new(), approver, (None, None)).map(|_unused| ())
 }
 
 fn gate(
@@ -227,7 +236,7 @@ fn gate(
     tools: &Toolset,
     hooks: Vec<Arc<dyn Hook>>,
     approver: Arc<dyn Approver>,
-    observer: Option<Arc<dyn Observer>>,
+    (observer, forecaster): (Option<Arc<dyn Observer>>, Option<Arc<dyn Forecaster>>),
 ) -> Result<Engine, Stop> {
     Engine::new(EngineParts {
         surface: tools.surface.clone(),
@@ -239,6 +248,7 @@ fn gate(
         observer,
         executor_version: env!("CARGO_PKG_VERSION").into(),
         purpose: Purpose::Act,
+        forecaster,
         closing: tools.closing(),
     })
     .map_err(|bad| {

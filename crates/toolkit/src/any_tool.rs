@@ -49,6 +49,7 @@ pub trait AnyTool: Send + Sync {
     fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
     fn paths(&self, args: &DecodedArgs) -> PathKeys;
     fn command(&self, args: &DecodedArgs) -> Option<CommandLine>;
+    fn is_dry_run(&self, args: &DecodedArgs) -> bool;
     fn preview(&self, args: &DecodedArgs) -> String;
     fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Change>>;
     fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>>;
@@ -124,6 +125,10 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn command(&self, args: &DecodedArgs) -> Option<CommandLine> {
         typed::<T>(args).ok().and_then(|args| Tool::command(&*self.tool, args))
+    }
+
+    fn is_dry_run(&self, args: &DecodedArgs) -> bool {
+        typed::<T>(args).is_ok_and(|args| Tool::is_dry_run(&*self.tool, args))
     }
 
     fn preview(&self, args: &DecodedArgs) -> String {

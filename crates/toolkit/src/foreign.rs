@@ -63,6 +63,10 @@ impl AnyTool for Foreign {
         None
     }
 
+    fn is_dry_run(&self, _args: &DecodedArgs) -> bool {
+        false
+    }
+
     fn preview(&self, args: &DecodedArgs) -> String {
         value(args).map(|args| self.0.preview(args)).unwrap_or_default()
     }

@@ -55,6 +55,11 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// Whether these arguments ask only what would happen. Such a call changes nothing, so nobody is asked about it.
+    fn is_dry_run(&self, _args: &Self::Args) -> bool {
+        false
+    }
+
     /// One line for the person: a verb, then the path or command.
     fn preview(&self, args: &Self::Args) -> String;
 

@@ -50,7 +50,8 @@ fn run(items: u64) -> f64 {
         kind: RunKind::Plan,
         planner_version: None,
         cancel: RunCancel::new(),
-        foresight: None,
+        forecaster: None,
+        approved: None,
         budget: None,
     };
     let report = runtime.block_on(engine.run_plan(request)).unwrap();

@@ -105,6 +105,7 @@ pub(crate) fn gate(concurrency: u32) -> Engine {
         observer: None,
         executor_version: "bench".into(),
         purpose: engine::Purpose::Act,
+        forecaster: None,
         closing: None,
     })
     .unwrap()

@@ -21,7 +21,7 @@ pub(crate) async fn execute(
     flight: &mut Flight,
     permitted: PermittedArgs,
 ) -> Result<RawOutput, Fault> {
-    if engine.parts.purpose == Purpose::Foresee && (is_elsewhere(entry) || runs_commands(entry)) {
+    if engine.parts.purpose == Purpose::Forecast && (is_elsewhere(entry) || runs_commands(entry)) {
         return Err(unforeseen(entry));
     }
     flight.budget = flight.budget.or(entry.tool.budget(&permitted.decoded));

@@ -8,18 +8,23 @@
 //! A yes to a command is a yes to what was read: the whole line is shown, the yes to a plan covers only what
 //! stood in the plan, and a remembered yes answers exactly the same call.
 
+use std::sync::Arc;
+
 use envelope::{Channel, Failure, Fault, Risk, canonical_hash};
+use serde_json::Value;
 use toolkit::command_line::CommandLine;
 use toolkit::{CancelCause, Entry};
 
-use crate::Engine;
 use crate::approval::{ApprovalRequest, Remembering, Verdict};
 use crate::call::Flight;
-use crate::catch::catch_call;
+use crate::catch::{catch_call, catch_panic};
+use crate::forecast::{ApprovedCalls, Forecast, ForecastCall};
 use crate::inputs::{Inputs, PermittedArgs, observable, visible_text};
 use crate::policy::{AskReason, Opinion};
+use crate::question::{CallQuestion, call_question};
 use crate::rules::Subject;
 use crate::trace::Trace;
+use crate::{Engine, Purpose};
 
 use super::pre_hooks::Hooked;
 
@@ -33,7 +38,8 @@ pub(crate) async fn permission(
 ) -> Result<PermittedArgs, Fault> {
     let Hooked { inputs, asks, denies } = hooked;
     let decl = &*entry.decl;
-    let subject = |paths, command| Subject { tool: decl, paths, command };
+    let dry_run = inputs.dry_run;
+    let subject = |paths, command| Subject { tool: decl, paths, command, dry_run };
     let first = subject(&inputs.first_paths, inputs.first_command.as_ref());
     if let Some(why) = engine.parts.policy.denied(first) {
         return Err(denied(entry, &inputs, &why));
@@ -60,11 +66,18 @@ pub(crate) async fn permission(
     };
     reasons.extend(asks.into_iter().map(|why| AskReason { why, by_plan: false }));
     let open = unanswered(engine, entry, flight, &inputs, reasons, trace);
-    if !open.is_empty() {
-        ask_person(engine, entry, flight, &inputs, &open, trace).await?;
-    }
-    let called_with = inputs.changed.and_then(|value| value.as_object().cloned());
-    Ok(PermittedArgs { decoded: inputs.decoded, paths: inputs.paths, called_with, preview: inputs.preview })
+    let approved = match open.whys.is_empty() {
+        true => None,
+        false => ask_person(engine, entry, flight, &inputs, &open, trace).await?,
+    };
+    Ok(PermittedArgs {
+        called_with: inputs.changed.and_then(|value| value.as_object().cloned()),
+        decoded: inputs.decoded,
+        paths: inputs.paths,
+        preview: inputs.preview,
+        dry_run: inputs.dry_run,
+        approved,
+    })
 }
 
 fn denied(entry: &Entry, inputs: &Inputs, why: &str) -> Fault {
@@ -86,11 +99,13 @@ fn unanswered(
     inputs: &Inputs,
     reasons: Vec<AskReason>,
     trace: &mut Trace<'_>,
-) -> Vec<String> {
-    let mut open = Vec::new();
+) -> OpenReasons {
+    let mut open = OpenReasons { whys: Vec::new(), covered_by_plan: true };
     if reasons.is_empty() {
         return open;
     }
+    // A forecast makes its calls without a yes to the plan, and finds out which of them that yes would answer.
+    let by_forecast = engine.parts.purpose == Purpose::Forecast;
     let is_unread = entry.decl.risk_level == Risk::Commands
         && (!flight.call.filled_in.is_empty() || inputs.changed.is_some());
     let remembering = remembering(entry, flight, inputs);
@@ -101,15 +116,26 @@ fn unanswered(
                 continue;
             }
             Some(_) if by_plan => format!("{why}, for a command that the plan does not show"),
+            None if by_plan && by_forecast && is_unread => {
+                format!("{why}, for a command that the plan does not show")
+            }
             Some(_) | None => why,
         };
         if engine.is_remembered(entry.decl.name.as_str(), &why, remembering) {
             trace.note(format!("{why}: a remembered yes"));
         } else {
-            open.push(why);
+            open.whys.push(why);
+            open.covered_by_plan &= by_plan && !is_unread;
         }
     }
     open
+}
+
+/// Why a call still needs a yes.
+struct OpenReasons {
+    whys: Vec<String>,
+    /// Whether a yes to the plan would answer all of them.
+    covered_by_plan: bool,
 }
 
 /// What a yes to this call may answer later.
@@ -124,26 +150,121 @@ fn remembering(entry: &Entry, flight: &Flight, inputs: &Inputs) -> Remembering {
     }
 }
 
+/// Asks about a call. Returns what a yes covers, where that could be forecast.
 async fn ask_person(
     engine: &Engine,
     entry: &Entry,
     flight: &Flight,
     inputs: &Inputs,
-    open: &[String],
+    open: &OpenReasons,
     trace: &mut Trace<'_>,
-) -> Result<(), Fault> {
-    let why = open.join("; ");
+) -> Result<Option<Arc<ApprovedCalls>>, Fault> {
+    let asked = Asked {
+        args: inputs.current(&flight.model),
+        preview: &inputs.preview,
+        own_preview: both_previews(entry, flight, inputs),
+        why: open.whys.join("; "),
+        remembering: remembering(entry, flight, inputs),
+        differences: &[],
+        covered_by_plan: open.covered_by_plan,
+        dry_run: inputs.dry_run,
+    };
+    let (verdict, approved) = put_question(engine, entry, flight, &asked).await?;
+    match accepted(&asked, verdict)? {
+        (channel, true) => {
+            for reason in &open.whys {
+                engine.remember(entry.decl.name.as_str(), reason, asked.remembering);
+            }
+            trace.note(format!("{}: approved and remembered ({})", asked.why, channel_name(channel)));
+        }
+        (channel, false) => trace.note(format!("{}: approved ({})", asked.why, channel_name(channel))),
+    }
+    Ok(approved)
+}
+
+/// Asks about a call that would not do what was approved. Returns what the new yes covers.
+///
+/// Ends in `conflict`, with the states on both sides, when nobody can be asked.
+pub(super) async fn ask_again(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &Flight,
+    permitted: &PermittedArgs,
+    differences: &[String],
+) -> Result<Option<Arc<ApprovedCalls>>, Fault> {
+    let changed = permitted.called_with.clone().map(Value::Object);
+    let asked = Asked {
+        args: changed.as_ref().unwrap_or(&flight.model),
+        preview: &permitted.preview,
+        own_preview: permitted.preview.clone(),
+        why: "it is not what you approved".to_owned(),
+        // A yes to one difference is no yes to the next.
+        remembering: Remembering::Nothing,
+        differences,
+        covered_by_plan: false,
+        dry_run: false,
+    };
+    let (verdict, approved) = put_question(engine, entry, flight, &asked).await?;
+    if let Verdict::Nobody { why, .. } = &verdict {
+        return Err(Fault::new(
+            Failure::Conflict,
+            format!("{}: this is not what was approved, and nobody can be asked: {why}", differences.join("; ")),
+        )
+        .hint("nothing was changed; look at the note, then make the call again")
+        .detail("differences", differences.to_vec())
+        .retryable(false));
+    }
+    accepted(&asked, verdict)?;
+    // Without a forecast of this call there is nothing to hold it to but the yes itself.
+    Ok(approved)
+}
+
+/// One question about one call.
+struct Asked<'a> {
+    /// Exactly what the tool will be called with.
+    args: &'a Value,
+    /// One line about the call, as the record has it.
+    preview: &'a str,
+    /// The same in the tool's own words, with the whole command line.
+    own_preview: String,
+    why: String,
+    remembering: Remembering,
+    /// In what the call differs from what was approved before.
+    differences: &'a [String],
+    covered_by_plan: bool,
+    dry_run: bool,
+}
+
+async fn put_question(
+    engine: &Engine,
+    entry: &Entry,
+    flight: &Flight,
+    asked: &Asked<'_>,
+) -> Result<(Verdict, Option<Arc<ApprovedCalls>>), Fault> {
+    let forecast = forecast_call(engine, entry, asked).await;
+    let input = observable(asked.args).into_owned();
+    let text = call_question(&CallQuestion {
+        tool: entry.decl.name.as_str(),
+        preview: &asked.own_preview,
+        why: &asked.why,
+        input: &input,
+        forecast: forecast.as_ref(),
+        differences: asked.differences,
+    });
     let request = ApprovalRequest {
         run_id: flight.call.run_id.clone(),
         step_id: flight.call.step_id.clone(),
         call_id: flight.call.call_id.clone(),
         tool: entry.decl.name.clone(),
         risk: entry.decl.risk_level,
-        preview: both_previews(entry, flight, inputs),
-        input: observable(inputs.current(&flight.model)).into_owned(),
-        exact: canonical_hash(inputs.current(&flight.model)),
-        why: why.clone(),
-        remembering: remembering(entry, flight, inputs),
+        text,
+        preview: asked.own_preview.clone(),
+        input,
+        exact: canonical_hash(asked.args),
+        why: asked.why.clone(),
+        remembering: asked.remembering,
+        differs: !asked.differences.is_empty(),
+        covered_by_plan: asked.covered_by_plan,
         client: flight.call.planner_version.clone(),
         policy: engine.parts.policy_hash,
     };
@@ -152,35 +273,52 @@ async fn ask_person(
         verdict = flight.approver.as_ref().unwrap_or(&engine.parts.approver).approve(&request) => verdict,
         cause = flight.cancel.cancelled() => return Err(cancelled_while_asking(cause)),
     };
+    Ok((verdict, forecast.and_then(|forecast| approved_call(forecast, flight))))
+}
+
+/// What would become of the files. A command cannot be forecast, and a read changes nothing.
+async fn forecast_call(engine: &Engine, entry: &Entry, asked: &Asked<'_>) -> Option<Forecast> {
+    let forecaster = engine.parts.forecaster.as_ref()?;
+    match entry.decl.risk_level {
+        Risk::Writes if !asked.dry_run => {
+            catch_panic(forecaster.forecast_call(&entry.decl, asked.args)).await.ok().flatten()
+        }
+        Risk::Writes | Risk::Commands | Risk::ReadOnly => None,
+    }
+}
+
+/// The forecast of a single call under the names that the call has in its run.
+fn approved_call(forecast: Forecast, flight: &Flight) -> Option<Arc<ApprovedCalls>> {
+    let calls = forecast.calls?.into_iter().map(|call| ForecastCall {
+        step: flight.call.step_id.clone(),
+        index: flight.call.iteration.as_ref().map(|iteration| iteration.index),
+        args_hash: flight.call.args_hash,
+        ..call
+    });
+    Some(Arc::new(ApprovedCalls::new(calls.collect())))
+}
+
+/// How a yes came and whether it is to be kept, or why there is none.
+fn accepted(asked: &Asked<'_>, verdict: Verdict) -> Result<(Channel, bool), Fault> {
     match verdict {
-        Verdict::Remember { channel } if request.remembering != Remembering::Nothing => {
-            for reason in open {
-                engine.remember(entry.decl.name.as_str(), reason, request.remembering);
-            }
-            trace.note(format!("{why}: approved and remembered ({})", channel_name(channel)));
-        }
         // There is nothing to keep a yes to a wrapper by.
-        Verdict::Once { channel } | Verdict::Remember { channel } => {
-            trace.note(format!("{why}: approved ({})", channel_name(channel)));
-        }
-        Verdict::Reject { reason } => {
-            return Err(Fault::new(
-                Failure::ApprovalRejected,
-                format!("the person said no to {}: {reason}", inputs.preview),
-            ));
-        }
+        Verdict::Remember { channel } => Ok((channel, asked.remembering != Remembering::Nothing)),
+        Verdict::Once { channel } => Ok((channel, false)),
+        Verdict::Reject { reason } => Err(Fault::new(
+            Failure::ApprovalRejected,
+            format!("you said no to {}: {reason}", asked.preview),
+        )),
         Verdict::Nobody { why: nobody, way_out } => {
             let fault = Fault::new(
                 Failure::PolicyBlocked,
-                format!("{why} needs a yes to {}, and nobody can be asked: {nobody}", inputs.preview),
+                format!("{} needs a yes to {}, and nobody can be asked: {nobody}", asked.why, asked.preview),
             );
-            return Err(match way_out {
+            Err(match way_out {
                 Some(way_out) => fault.hint(way_out),
                 None => fault,
-            });
+            })
         }
     }
-    Ok(())
 }
 
 /// What the tool says it will do, then what the plan says about it: only the first is bound to the input.

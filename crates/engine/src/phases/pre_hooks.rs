@@ -111,9 +111,10 @@ async fn change_input(
     };
     let decoded = parse_schema(entry, &updated).map_err(blame)?;
     validate_values(entry, flight, &decoded).await.map_err(blame)?;
-    let Described { paths, command, preview } = Described::of(entry, &decoded).map_err(blame)?;
+    let Described { paths, command, preview, dry_run } = Described::of(entry, &decoded).map_err(blame)?;
     hooked.inputs.command = command;
     hooked.inputs.paths = paths;
+    hooked.inputs.dry_run = dry_run;
     hooked.inputs.preview = visible_text(&preview);
     hooked.inputs.decoded = decoded;
     hooked.inputs.changed = Some(updated);

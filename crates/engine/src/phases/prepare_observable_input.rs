@@ -12,7 +12,7 @@ pub(crate) fn prepare_observable_input(
     flight: &Flight,
     decoded: DecodedArgs,
 ) -> Result<Inputs, Fault> {
-    let Described { paths, command, preview } = Described::of(entry, &decoded)?;
+    let Described { paths, command, preview, dry_run } = Described::of(entry, &decoded)?;
     // The author of the plan may have said it better than the tool does.
     let preview = visible_text(flight.call.preview.as_deref().unwrap_or(&preview));
     Ok(Inputs {
@@ -23,5 +23,6 @@ pub(crate) fn prepare_observable_input(
         first_command: command.clone(),
         command,
         preview,
+        dry_run,
     })
 }

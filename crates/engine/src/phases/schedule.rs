@@ -3,7 +3,7 @@
 //! The call is logged before the tool runs. After a crash, a call without a result is "unknown", which is
 //! the truth; the other order would lose the call.
 
-use envelope::{Change, EventType, ExecutionEvent, Failure, Fault, Level, Timestamp};
+use envelope::{Change, EventType, ExecutionEvent, Failure, Fault, Level, Risk, Timestamp};
 use jiff::SignedDuration;
 use journal::JournalError;
 use toolkit::Entry;
@@ -16,7 +16,12 @@ use crate::limit::{bounded, call_limit};
 use crate::schedule::Claim;
 use crate::trace::Trace;
 
-/// Ends in `canceled` or `sibling_canceled`, or in `execution_failed` when the record cannot be kept.
+use super::permission::ask_again;
+
+/// How often a call is asked about because what it would do has changed meanwhile.
+const MAX_ASKED: u32 = 3;
+
+/// Ends in `canceled`, `sibling_canceled` or `conflict`, or in `execution_failed` when the record cannot be kept.
 pub(crate) async fn schedule(
     engine: &Engine,
     scope: &RunScope,
@@ -35,7 +40,7 @@ pub(crate) async fn schedule(
         refuse_unkept(scope)?;
         // What an interrupted dispatch of this call has done comes first: the newest line of a call tells all.
         let mut intent = flight.cx.with_seen(|seen| seen.changes.clone());
-        intent.extend(intend(entry, flight, &permitted).await?);
+        intent.extend(covered_intent(engine, scope, entry, flight, &permitted, trace).await?);
         flight.call.intent = intent;
     }
     flight.restore_args();
@@ -54,7 +59,7 @@ pub(crate) async fn schedule(
         payload: None,
     };
     engine.record_event(scope, &started)?;
-    let seq = scope.journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
+    let seq = engine.record_call(scope, &flight.call)?;
     flight.logged = true;
     if effects {
         scope.journal.durable(seq).await.map_err(|error| journal_fault(&error))?;
@@ -69,6 +74,41 @@ fn refuse_unkept(scope: &RunScope) -> Result<(), Fault> {
         Some(why) => Err(journal_fault(&JournalError::Stopped { why: why.into() })),
         None => Ok(()),
     }
+}
+
+/// The changes that are about to be made, all of which were approved. Where they are not, the user is asked about the
+/// difference; while that lasts the call keeps its turn, so that no call behind it overtakes it.
+///
+/// Ends in `conflict` when nobody can be asked, or when the vault changes again and again.
+async fn covered_intent(
+    engine: &Engine,
+    scope: &RunScope,
+    entry: &Entry,
+    flight: &Flight,
+    permitted: &PermittedArgs,
+    trace: &mut Trace<'_>,
+) -> Result<Vec<Change>, Fault> {
+    let mut approved = permitted.approved.clone().or_else(|| scope.approved());
+    for _ in 0..MAX_ASKED {
+        let intent = intend(entry, flight, permitted).await?;
+        let differences = match &approved {
+            // What a command does is no change of a file that could be compared; its line was approved.
+            Some(approved) if !permitted.dry_run && entry.decl.risk_level != Risk::Commands => {
+                approved.differences(&flight.call, &entry.decl, &intent)
+            }
+            Some(_) | None => Vec::new(),
+        };
+        if differences.is_empty() {
+            return Ok(intent);
+        }
+        trace.note(format!("not what was approved: {}", differences.join("; ")));
+        approved = ask_again(engine, entry, flight, permitted, &differences).await?;
+    }
+    Err(Fault::new(
+        Failure::Conflict,
+        format!("what {} would change changed again and again while it was being asked about", entry.decl.name),
+    )
+    .hint("make the call again when nothing else writes to the vault"))
 }
 
 /// The changes that are about to be made, now that nobody else may touch these paths.

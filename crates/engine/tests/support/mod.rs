@@ -9,6 +9,7 @@
 #![allow(unused_imports, reason = "each test file uses its own part of the support")]
 #![allow(unreachable_pub, reason = "a support module is not a library")]
 
+mod files;
 mod people;
 mod script;
 mod shell;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{
-    BadRule, CallRequest, Engine, EngineParts, Foresight, Hook, ManualClock, Observer, Policy, Purpose,
+    BadRule, CallRequest, Engine, EngineParts, ForecastCall, Forecaster, Hook, ManualClock, Observer, Policy, Purpose,
     RunCancel, RunPlace, RunReport, RunRequest, RunScope, SeededIds,
 };
 use envelope::{CallId, ExecutionEvent, Requirement, Risk, RunId, StepId, ToolCall, ToolName, ToolResult};
@@ -26,6 +27,7 @@ use plan::{CheckedPlan, RunLimits, SiblingPolicy};
 use serde_json::{Value, json};
 use toolkit::{CancelToken, Registry, Surface, SurfaceRules};
 
+pub use files::Files;
 pub use people::{Hooked, People};
 pub use script::Worklog;
 
@@ -63,6 +65,8 @@ pub struct Build {
     pub people: People,
     pub seed: u64,
     pub purpose: Purpose,
+    pub forecaster: Option<Arc<dyn Forecaster>>,
+    pub files: Files,
 }
 
 impl Default for Build {
@@ -75,6 +79,8 @@ impl Default for Build {
             people: People::nobody(),
             seed: 7,
             purpose: Purpose::Act,
+            forecaster: None,
+            files: Files::default(),
         }
     }
 }
@@ -94,6 +100,7 @@ impl Build {
         let mut registry = Registry::new();
         script::register(&mut registry, &work);
         shell::register(&mut registry, &work);
+        files::register(&mut registry, &self.files);
         let satisfied = BTreeSet::from([Requirement::Vault]);
         let people = Arc::new(self.people);
         let clock = Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap()));
@@ -108,6 +115,7 @@ impl Build {
             observer: Some(seen.clone()),
             executor_version: "0.0.0-test".into(),
             purpose: self.purpose,
+            forecaster: self.forecaster,
             closing: None,
         })?;
         Ok(Gate { engine, people, work, clock, seen })
@@ -185,15 +193,15 @@ impl Gate {
     }
 
     pub async fn run_until(&self, plan: &Value, place: RunPlace, cancel: RunCancel) -> RunReport {
-        self.run_foreseen(plan, place, cancel, None).await
+        self.run_forecast(plan, place, cancel, (None, None)).await
     }
 
-    pub async fn run_foreseen(
+    pub async fn run_forecast(
         &self,
         plan: &Value,
         place: RunPlace,
         cancel: RunCancel,
-        foresight: Option<Arc<dyn Foresight>>,
+        (forecaster, approved): (Option<Arc<dyn Forecaster>>, Option<Vec<ForecastCall>>),
     ) -> RunReport {
         let request = RunRequest {
             plan: self.check(plan),
@@ -201,7 +209,8 @@ impl Gate {
             kind: RunKind::Plan,
             planner_version: None,
             cancel,
-            foresight,
+            forecaster,
+            approved,
             budget: None,
         };
         self.engine.run_plan(request).await.unwrap()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gateway::edge::{Edge, EdgeSettings, Token};
 use gateway::mcp::{
-    Foreseer, Lasting, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded, mount,
+    Lasting, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded, mount,
     serve_stdio, standard,
 };
 use gateway::metrics::Metrics;
@@ -63,12 +63,6 @@ impl ServerHandler for Bare {
 
 struct Nothing;
 
-impl Foreseer for Nothing {
-    fn foresee<'a>(&'a self, _tool: &'a str, _args: &'a Value) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
 impl Plans for Nothing {
     fn check(&self, _plan: String) -> BoxFuture<'static, PlanAnswer> {
         none()
@@ -94,7 +88,6 @@ fn face() -> Arc<McpFace> {
         make: Arc::new(gate),
         recorded: Recorded::Memory,
         desk: Arc::new(Never),
-        foreseer: Arc::new(Nothing),
         plans: Arc::new(Nothing),
         unique: Arc::new(|| "bench".to_owned()),
         key: [7; 32],

@@ -96,6 +96,7 @@ pub(crate) fn gate() -> Result<Engine, String> {
         observer: None,
         executor_version: "bench".into(),
         purpose: Purpose::Act,
+        forecaster: None,
         closing: None,
     };
     Engine::new(parts).map_err(|bad| bad.to_string())

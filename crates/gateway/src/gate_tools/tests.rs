@@ -103,6 +103,7 @@ fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
             observer: None,
             executor_version: "test".into(),
             purpose: Purpose::Act,
+            forecaster: None,
             closing: Some(slow.clone()),
         })
         .map_err(|error| error.to_string())

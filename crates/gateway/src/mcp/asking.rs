@@ -10,8 +10,7 @@ use engine::{
     Answer, ApprovalRequest, Approvals, Approver, ConfirmRequest, Remembering, UncertainCall,
     UncertainVerdict, Verdict, Voice,
 };
-use envelope::{Channel, Risk, canonical_hash};
-use serde_json::Value;
+use envelope::{Channel, Risk};
 use tokio::sync::{mpsc, oneshot};
 use toolkit::BoxFuture;
 
@@ -28,21 +27,12 @@ const WAY_OUT: &str =
 /// Nobody reads a question in less.
 const READING: Duration = Duration::from_millis(150);
 
-/// Whoever can tell what a call would do, in words and diffs for a person. Changes nothing.
-pub trait Foreseer: Send + Sync {
-    /// `None` where there is nothing to tell beyond the call itself.
-    fn foresee<'a>(&'a self, tool: &'a str, args: &'a Value) -> BoxFuture<'a, Option<String>>;
-}
-
 /// Answers for one call.
 pub(super) struct ClientAsker {
     /// To whoever holds the client's request; absent where the client cannot ask.
     pub(super) client: Option<mpsc::Sender<Question>>,
     pub(super) desk: Arc<dyn Approver>,
     pub(super) approvals: Approvals,
-    pub(super) foreseer: Arc<dyn Foreseer>,
-    /// What the call was made with, unless it is a plan that asks.
-    pub(super) args: Value,
     /// Whether a yes may be kept for later calls: not where anybody may claim to be the same client.
     pub(super) can_last: bool,
     /// How long an answer may take.
@@ -95,7 +85,7 @@ impl ClientAsker {
 
     async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
         let can_last = self.can_last && request.remembering != Remembering::Nothing;
-        let text = self.call_text(request).await;
+        let text = wording::framed(&request.text);
         match self.ask_client(request.risk, text, can_last).await {
             Asked::Yes { lasting: true } => Verdict::Remember { channel: Channel::Client },
             Asked::Yes { lasting: false } => Verdict::Once { channel: Channel::Client },
@@ -105,22 +95,8 @@ impl ClientAsker {
         }
     }
 
-    async fn call_text(&self, request: &ApprovalRequest) -> String {
-        let foreseen = match request.risk {
-            // Nothing foresees what a command does, and a read changes nothing.
-            Risk::Commands | Risk::ReadOnly => None,
-            // A hook may have changed them, and what was shown of them may differ from what they are.
-            Risk::Writes if canonical_hash(&self.args) == request.exact => {
-                self.foreseer.foresee(request.tool.as_str(), &self.args).await
-            }
-            Risk::Writes => None,
-        };
-        let foreseen = foreseen.as_deref();
-        wording::call(request.tool.as_str(), &request.preview, &request.why, &request.input, foreseen)
-    }
-
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
-        let text = wording::plan(&request.headline, &request.text);
+        let text = wording::framed(&request.text);
         match self.ask_client(request.risk, text, false).await {
             Asked::Yes { .. } => Answer::Yes { channel: Channel::Client },
             Asked::No { reason } => Answer::No { reason },

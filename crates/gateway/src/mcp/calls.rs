@@ -170,8 +170,7 @@ impl McpHandler {
             }
         };
         let approvals = run.surface.policy.approval;
-        let foreseen = if surface.can_be_foreseen(&tool) { Value::Object(args.clone()) } else { Value::Null };
-        let approver = self.approver(line.questions, approvals, foreseen, has_own);
+        let approver = self.approver(line.questions, approvals, has_own);
         let Line { progress, cancel, .. } = line;
         let call = GateCall { tool, args, approver, progress, cancel };
         let running = run.run.call(call);
@@ -190,7 +189,6 @@ impl McpHandler {
         &self,
         client: Option<mpsc::Sender<Question>>,
         approvals: Approvals,
-        args: Value,
         can_last: bool,
     ) -> Option<Arc<dyn engine::Approver>> {
         let parts = &self.face.parts;
@@ -202,8 +200,6 @@ impl McpHandler {
             client,
             desk: parts.desk.clone(),
             approvals,
-            foreseer: parts.foreseer.clone(),
-            args,
             can_last,
             limit: parts.settings.answer_limit,
         }))

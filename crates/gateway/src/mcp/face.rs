@@ -18,7 +18,6 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
 use toolkit::CancelToken;
 
-use super::asking::Foreseer;
 use super::calls::is_modern;
 use super::changes::{Changes, Look};
 use super::instructions::INSTRUCTIONS;
@@ -72,7 +71,6 @@ pub struct McpParts {
     pub recorded: Recorded,
     /// Who is asked where a client's word does not count or the client cannot ask.
     pub desk: Arc<dyn Approver>,
-    pub foreseer: Arc<dyn Foreseer>,
     pub plans: Arc<dyn Plans>,
     /// A new unguessable word each time.
     pub unique: Arc<dyn Fn() -> String + Send + Sync>,

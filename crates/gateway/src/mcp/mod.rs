@@ -31,7 +31,6 @@ mod surface;
 mod until_stop;
 mod wording;
 
-pub use asking::Foreseer;
 pub use changes::{Look, Looked};
 pub use face::Lasting;
 pub use face::{McpFace, McpHandler, McpParts, McpSettings, Recorded};

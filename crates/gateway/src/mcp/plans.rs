@@ -162,7 +162,7 @@ impl McpHandler {
             PlanTool::Preview => parts.plans.preview(plan, line.cancel),
             PlanTool::Run => {
                 let approvals = self.face.surface().policy.approval;
-                let approver = self.approver(line.questions, approvals, Value::Null, false);
+                let approver = self.approver(line.questions, approvals, false);
                 let progress = line.progress.unwrap_or_else(|| Arc::new(|_unheard| {}));
                 let client = self.client(cx);
                 let with = PlanRun { approver, progress, cancel: line.cancel, client };

@@ -19,7 +19,7 @@ fn note(what: &str) -> Value {
 #[tokio::test]
 async fn a_yes_of_the_client_makes_one_call_and_the_record_says_whose_it_was() {
     let told = in_both(async |era| {
-        let house = House::with(|ways| ways.foreseen = Some("+ a\n".to_owned()));
+        let house = House::with(|ways| ways.forecast = Some("+ a\n".to_owned()));
         let mut client = Client::open(&house, era).await;
         let (question, result) = client.call_and_answer("test_note", note("a"), yes("once")).await;
         assert_eq!(house.deeds(), ["a"]);

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use engine::{
-    Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, Mode, Policy, Purpose,
-    SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
+    Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, Forecast, Forecaster, Mode, Policy,
+    Purpose, SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
 };
-use envelope::{Channel, Phase};
+use envelope::{Channel, Hash, Phase, ToolDecl};
 use gateway::mcp::{
-    Foreseer, Lasting, McpFace, McpHandler, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded,
+    Lasting, McpFace, McpHandler, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded,
 };
 use journal::{Record, RunFolder};
+use plan::CheckedPlan;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use toolkit::{BoxFuture, CancelToken, Registry, Surface, SurfaceRules};
@@ -28,8 +29,8 @@ pub(crate) struct Ways {
     pub(crate) policy: Policy,
     pub(crate) settings: McpSettings,
     pub(crate) key: [u8; 32],
-    /// What the foreseer says of every write.
-    pub(crate) foreseen: Option<String>,
+    /// What the forecaster says of every write.
+    pub(crate) forecast: Option<String>,
 }
 
 /// The person at the desk: asked how often, about what, and what they say.
@@ -65,7 +66,7 @@ impl House {
             policy: Policy { mode: Mode::Ask, ..Policy::cautious() },
             settings: McpSettings::default(),
             key: [7; 32],
-            foreseen: None,
+            forecast: None,
         };
         change(&mut ways);
         let runs = tempfile::tempdir().unwrap();
@@ -75,13 +76,14 @@ impl House {
         let door: Arc<Mutex<Option<Door>>> = Arc::default();
         let make = {
             let (desk, deeds, policy, door) = (desk.clone(), deeds.clone(), policy.clone(), door.clone());
+            let forecast = ways.forecast;
             move || {
                 let door = door.lock().unwrap().take();
                 if let Some(Door { reached, opened }) = door {
                     reached.send(()).unwrap();
                     opened.recv().unwrap();
                 }
-                gate(policy.lock().unwrap().clone(), &deeds, desk.clone())
+                gate(policy.lock().unwrap().clone(), &deeds, desk.clone(), forecast.as_deref())
             }
         };
         let look = {
@@ -100,7 +102,6 @@ impl House {
             make: Arc::new(make),
             recorded: Recorded::Disk(runs.path().to_owned()),
             desk: desk.clone(),
-            foreseer: Arc::new(Foreseen(ways.foreseen)),
             plans: Arc::new(NoPlans),
             unique: Arc::new(move || format!("nonce-{}", count.fetch_add(1, Ordering::Relaxed))),
             key: ways.key,
@@ -124,7 +125,7 @@ impl House {
 
     /// A gate of the same house that no client stands behind.
     pub(crate) fn engine(&self) -> Engine {
-        gate(Policy::cautious(), &self.deeds, self.desk.clone()).unwrap()
+        gate(Policy::cautious(), &self.deeds, self.desk.clone(), None).unwrap()
     }
 
     pub(crate) fn runs(&self) -> &Path {
@@ -190,7 +191,12 @@ fn story(dir: &Path) -> (envelope::Timestamp, String) {
     (header.created_at, told)
 }
 
-fn gate(policy: Policy, deeds: &Deeds, desk: Arc<Desk>) -> Result<Engine, String> {
+fn gate(
+    policy: Policy,
+    deeds: &Deeds,
+    desk: Arc<Desk>,
+    forecast: Option<&str>,
+) -> Result<Engine, String> {
     let mut registry = Registry::new();
     registry.register(Look).unwrap();
     registry.register(Note(deeds.clone())).unwrap();
@@ -210,6 +216,7 @@ fn gate(policy: Policy, deeds: &Deeds, desk: Arc<Desk>) -> Result<Engine, String
         observer: None,
         executor_version: "test".into(),
         purpose: Purpose::Act,
+        forecaster: forecast.map(|text| Arc::new(Told(text.to_owned())) as Arc<dyn Forecaster>),
         closing: None,
     })
     .map_err(|error| error.to_string())
@@ -234,11 +241,24 @@ impl Approver for Desk {
     }
 }
 
-struct Foreseen(Option<String>);
+/// Says the same of every call.
+struct Told(String);
 
-impl Foreseer for Foreseen {
-    fn foresee<'a>(&'a self, _tool: &'a str, _args: &'a Value) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(self.0.clone()))
+impl Forecaster for Told {
+    fn forecast_plan<'a>(&'a self, _plan: &'a CheckedPlan) -> BoxFuture<'a, Forecast> {
+        Box::pin(async { Forecast::impossible("there are no plans here") })
+    }
+
+    fn forecast_call<'a>(&'a self, _tool: &'a ToolDecl, _args: &'a Value) -> BoxFuture<'a, Option<Forecast>> {
+        let forecast = Forecast {
+            headline: "Changes 1 note: a.md.".to_owned(),
+            text: self.0.clone(),
+            fingerprint: Hash::of(self.0.as_bytes()),
+            differs: Vec::new(),
+            calls: None,
+            runs_unasked: false,
+        };
+        Box::pin(std::future::ready(Some(forecast)))
     }
 }
 

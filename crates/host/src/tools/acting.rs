@@ -187,6 +187,10 @@ impl<A: Act> Tool for Acting<A> {
         keys
     }
 
+    fn is_dry_run(&self, held: &Held<A>) -> bool {
+        A::dry_run(&held.args)
+    }
+
     fn preview(&self, held: &Held<A>) -> String {
         A::preview(&held.args, held.first().as_ref())
     }

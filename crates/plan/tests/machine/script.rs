@@ -236,6 +236,7 @@ pub(crate) fn yes(id: &str) -> Confirmation {
     Confirmation {
         confirmation_id: ConfirmationId::parse(id).unwrap(),
         binding: Hash::of(b"binding"),
+        forecast: None,
         shown: Hash::of(b"shown"),
         channel: Channel::Terminal,
         confirmed_at: Timestamp::UNIX_EPOCH,

@@ -58,6 +58,7 @@ impl Gate {
             observer: None,
             executor_version: "bench".into(),
             purpose: engine::Purpose::Act,
+            forecaster: None,
             closing: None,
         })
         .unwrap();

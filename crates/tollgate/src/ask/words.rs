@@ -5,15 +5,12 @@ use engine::{ApprovalRequest, Remembering};
 use crate::screen::Paint;
 use crate::visible::one_line;
 
-/// The question about one call, with all of its input: what is too long for the dialog of a client is asked here.
-pub(super) fn about_call(request: &ApprovalRequest, lasts: &str, paint: Paint) -> String {
+/// The question about one call, whole: what is too long for the dialog of a client is asked here. `shown` is its text,
+/// in colours where there are any.
+pub(super) fn about_call(request: &ApprovalRequest, shown: &str, lasts: &str, paint: Paint) -> String {
     format!(
-        "{}{} ({})\n  {}\n  input: {}\n{}",
+        "{}{shown}\n{}",
         from(request.client.as_deref(), paint),
-        paint.bold(one_line(&request.preview)),
-        one_line(&request.why),
-        request.tool,
-        one_line(&request.input.to_string()),
         paint.bold(format!("May this call run? {}", choices(request.remembering, lasts))),
     )
 }

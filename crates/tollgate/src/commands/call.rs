@@ -7,7 +7,7 @@ use clap::Args;
 use engine::{Receipts, RunReport};
 use envelope::{Catalog, PLAN_VERSION, ToolDecl, ToolResult, nearest};
 use journal::RunKind;
-use plan::{CheckedPlan, Finding, FindingCode};
+use plan::{CheckLimits, CheckedPlan, Finding, FindingCode};
 use serde_json::{Value, json};
 use toolkit::Surface;
 
@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
 use crate::plan_text;
-use crate::preview::{Rehearsal, Seer};
+use crate::preview::OverlayForecaster;
 use crate::progress::Progress;
 use crate::screen;
 use crate::settings::{CONFIG_FILE, Settings};
@@ -42,6 +42,9 @@ pub(crate) struct Call {
     /// Say yes in advance
     #[arg(long)]
     yes: bool,
+    /// Show every difference in full in the question
+    #[arg(long)]
+    full: bool,
     /// Tokens that the receipt may have [default: what its family has, see `tollgate tools NAME`]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(i64::from(Receipts::LEAST)..))]
     budget: Option<u32>,
@@ -62,16 +65,23 @@ impl Call {
         let decl = known_tool(surface, &self.tool)?;
         let args = read_args(&self.args)?;
         refuse_ambiguous(surface, decl, &args)?;
-        let plan = one_step(surface, decl, &args.value, &place)?;
-        let rehearsal = Rehearsal::new(&place, tools.clone(), &plan);
-        let seer = (!self.yes).then(|| Arc::new(Seer::new(rehearsal, None)));
+        let plan = one_step(surface, decl, &args.value, &wiring::check_limits(&place.settings))?;
+        // With a yes in advance nobody looks, so nothing is forecast.
+        let forecaster =
+            (!self.yes).then(|| Arc::new(OverlayForecaster::new(&place.settings, &tools).in_full(self.full)));
         let progress = Arc::new(Progress::new(true));
         let watcher = Watcher::of_call(progress.clone());
         let interrupts = Interrupts::new(self.json);
-        let asker = Asker::new(self.yes, progress, interrupts.clone()).showing(seer.clone());
-        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone())?;
-        let report =
-            super::run::carry(&engine, plan, (RunKind::Call, seer), &place, &interrupts, self.budget)?;
+        let asker = Asker::new(self.yes, progress, interrupts.clone()).showing(forecaster.clone());
+        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone(), forecaster.clone())?;
+        let work = super::run::Carried {
+            plan,
+            kind: RunKind::Call,
+            forecaster,
+            approved: None,
+            budget: self.budget,
+        };
+        let report = super::run::carry(&engine, work, &place, &interrupts)?;
         match watcher.take_last() {
             Some(result) if result.error.is_some() || result.ok => {
                 let exit = self.show(&result);
@@ -180,7 +190,7 @@ pub(crate) fn one_step(
     surface: &Surface,
     decl: &ToolDecl,
     args: &Value,
-    place: &Place,
+    limits: &CheckLimits,
 ) -> Result<CheckedPlan, Stop> {
     let text = json!({
         "version": PLAN_VERSION,
@@ -189,7 +199,7 @@ pub(crate) fn one_step(
         "steps": [{ "id": STEP, "tool": decl.name, "args": plan::literal(args) }],
     })
     .to_string();
-    let report = plan::check(&text, surface, &wiring::check_limits(&place.settings));
+    let report = plan::check(&text, surface, limits);
     report.plan.ok_or_else(|| rejected(decl, report.findings))
 }
 

@@ -18,7 +18,7 @@ use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
-use crate::preview::{Rehearsal, SavedPreview, Seer};
+use crate::preview::{ForecastRules, OverlayForecaster, Rehearsal, SavedPreview};
 use crate::progress::Progress;
 use crate::quoting::quoted;
 use crate::screen::{self, Paint};
@@ -110,9 +110,9 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     ));
     screen::say(format_args!("Order: {}", findings::order(&plan).join(", ")));
 
-    title(3, "The preview", "the plan is run over an imagined vault; nothing is written yet");
+    title(3, "The preview", "the plan is run over an overlay of the vault; nothing is written yet");
     let interrupts = Interrupts::new(false);
-    let rehearsal = Rehearsal::new(place, tools.clone(), &plan);
+    let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools.clone(), &plan);
     let preview = drive::to_end(&interrupts, rehearsal.perform(Limits::screen(), interrupts.cancel()))??;
     for line in preview.render(Paint::stdout()) {
         screen::say(line);
@@ -121,9 +121,12 @@ fn tour(place: &Place, scratch: &Path) -> Outcome {
     title(4, "The question", "one yes for the whole plan, bound to the hash of what is shown");
     let progress = Arc::new(Progress::new(false));
     let watcher = Watcher::of_run(progress.clone());
-    let engine = wiring::engine(place, &tools, Arc::new(SaysYes), watcher.clone())?;
-    let seer = Arc::new(Seer::new(rehearsal, Some(SavedPreview::of(&preview))));
-    let report = super::run::carry(&engine, plan, (RunKind::Plan, Some(seer)), place, &interrupts, None)?;
+    let forecaster = OverlayForecaster::new(&place.settings, &tools);
+    let forecaster = Arc::new(forecaster.previewed(Some(SavedPreview::of(&preview))));
+    let engine = wiring::engine(place, &tools, Arc::new(SaysYes), watcher.clone(), Some(forecaster.clone()))?;
+    let forecaster = Some(forecaster);
+    let work = super::run::Carried { plan, kind: RunKind::Plan, forecaster, approved: None, budget: None };
+    let report = super::run::carry(&engine, work, place, &interrupts)?;
     progress.end();
 
     title(5, "The receipts", "each call went through the same twelve phases and ended in one record");

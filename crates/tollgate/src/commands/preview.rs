@@ -14,7 +14,7 @@ use crate::diff::Limits;
 use crate::drive::{self, Interrupts};
 use crate::place::Place;
 use crate::plan_text;
-use crate::preview::{Preview as Outlook, Rehearsal, SavedPreview};
+use crate::preview::{ForecastRules, Preview as Outlook, Rehearsal, SavedPreview};
 use crate::quoting::quoted;
 use crate::screen::{self, Paint};
 use crate::stop::{Outcome, Stop};
@@ -46,7 +46,7 @@ impl Preview {
         let text = plan_text::read(&self.plan, "plan")?;
         let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
         let plan = super::run::checked(&text, &tools.surface, &place, self.json)?;
-        let rehearsal = Rehearsal::new(&place, tools, &plan);
+        let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools, &plan);
         let interrupts = Interrupts::new(self.json);
         let limits = if self.full { Limits::full() } else { Limits::screen() };
         let outlook = drive::to_end(&interrupts, rehearsal.perform(limits, interrupts.cancel()))??;
@@ -66,7 +66,7 @@ impl Preview {
         for line in outlook.render(paint) {
             screen::say(line);
         }
-        screen::say(paint.dim(format_args!("Nothing was written. Foreseen: {}", outlook.fingerprint)));
+        screen::say(paint.dim(format_args!("Nothing was written. Forecast: {}", outlook.fingerprint)));
         if let Some(file) = &self.out {
             let vault = place.vault_words();
             let plan = if self.plan == "-" { "PLAN".to_owned() } else { quoted(Path::new(&self.plan)) };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{ResumeError, ResumeRequest, UndoHistory};
+use engine::{Forecaster, ResumeError, ResumeRequest, UndoHistory};
 use journal::{RunFolder, RunKind};
 
 use shell::Lifetime;
@@ -14,6 +14,7 @@ use crate::drive::{self, Interrupts};
 use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
+use crate::preview::OverlayForecaster;
 use crate::progress::Progress;
 use crate::screen;
 use crate::stop::{Outcome, Stop};
@@ -49,9 +50,12 @@ impl Resume {
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);
-        let asker = Arc::new(Asker::new(self.yes, progress.clone(), interrupts.clone()));
-        let engine = wiring::engine(&place, &tools, asker, watcher.clone())?;
-        let request = ResumeRequest { run_dir, cancel: interrupts.cancel() };
+        let tools = Arc::new(tools);
+        let forecaster = (!self.yes).then(|| Arc::new(OverlayForecaster::new(&place.settings, &tools)));
+        let asker = Asker::new(self.yes, progress.clone(), interrupts.clone()).showing(forecaster.clone());
+        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone(), forecaster.clone())?;
+        let forecaster = forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>);
+        let request = ResumeRequest { run_dir, cancel: interrupts.cancel(), forecaster };
         let report = drive::to_end(&interrupts, engine.resume(request))?.map_err(why_not)?;
         progress.end();
         if self.json {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{Foresight, RunPlace, RunReport, RunRequest};
+use engine::{ForecastCall, Forecaster, RunPlace, RunReport, RunRequest};
 use journal::RunKind;
 use plan::CheckedPlan;
 use toolkit::Surface;
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::findings;
 use crate::place::Place;
 use crate::plan_text;
-use crate::preview::{Rehearsal, SavedPreview, Seer};
+use crate::preview::{ForecastRules, OverlayForecaster, Rehearsal, SavedPreview};
 use crate::progress::Progress;
 use crate::screen;
 use crate::stop::{Outcome, Stop};
@@ -40,6 +40,9 @@ pub(crate) struct Run {
     /// Run what this preview showed, kept with `preview --out`; if the vault has changed, say how and ask
     #[arg(long, value_name = "FILE")]
     previewed: Option<PathBuf>,
+    /// Show every difference in full in the question
+    #[arg(long)]
+    full: bool,
     /// Answer in JSON: the report of the run
     #[arg(long)]
     pub(crate) json: bool,
@@ -52,18 +55,27 @@ impl Run {
         let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
         let plan = checked(&text, &tools.surface, &place, self.json)?;
         let saved = self.previewed.as_deref().map(SavedPreview::read).transpose()?;
-        let rehearsal = || Rehearsal::new(&place, tools.clone(), &plan);
         let progress = Arc::new(Progress::new(self.json));
         let watcher = Watcher::of_run(progress.clone());
         let interrupts = Interrupts::new(self.json);
-        // With a yes in advance nobody looks, so nothing is foreseen.
-        let seer = (!self.yes).then(|| Arc::new(Seer::new(rehearsal(), saved.clone())));
-        let asker = Asker::new(self.yes, progress.clone(), interrupts.clone()).showing(seer.clone());
-        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone())?;
-        if let Some(saved) = saved.filter(|_| self.yes || !engine.asks_about(&plan)) {
-            refuse_other(&rehearsal(), &saved, &interrupts)?;
-        }
-        let report = carry(&engine, plan, (RunKind::Plan, seer), &place, &interrupts, None)?;
+        // With a yes in advance nobody looks, so nothing is forecast for a question.
+        let full = self.full || saved.as_ref().is_some_and(SavedPreview::is_full);
+        let forecaster = (!self.yes).then(|| {
+            let forecaster = OverlayForecaster::new(&place.settings, &tools).in_full(full);
+            Arc::new(forecaster.previewed(saved.clone()))
+        });
+        let asker = Asker::new(self.yes, progress.clone(), interrupts.clone()).showing(forecaster.clone());
+        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone(), forecaster.clone())?;
+        // Whether or not there will be a question: what was previewed is run, or nothing.
+        let approved = match saved.filter(|_| self.yes || !engine.asks_about(&plan)) {
+            Some(saved) => {
+                let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools.clone(), &plan);
+                Some(refuse_other(&rehearsal, &saved, &interrupts)?)
+            }
+            None => None,
+        };
+        let work = Carried { plan, kind: RunKind::Plan, forecaster, approved, budget: None };
+        let report = carry(&engine, work, &place, &interrupts)?;
         progress.end();
         if self.json {
             screen::json(&report);
@@ -74,41 +86,54 @@ impl Run {
     }
 }
 
-/// Runs a checked plan to its end, with what is foreseen in the question about it. It is recorded in the vault's
-/// state folder.
+/// A checked plan with all that its run needs.
+pub(super) struct Carried {
+    pub(super) plan: CheckedPlan,
+    pub(super) kind: RunKind,
+    /// Tells what the plan would do, for the question about it.
+    pub(super) forecaster: Option<Arc<OverlayForecaster>>,
+    /// A forecast that was approved before.
+    pub(super) approved: Option<Vec<ForecastCall>>,
+    pub(super) budget: Option<u32>,
+}
+
+/// Runs a checked plan to its end. It is recorded in the vault's state folder.
 pub(super) fn carry(
     engine: &engine::Engine,
-    plan: CheckedPlan,
-    (kind, seer): (RunKind, Option<Arc<Seer>>),
+    work: Carried,
     place: &Place,
     interrupts: &Interrupts,
-    budget: Option<u32>,
 ) -> Result<RunReport, Stop> {
-    let place = RunPlace::Disk(place.prepare_runs()?);
     let request = RunRequest {
-        plan,
-        place,
-        kind,
+        plan: work.plan,
+        place: RunPlace::Disk(place.prepare_runs()?),
+        kind: work.kind,
         planner_version: None,
         cancel: interrupts.cancel(),
-        foresight: seer.map(|seer| seer as Arc<dyn Foresight>),
-        budget,
+        forecaster: work.forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>),
+        approved: work.approved,
+        budget: work.budget,
     };
     drive::to_end(interrupts, engine.run_plan(request))?.map_err(|error| match error {
         engine::RunError::Journal(error) => Stop::from(error),
     })
 }
 
-/// Where nobody is asked, nobody can be asked again: what was previewed is run, or nothing.
-fn refuse_other(rehearsal: &Rehearsal, saved: &SavedPreview, interrupts: &Interrupts) -> Result<(), Stop> {
-    let work = rehearsal.perform(Limits::screen(), interrupts.cancel());
-    let now = drive::to_end(interrupts, work)??;
+/// Returns the calls that the saved preview shows, if the plan would still do exactly that. Where nobody is asked,
+/// nobody can be asked again: what was previewed is run, or nothing.
+fn refuse_other(
+    rehearsal: &Rehearsal,
+    saved: &SavedPreview,
+    interrupts: &Interrupts,
+) -> Result<Vec<ForecastCall>, Stop> {
+    let limits = if saved.is_full() { Limits::full() } else { Limits::screen() };
+    let now = drive::to_end(interrupts, rehearsal.perform(limits, interrupts.cancel()))??;
     if interrupts.were_heard() {
         return Err(Stop::new(Exit::Cancelled, "cancelled", "cancelled before anything was run"));
     }
     let differences = rehearsal.differences(saved, &now);
     if differences.is_empty() {
-        return Ok(());
+        return Ok(now.calls);
     }
     let lines: Vec<String> = differences.iter().map(|line| format!("\n  {line}")).collect();
     Err(Stop::new(

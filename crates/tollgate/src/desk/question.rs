@@ -36,8 +36,9 @@ pub(crate) struct Subject {
 pub(crate) enum About {
     /// One call.
     Call {
+        /// The whole question, as every front end shows it.
+        text: String,
         tool: String,
-        preview: String,
         input: Value,
         /// The hash of the input before it was made safe to show.
         exact: Hash,
@@ -70,8 +71,8 @@ impl Subject {
 impl About {
     pub(super) fn call(request: &ApprovalRequest) -> About {
         About::Call {
+            text: request.text.clone(),
             tool: request.tool.to_string(),
-            preview: request.preview.clone(),
             input: request.input.clone(),
             exact: request.exact,
             why: request.why.clone(),

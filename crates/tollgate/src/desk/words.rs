@@ -22,14 +22,7 @@ pub(crate) fn asked(question: &Question, paint: Paint) -> String {
         time(question.expires_at),
     ));
     let what = match &subject.about {
-        About::Call { tool, preview, input, why, .. } => format!(
-            "{} ({})\n  {}\n  input: {}",
-            paint.bold(one_line(preview)),
-            one_line(why),
-            one_line(tool),
-            one_line(&input.to_string()),
-        ),
-        About::Plan { text, .. } => visible(text),
+        About::Call { text, .. } | About::Plan { text, .. } => visible(text),
         About::Uncertain { tool, step, input, why } => format!(
             "{} {} of step {} was under way when the run was interrupted: {}\n  input: {}",
             paint.odd("Uncertain:"),

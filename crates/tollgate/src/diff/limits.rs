@@ -44,6 +44,11 @@ impl Limits {
         }
     }
 
+    /// Whether everything is shown.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lines == usize::MAX
+    }
+
     /// Everything that can be compared at all (`--full`).
     pub(crate) fn full() -> Limits {
         Limits {

@@ -1,20 +1,24 @@
-//! What a plan would do, found out by running it over an imagined vault.
+//! The forecast of a plan or of one call, found out by running it over an overlay of the vault.
 //!
-//! The plan goes through the real gate, with the rules and limits as they are, over a layer that takes what the
-//! tools write. So later steps see what earlier ones would have written, and the disk stays as it is. Commands
-//! are not run, nor are hooks, which are programs of their own. A preview is data first; the lines for a
-//! terminal, the text of a question and the JSON are made from the same data.
+//! The plan goes through the real phases and the real machine, with the rules and limits as they are, over an overlay
+//! that takes what the tools write. So later steps see what earlier ones would have written, and the disk stays as it
+//! is. Commands are not run, nor are hooks, which are programs of their own. A preview is data first; the lines for a
+//! terminal, the text of a question, what a yes is bound to and the JSON are made from the same data.
 
+mod forecaster;
+mod headline;
 mod hints;
 mod paths;
+mod recording;
 mod rehearsal;
 mod render;
 mod saved;
-mod seer;
-mod spectator;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod totals;
 
+use engine::ForecastCall;
 use envelope::{Hash, canonical_hash};
 use serde::Serialize;
 use serde_json::json;
@@ -25,12 +29,12 @@ use paths::PathOutlook;
 use steps::StepOutlook;
 use totals::Totals;
 
-pub(crate) use rehearsal::Rehearsal;
+pub(crate) use forecaster::OverlayForecaster;
+pub(crate) use rehearsal::{ForecastRules, Rehearsal};
 pub(crate) use saved::SavedPreview;
-pub(crate) use seer::Seer;
 
 /// The form of a saved preview.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a plan would do at one moment.
 #[derive(Debug, Serialize)]
@@ -41,6 +45,17 @@ pub(crate) struct Preview {
     plan_hash: Hash,
     policy_hash: Hash,
     registry_version: String,
+    /// Whether differences are shown in full.
+    full: bool,
+    /// The effects in counts and names, then what will fail.
+    pub(crate) headline: String,
+    /// Every call that would be made, with what it would change. A yes covers exactly these changes.
+    pub(crate) calls: Vec<ForecastCall>,
+    /// The full lines of the commands that would be run.
+    commands: Vec<String>,
+    /// Whether the rules let every call run without a question.
+    #[serde(skip)]
+    pub(crate) runs_unasked: bool,
     /// Of everything that would be done; not of how much of it is shown.
     pub(crate) fingerprint: Hash,
     verdict: Verdict,
@@ -93,6 +108,7 @@ impl Preview {
             "policy": self.policy_hash,
             "registry": self.registry_version,
             "steps": steps,
+            "calls": self.calls,
             "paths": self.paths,
             "questions": self.questions,
         }));

@@ -52,6 +52,10 @@ impl PathOutlook {
         }
     }
 
+    pub(super) fn is_note(&self) -> bool {
+        self.path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
+    }
+
     /// Where it is on disk now, if it is there.
     pub(super) fn now_at(&self) -> &str {
         self.from.as_deref().unwrap_or(&self.path)

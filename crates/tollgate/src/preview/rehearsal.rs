@@ -4,19 +4,20 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use engine::{Policy, RunCancel, RunPlace, RunReport, RunRequest};
-use envelope::{Change, Fault, Hash, OnError, Risk, VaultPath};
+use envelope::{Change, Fault, Hash, OnError, Requirement, Risk, StepId, VaultPath};
 use journal::RunKind;
 use plan::{CheckedPlan, RunStatus};
 use vault::{Fate, Foreseen, Seen, Vault, Witness};
 
+use super::headline::headline;
 use super::paths::PathOutlook;
-use super::spectator::Spectator;
+use super::recording::RecordingObserver;
 use super::steps::{outlooks, verdict};
 use super::totals::Totals;
 use super::{FORMAT, Preview, SavedPreview, Verdict, hints};
 use crate::diff::{Changes, FileDiff, Limits};
 use crate::exit::Exit;
-use crate::place::Place;
+use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::visible::one_line;
 use crate::wiring::{self, Toolset};
@@ -28,28 +29,43 @@ const LARGEST_COMPARED: u64 = 16 << 20;
 pub(crate) struct Rehearsal {
     tools: Arc<Toolset>,
     plan: CheckedPlan,
-    policy: Policy,
+    rules: ForecastRules,
+}
+
+/// What a forecast takes from the settings of a vault.
+#[derive(Clone)]
+pub(crate) struct ForecastRules {
+    pub(super) policy: Policy,
+    /// Names of the hooks, which are not run.
     hooks: Vec<String>,
 }
 
+impl ForecastRules {
+    pub(crate) fn of(settings: &Settings) -> ForecastRules {
+        let hooks = settings.hooks.iter().map(|hook| one_line(&hook.name)).collect();
+        ForecastRules { policy: settings.policy.clone(), hooks }
+    }
+}
+
 impl Rehearsal {
-    pub(crate) fn new(place: &Place, tools: Arc<Toolset>, plan: &CheckedPlan) -> Rehearsal {
-        let hooks = place.settings.hooks.iter().map(|hook| one_line(&hook.name)).collect();
-        Rehearsal { tools, plan: plan.clone(), policy: place.settings.policy.clone(), hooks }
+    pub(crate) fn new(rules: &ForecastRules, tools: Arc<Toolset>, plan: &CheckedPlan) -> Rehearsal {
+        Rehearsal { tools, plan: plan.clone(), rules: rules.clone() }
     }
 
     /// Finds out what the plan would do now. Writes nothing, anywhere.
     pub(crate) async fn perform(&self, limits: Limits, cancel: RunCancel) -> Result<Preview, Stop> {
+        let limits_are_full = limits.is_full();
         let tools = self.tools.imagined()?;
-        let seen = Arc::new(Spectator::default());
-        let engine = wiring::foreseeing(self.calm_policy(), &tools.surface, seen.clone())?;
+        let seen = Arc::new(RecordingObserver::default());
+        let engine = wiring::forecasting(self.calm_policy(), &tools.surface, seen.clone())?;
         let request = RunRequest {
             plan: rehearsed(&self.plan),
             place: RunPlace::Memory,
             kind: RunKind::Plan,
             planner_version: None,
             cancel,
-            foresight: None,
+            forecaster: None,
+            approved: None,
             budget: None,
         };
         let report = engine.run_plan(request).await.map_err(|error| match error {
@@ -60,7 +76,7 @@ impl Rehearsal {
         let compared = compared
             .map_err(|error| Stop::io("compare the files", error))?
             .map_err(|fault| Stop::new(Exit::Failures, "preview", fault.message))?;
-        Ok(self.preview(&report, &seen, compared, tools.surface.version()))
+        Ok(self.preview(&report, &seen, compared, (tools.surface.version(), limits_are_full)))
     }
 
     /// In what a preview differs from an earlier one, one line each.
@@ -76,13 +92,25 @@ impl Rehearsal {
         earlier.differences(now, &look)
     }
 
-    fn preview(&self, report: &RunReport, seen: &Spectator, compared: Compared, registry: &str) -> Preview {
+    fn preview(
+        &self,
+        report: &RunReport,
+        seen: &RecordingObserver,
+        compared: Compared,
+        (registry, full): (&str, bool),
+    ) -> Preview {
+        let order: Vec<StepId> = self.plan.steps.iter().map(|step| step.id.clone()).collect();
         let steps = outlooks(&self.plan, report, seen);
         let mut preview = Preview {
             format: FORMAT,
             plan_hash: self.plan.hash,
-            policy_hash: self.policy.hash(),
+            policy_hash: self.rules.policy.hash(),
             registry_version: registry.to_owned(),
+            full,
+            headline: String::new(),
+            calls: seen.calls(&order),
+            commands: seen.commands(),
+            runs_unasked: seen.runs_unasked() && report.status != RunStatus::Cancelled,
             fingerprint: Hash::of(b""),
             verdict: if report.status == RunStatus::Cancelled { Verdict::Cancelled } else { verdict(&steps) },
             steps,
@@ -91,16 +119,17 @@ impl Rehearsal {
             changes: compared.changes,
             warnings: compared.warnings,
             questions: seen.questions(),
-            hooks_not_run: self.hooks.clone(),
+            hooks_not_run: self.rules.hooks.clone(),
         };
+        preview.headline = headline(&preview);
         preview.take_fingerprint();
         preview
     }
 
-    /// The policy as it is, but one call at a time and none twice: the same vault must always give the same
-    /// preview, and a failure that would be tried again is still one to know of.
+    /// The policy as it is, but one call at a time and none twice. Which calls are made does not depend on how many run at
+    /// the same time, and a failure that would be tried again is still one to know of.
     fn calm_policy(&self) -> Policy {
-        let mut policy = self.policy.clone();
+        let mut policy = self.rules.policy.clone();
         policy.limits.max_concurrency = NonZeroU32::MIN;
         policy.limits.max_attempts = NonZeroU32::MIN;
         policy
@@ -113,7 +142,7 @@ fn rehearsed(plan: &CheckedPlan) -> CheckedPlan {
     let mut plan = plan.clone();
     for step in &mut plan.steps {
         step.preview = None;
-        if step.decl.risk_level == Risk::Commands {
+        if step.decl.risk_level == Risk::Commands || step.decl.availability.contains(&Requirement::Server) {
             step.on_error = OnError::Skip;
         }
     }

@@ -1,11 +1,11 @@
-//! A preview as a person reads it: each step, the whole in one sentence, the differences, what to beware of.
+//! A preview in lines: what happens, what fails, the differences, what to beware of, each step.
 
+use engine::ForecastOutcome;
 use envelope::EntryKind;
 
 use super::Preview;
 use super::paths::{PathFate, PathOutlook};
 use super::steps::{StepFate, StepOutlook};
-use super::totals::Totals;
 use crate::screen::Paint;
 use crate::visible::{count, one_line};
 
@@ -15,32 +15,42 @@ const NAMED: usize = 20;
 const STEPS: usize = 100;
 
 impl Preview {
-    /// The lines that a person sees.
+    /// The lines that you see: what happens in the first one, then failures, differences and commands, then each step.
     pub(crate) fn render(&self, paint: Paint) -> Vec<String> {
-        let mut lines = vec![paint.bold("What would happen:")];
+        let mut lines = vec![paint.bold(&self.headline)];
+        lines.extend(self.render_rest(paint));
+        lines
+    }
+
+    /// Everything but the first line, for a single call: its one step says no more than the call does.
+    pub(crate) fn render_call(&self, paint: Paint) -> Vec<String> {
+        self.render_body(paint)
+    }
+
+    /// Everything but the first line.
+    pub(crate) fn render_rest(&self, paint: Paint) -> Vec<String> {
+        let mut lines = self.render_body(paint);
+        lines.push(format!("Steps (this {}):", self.totals.sentence()));
         for step in self.steps.iter().take(STEPS) {
             lines.extend(step.render(paint));
         }
         if self.steps.len() > STEPS {
             lines.push(format!("  and {}", count((self.steps.len() - STEPS) as u64, "more step")));
         }
-        let commands = self.steps.iter().any(|step| step.fate == StepFate::Unforeseen);
-        lines.push(match (commands, self.totals == Totals::default()) {
-            (false, _) => format!("This {}.", paint.bold(self.totals.sentence())),
-            (true, true) => format!("{}.", paint.bold("What this changes cannot be foreseen")),
-            (true, false) => {
-                let known = paint.bold(self.totals.sentence());
-                format!("This {known}, {}.", paint.bold("and what its commands change cannot be foreseen"))
-            }
-        });
+        lines
+    }
+
+    fn render_body(&self, paint: Paint) -> Vec<String> {
+        let mut lines: Vec<String> = self.failures(paint);
         lines.extend(named(self.paths.iter().filter(|path| path.is_named()), paint));
         lines.extend(self.changes.render(paint));
+        lines.extend(self.commands.iter().map(|line| format!("{} {line}", paint.odd("command"))));
         let told = |title: &str, said: &[String]| {
             let title = said.first().map(|_| paint.odd(title));
             title.into_iter().chain(said.iter().map(|line| format!("  {line}"))).collect::<Vec<_>>()
         };
         lines.extend(told("Beware:", &self.warnings));
-        lines.extend(told("Would be asked on the way:", &self.questions));
+        lines.extend(told("You would also be asked:", &self.questions));
         if !self.hooks_not_run.is_empty() {
             let hooks = self.hooks_not_run.join(", ");
             lines.push(format!("Hooks were not run for this; they may change or refuse calls: {hooks}"));
@@ -48,7 +58,28 @@ impl Preview {
         lines
     }
 
-    /// The same without colours, as one text: what a yes is bound to.
+    /// Every call that will fail, by name.
+    fn failures(&self, paint: Paint) -> Vec<String> {
+        let failing = self.calls.iter().filter_map(|call| match &call.outcome {
+            ForecastOutcome::Fails { message } => Some((call, message)),
+            ForecastOutcome::Works | ForecastOutcome::Unknown => None,
+        });
+        let mut lines: Vec<String> = failing
+            .clone()
+            .take(NAMED)
+            .map(|(call, message)| {
+                let item = call.index.map(|index| format!(" item {}", index + 1)).unwrap_or_default();
+                format!("{} step {}{item}: {}", paint.bad("will fail"), call.step, one_line(message))
+            })
+            .collect();
+        let left = failing.count().saturating_sub(NAMED);
+        if left > 0 {
+            lines.push(paint.dim(format_args!("and {left} more that will fail")));
+        }
+        lines
+    }
+
+    /// The same without colours, as one text.
     pub(crate) fn plain(&self) -> String {
         self.render(Paint::plain()).join("\n")
     }

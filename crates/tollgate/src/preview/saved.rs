@@ -5,6 +5,7 @@ use std::path::Path;
 
 use envelope::Hash;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::paths::{PathFate, PathOutlook};
 use super::{FORMAT, Preview};
@@ -16,15 +17,24 @@ use crate::visible::one_line;
 const TOLD: usize = 20;
 
 /// What is needed of a preview to know it again.
+#[derive(Debug, Clone)]
+pub(crate) struct SavedPreview {
+    facts: Facts,
+    /// The whole file. A preview that is made anew must be the same in everything that it shows; absent for a preview
+    /// that was made in this process.
+    whole: Option<Value>,
+    pub(crate) fingerprint: Hash,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SavedPreview {
-    #[serde(rename = "preview")]
-    format: u32,
+struct Facts {
+    #[serde(default)]
+    full: bool,
     plan_hash: Hash,
     policy_hash: Hash,
     registry_version: String,
-    pub(crate) fingerprint: Hash,
+    fingerprint: Hash,
     paths: Vec<PathOutlook>,
 }
 
@@ -37,36 +47,55 @@ impl SavedPreview {
             Stop::bad_input("bad_preview", format!("`{}` is no saved preview: {why}", one_line(&name)))
                 .hint("make one with `tollgate preview PLAN --out FILE`")
         };
-        let saved: SavedPreview = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-        if saved.format != FORMAT {
-            return Err(bad(format!("it has the form {}, and this version reads {FORMAT}", saved.format)));
+        let whole: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let form = whole.get("preview").and_then(Value::as_u64);
+        if form != Some(FORMAT.into()) {
+            let found = form.map_or_else(|| "no form".to_owned(), |form| format!("the form {form}"));
+            return Err(bad(format!("it has {found}, and this version reads {FORMAT}")));
         }
-        Ok(saved)
+        let facts = Facts::deserialize(&whole).map_err(|error| bad(error.to_string()))?;
+        Ok(SavedPreview { fingerprint: facts.fingerprint, facts, whole: Some(whole) })
+    }
+
+    /// Whether it shows every difference in full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.facts.full
+    }
+
+    /// Whether a preview that was made anew shows exactly what this one shows. Anything that was edited in the file, also
+    /// text that nothing depends on, makes it another.
+    fn shows_the_same(&self, now: &Preview) -> bool {
+        let Some(whole) = &self.whole else { return true };
+        serde_json::to_value(now).is_ok_and(|now| now == *whole)
     }
 
     pub(crate) fn of(preview: &Preview) -> SavedPreview {
-        SavedPreview {
-            format: FORMAT,
+        let facts = Facts {
+            full: preview.full,
             plan_hash: preview.plan_hash,
             policy_hash: preview.policy_hash,
             registry_version: preview.registry_version.clone(),
             fingerprint: preview.fingerprint,
             paths: preview.paths.clone(),
-        }
+        };
+        SavedPreview { fingerprint: facts.fingerprint, facts, whole: None }
     }
 
     /// In what a newer preview differs, one line each; nothing if it is the same.
     /// `look` tells what is at a path now: the hash of its content, for a folder any.
     pub(super) fn differences(&self, now: &Preview, look: &dyn Fn(&str) -> Option<Hash>) -> Vec<String> {
         if self.fingerprint == now.fingerprint {
-            return Vec::new();
+            return match self.shows_the_same(now) {
+                true => Vec::new(),
+                false => vec!["the file does not show what the preview showed: it was edited".to_owned()],
+            };
         }
         let mut lines = Vec::new();
         let mut say = |differs: bool, line: &str| lines.extend(differs.then(|| line.to_owned()));
-        say(self.plan_hash != now.plan_hash, "the plan is another one");
-        say(self.policy_hash != now.policy_hash, "the settings of the vault were changed");
-        say(self.registry_version != now.registry_version, "the tools are of another version");
-        let (old, new) = (by_path(&self.paths), by_path(&now.paths));
+        say(self.facts.plan_hash != now.plan_hash, "the plan is another one");
+        say(self.facts.policy_hash != now.policy_hash, "the settings of the vault were changed");
+        say(self.facts.registry_version != now.registry_version, "the tools are of another version");
+        let (old, new) = (by_path(&self.facts.paths), by_path(&now.paths));
         for (path, was) in &old {
             lines.extend(match new.get(path) {
                 Some(is) if is == was => None,

@@ -1,13 +1,12 @@
 //! What would become of each step.
 
 use engine::RunReport;
-use envelope::{Requirement, Risk, StepId, ToolError, ToolName};
+use envelope::{Requirement, Risk, StepId, ToolName};
 use plan::{CheckedPlan, StepStatus, StepSummary};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Verdict;
-use super::spectator::Spectator;
+use super::recording::{RecordingObserver, is_unknown};
 use crate::exit::Exit;
 use crate::visible::one_line;
 
@@ -52,14 +51,14 @@ impl StepFate {
             StepFate::WorksInPart => "in part",
             StepFate::Fails => "fails",
             StepFate::Denied => "denied",
-            StepFate::Unforeseen => "unforeseen",
+            StepFate::Unforeseen => "unknown",
             StepFate::NotReached => "not run",
         }
     }
 }
 
 /// Every step, in plan order.
-pub(super) fn outlooks(plan: &CheckedPlan, report: &RunReport, seen: &Spectator) -> Vec<StepOutlook> {
+pub(super) fn outlooks(plan: &CheckedPlan, report: &RunReport, seen: &RecordingObserver) -> Vec<StepOutlook> {
     let mut outlooks: Vec<StepOutlook> = Vec::with_capacity(plan.steps.len());
     for (step, summary) in plan.steps.iter().zip(&report.steps) {
         let fate = fate(summary);
@@ -74,9 +73,9 @@ pub(super) fn outlooks(plan: &CheckedPlan, report: &RunReport, seen: &Spectator)
             would: seen.told(&step.id),
             why: match fate {
                 StepFate::Unforeseen if step.decl.availability.contains(&Requirement::Server) => {
-                    Some("cannot be foreseen: a server answers it".to_owned())
+                    Some("cannot be forecast: a server answers it".to_owned())
                 }
-                StepFate::Unforeseen => Some("cannot be foreseen: it runs a command".to_owned()),
+                StepFate::Unforeseen => Some("cannot be forecast: it runs a command".to_owned()),
                 StepFate::Works
                 | StepFate::WorksInPart
                 | StepFate::Fails
@@ -114,7 +113,7 @@ fn fate(summary: &StepSummary) -> StepFate {
         StepStatus::Partial => StepFate::WorksInPart,
         StepStatus::Skipped | StepStatus::Cancelled => StepFate::NotReached,
         StepStatus::Failed => match &summary.error {
-            Some(error) if is_unforeseen(error) => StepFate::Unforeseen,
+            Some(error) if is_unknown(error) => StepFate::Unforeseen,
             Some(error) if error.kind.is_some_and(|kind| Exit::of_failure(kind) == Exit::Denied) => {
                 StepFate::Denied
             }
@@ -123,19 +122,16 @@ fn fate(summary: &StepSummary) -> StepFate {
     }
 }
 
-fn is_unforeseen(error: &ToolError) -> bool {
-    error.details.as_ref().and_then(|details| details.get("unforeseen")) == Some(&Value::Bool(true))
-}
-
 /// Which step keeps another one from being run.
 fn blame(plan: &CheckedPlan, outlooks: &[StepOutlook], index: usize) -> (StepFate, String) {
-    for before in &plan.steps[index].after {
+    let waits_for = plan.steps[index].after.iter().chain(&plan.steps[index].follows);
+    for before in waits_for {
         let step = &outlooks[*before];
         match step.fate {
             StepFate::Unforeseen => {
                 return (
                     StepFate::Unforeseen,
-                    format!("depends on step {}, which cannot be foreseen", step.id),
+                    format!("depends on step {}, which cannot be forecast", step.id),
                 );
             }
             StepFate::Fails | StepFate::Denied => {
@@ -156,10 +152,11 @@ fn blame(plan: &CheckedPlan, outlooks: &[StepOutlook], index: usize) -> (StepFat
 /// The steps, each after those it waits for.
 fn order_of(plan: &CheckedPlan) -> Vec<usize> {
     let mut order = Vec::with_capacity(plan.steps.len());
-    let mut left: Vec<usize> = plan.steps.iter().map(|step| step.after.len()).collect();
+    let mut left: Vec<usize> =
+        plan.steps.iter().map(|step| step.after.len() + step.follows.len()).collect();
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); plan.steps.len()];
     for (index, step) in plan.steps.iter().enumerate() {
-        for before in &step.after {
+        for before in step.after.iter().chain(&step.follows) {
             waiting[*before].push(index);
         }
     }

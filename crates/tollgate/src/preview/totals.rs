@@ -4,7 +4,7 @@ use envelope::EntryKind;
 use serde::Serialize;
 
 use super::paths::{PathFate, PathOutlook};
-use super::spectator::Links;
+use super::recording::Links;
 use crate::visible::count;
 
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
@@ -42,7 +42,7 @@ impl Totals {
             };
             match path.kind {
                 EntryKind::Folder => number.folders += 1,
-                EntryKind::File if is_note(&path.path) => number.notes += 1,
+                EntryKind::File if path.is_note() => number.notes += 1,
                 EntryKind::File => number.files += 1,
             }
         }
@@ -86,16 +86,12 @@ impl Number {
     }
 }
 
-fn is_note(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
-}
-
 #[cfg(test)]
 mod tests {
     use envelope::EntryKind;
 
     use super::super::paths::{PathFate, PathOutlook};
-    use super::super::spectator::Links;
+    use super::super::recording::Links;
     use super::Totals;
 
     fn path(path: &str, fate: PathFate, kind: EntryKind) -> PathOutlook {

@@ -7,10 +7,10 @@ use envelope::{ExecutionEvent, ToolResult};
 use gateway::gate_tools::MakeEngine;
 use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
 
-use super::foresight::CallForeseer;
 use super::live::LivePlace;
 use super::plans::ClientPlans;
 use crate::place::Place;
+use crate::preview::OverlayForecaster;
 use crate::servers::Kept;
 use crate::stop::Stop;
 use crate::wiring::{self, Toolset};
@@ -28,8 +28,9 @@ pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Mak
 }
 
 fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept) -> Result<Engine, Stop> {
-    let tools = Toolset::open_sharing(place, kept)?;
-    wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody))
+    let tools = Arc::new(Toolset::open_sharing(place, kept)?);
+    let forecaster = Arc::new(OverlayForecaster::new(&place.settings, &tools));
+    wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody), Some(forecaster))
 }
 
 /// The face on a vault, under its settings as they are at the time. `desk` is asked where a client's word does not
@@ -53,7 +54,6 @@ pub(crate) fn face(
     let parts = McpParts {
         make: Arc::new(make),
         recorded: Recorded::Disk(place.prepare_runs()?),
-        foreseer: Arc::new(CallForeseer::new(live.clone())),
         plans: Arc::new(ClientPlans { live, approver: desk.clone() }),
         desk,
         unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),

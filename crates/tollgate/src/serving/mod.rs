@@ -2,7 +2,6 @@
 
 pub(crate) mod backend;
 pub(crate) mod faces;
-pub(crate) mod foresight;
 pub(crate) mod home;
 pub(crate) mod live;
 pub(crate) mod mcp;

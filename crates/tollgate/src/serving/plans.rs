@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Approver, Engine, Foresight, Observer, RunCancel, RunPlace, RunReport, RunRequest};
+use engine::{Approver, Engine, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest};
 use envelope::{EventType, ExecutionEvent, ToolResult};
 use gateway::mcp::{PLAN_BUDGET, PlanAnswer, PlanRun, Plans};
 use journal::RunKind;
@@ -19,7 +19,7 @@ use crate::diff::Limits;
 use crate::effects;
 use crate::findings;
 use crate::place::Place;
-use crate::preview::{Rehearsal, Seer};
+use crate::preview::{ForecastRules, OverlayForecaster, Rehearsal};
 use crate::progress::Progress;
 use crate::screen::Paint;
 use crate::stop::Stop;
@@ -118,7 +118,7 @@ async fn previewed(place: &Arc<Place>, text: &str, cancel: CancelToken) -> Resul
         Ok(plan) => plan,
         Err(wrong) => return Ok(*wrong),
     };
-    let rehearsal = Rehearsal::new(place, tools, &plan);
+    let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools, &plan);
     let preview = rehearsal.perform(Limits::screen(), ended_by(cancel)).await?;
     let text = preview.plain();
     let summary = text.lines().next().unwrap_or_default().to_owned();
@@ -137,9 +137,9 @@ async fn carried(
         Ok(plan) => plan,
         Err(wrong) => return Ok(*wrong),
     };
-    // With a yes in advance nobody looks, so nothing is foreseen.
-    let looks = with.approver.is_some();
-    let seer = looks.then(|| Arc::new(Seer::new(Rehearsal::new(place, tools.clone(), &plan), None)));
+    // With a yes in advance nobody looks, so nothing is forecast.
+    let forecaster =
+        with.approver.is_some().then(|| Arc::new(OverlayForecaster::new(&place.settings, &tools)));
     let watcher = Watcher::of_run(Arc::new(Progress::new(true)));
     let follower = Arc::new(Follower {
         watcher: watcher.clone(),
@@ -147,14 +147,15 @@ async fn carried(
         steps: plan.steps.len() as u64,
         finished: AtomicU64::new(0),
     });
-    let engine: Engine = wiring::engine(place, &tools, with.approver.unwrap_or(fallback), follower)?;
+    let engine: Engine = wiring::engine(place, &tools, with.approver.unwrap_or(fallback), follower, forecaster.clone())?;
     let request = RunRequest {
         plan,
         place: RunPlace::Disk(place.prepare_runs()?),
         kind: RunKind::Plan,
         planner_version: Some(with.client),
         cancel: ended_by(with.cancel),
-        foresight: seer.map(|seer| seer as Arc<dyn Foresight>),
+        forecaster: forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>),
+        approved: None,
         budget: None,
     };
     let report = engine.run_plan(request).await.map_err(|error| match error {

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, Foresight, Outlook, UncertainCall};
-use engine::{Irreversible, UncertainVerdict, Verdict};
-use envelope::{Change, DataRef, EntryKind, FileState, Hash, VaultPath, canonical_hash};
+use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, Forecast, Forecaster, Irreversible};
+use engine::{UncertainCall, UncertainVerdict, Verdict};
+use envelope::{Change, DataRef, EntryKind, FileState, ToolDecl, VaultPath, canonical_hash};
+use plan::CheckedPlan;
+use serde_json::Value;
 use journal::RunFolder;
 use toolkit::BoxFuture;
 use vault::{Restoration, RestoreChoices, Restored, Vault, Witness, foresee_restore};
@@ -129,30 +131,27 @@ impl Lookback {
         lines
     }
 
-    fn look(&self) -> Outlook {
+    fn look(&self) -> Forecast {
         let (view, found) = match self.view() {
             Ok(seen) => seen,
-            Err(stop) => {
-                let text = format!("What would happen cannot be foreseen: {}", visible(&stop.message));
-                return Outlook { fingerprint: Hash::of(text.as_bytes()), text, differs: Vec::new() };
-            }
+            Err(stop) => return Forecast { calls: None, ..Forecast::impossible(visible(&stop.message)) },
         };
-        let text = self.lines(&view, Paint::plain()).join("\n");
-        let coloured = self.lines(&view, Paint::stderr()).join("\n");
+        let rest = |paint: Paint| self.lines(&view, paint).split_off(1).join("\n");
+        let (text, coloured) = (rest(Paint::plain()), rest(Paint::stderr()));
         let differs = found.conflicts.iter().map(|conflict| one_line(&conflict.words())).collect();
         let fingerprint = canonical_hash(&serde_json::json!({
             "changes": found.changes(),
             "conflicts": found.conflicts,
         }));
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some((text.clone(), coloured));
-        Outlook { text, fingerprint, differs }
+        Forecast { headline: view.sentence, text, fingerprint, differs, calls: None, runs_unasked: false }
     }
 
     /// A text with what was shown last in it, in colours.
     fn coloured(&self, text: &str) -> String {
         match &*self.shown.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((plain, coloured)) => text.replacen(plain, coloured, 1),
-            None => text.to_owned(),
+            Some((plain, coloured)) if !plain.is_empty() => text.replacen(plain, coloured, 1),
+            Some(_) | None => text.to_owned(),
         }
     }
 }
@@ -184,9 +183,13 @@ fn moved_folders(restored: &[Restored]) -> Vec<String> {
     lines
 }
 
-impl Foresight for Lookback {
-    fn foresee(&self) -> BoxFuture<'_, Outlook> {
+impl Forecaster for Lookback {
+    fn forecast_plan<'a>(&'a self, _plan: &'a CheckedPlan) -> BoxFuture<'a, Forecast> {
         Box::pin(async { self.look() })
+    }
+
+    fn forecast_call<'a>(&'a self, _tool: &'a ToolDecl, _args: &'a Value) -> BoxFuture<'a, Option<Forecast>> {
+        Box::pin(std::future::ready(None))
     }
 }
 
@@ -202,8 +205,7 @@ impl Approver for Painted {
             let text = self.lookback.coloured(&request.text);
             let (run_id, binding, whole_plan) = (request.run_id.clone(), request.binding, request.whole_plan);
             let (risk, client) = (request.risk, request.client.clone());
-            let headline = request.headline.clone();
-            let painted = ConfirmRequest { run_id, text, headline, binding, whole_plan, risk, client };
+            let painted = ConfirmRequest { run_id, text, binding, whole_plan, risk, client };
             self.asker.confirm(&painted).await
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Foresight, RunPlace, RunReport, RunRequest, restore_plan, taking_back};
+use engine::{Forecaster, RunPlace, RunReport, RunRequest, restore_plan, taking_back};
 use journal::RunKind;
 use serde_json::{Value, json};
 use vault::Restoration;
@@ -99,7 +99,7 @@ fn carry(
     let interrupts = Interrupts::new(options.json);
     let asker = Asker::new(options.act == Act::SaidYes, progress.clone(), interrupts.clone());
     let approver = Arc::new(Painted { asker, lookback: lookback.clone() });
-    let engine = wiring::engine(place, tools, approver, watcher.clone())?;
+    let engine = wiring::engine(place, tools, approver, watcher.clone(), None)?;
     let request = RunRequest {
         plan,
         place: RunPlace::Disk(place.prepare_runs()?),
@@ -107,7 +107,9 @@ fn carry(
         planner_version: None,
         cancel: interrupts.cancel(),
         // Nobody looks at what is answered in advance.
-        foresight: (options.act == Act::Ask).then(|| lookback.clone() as Arc<dyn Foresight>),
+        forecaster: (options.act == Act::Ask).then(|| lookback.clone() as Arc<dyn Forecaster>),
+        // A restore names the state that it expects of every file, and leaves alone what is not as the run left it.
+        approved: None,
         budget: None,
     };
     let report = drive::to_end(&interrupts, engine.run_undoing(request, target.undoes.clone()))?;

@@ -239,6 +239,10 @@ impl<W: Writer> Tool for Writing<W> {
         keys
     }
 
+    fn is_dry_run(&self, held: &Held<W>) -> bool {
+        W::dry_run(&held.args)
+    }
+
     fn preview(&self, held: &Held<W>) -> String {
         let first = held.first();
         W::preview(&held.args, first.as_ref().map(|first| &first.steps.1))

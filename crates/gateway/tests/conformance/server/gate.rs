@@ -10,7 +10,7 @@ use engine::{
     SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
 };
 use envelope::{Fault, Idempotency, Risk, SideEffect};
-use gateway::mcp::{Foreseer, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded};
+use gateway::mcp::{McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,12 +66,6 @@ impl Approver for Nobody {
     }
 }
 
-impl Foreseer for Nobody {
-    fn foresee<'a>(&'a self, _tool: &'a str, _args: &'a Value) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
 impl Plans for Nobody {
     fn check(&self, _plan: String) -> BoxFuture<'static, PlanAnswer> {
         no_plans()
@@ -108,6 +102,7 @@ fn gate(more: bool) -> Result<Engine, String> {
         observer: None,
         executor_version: "conformance".into(),
         purpose: Purpose::Act,
+        forecaster: None,
         closing: None,
     };
     Engine::new(parts).map_err(|bad| bad.to_string())
@@ -128,7 +123,6 @@ impl Changing {
             make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
             recorded: Recorded::Disk(runs),
             desk: Arc::new(Nobody),
-            foreseer: Arc::new(Nobody),
             plans: Arc::new(Nobody),
             unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
             key: [7; 32],
