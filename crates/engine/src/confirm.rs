@@ -68,7 +68,8 @@ async fn bound(
     };
     let bytes = serde_json::to_vec(&calls).unwrap_or_default();
     let journal = scope.journal().clone();
-    let kept = tokio::task::spawn_blocking(move || journal.put_object(&bytes).map_err(|error| error.to_string()));
+    let kept =
+        tokio::task::spawn_blocking(move || journal.put_object(&bytes).map_err(|error| error.to_string()));
     let kept = match kept.await.map_err(|error| error.to_string()) {
         Ok(Ok(kept)) => kept,
         Ok(Err(error)) | Err(error) => {

@@ -17,7 +17,6 @@ use tokio::task::JoinSet;
 use toolkit::command_line::CommandLine;
 use toolkit::{CancelCause, CancelToken};
 
-use crate::{Engine, Purpose};
 use crate::approval::ConfirmRequest;
 use crate::call::{CallRequest, RunScope};
 use crate::catch::catch_call;
@@ -26,6 +25,7 @@ use crate::forecast::{Forecast, ForecastCall, Forecaster, forecast_plan};
 use crate::question::question_text;
 use crate::report::{RunReport, unfinished};
 use crate::resume::token_of;
+use crate::{Engine, Purpose};
 
 /// Where the record of a run is kept.
 pub enum RunPlace {

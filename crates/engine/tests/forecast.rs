@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use engine::{
-    Forecast, ForecastCall, ForecastOutcome, Forecaster, Mode, Policy, Purpose, ResumeRequest, RunCancel, RunPlace,
+    Forecast, ForecastCall, ForecastOutcome, Forecaster, Mode, Policy, Purpose, ResumeRequest, RunCancel,
+    RunPlace,
 };
 use envelope::{Failure, Hash, Status, StepId, ToolDecl, ToolName, canonical_hash};
 use expect_test::expect;
@@ -76,7 +77,8 @@ async fn the_forecast_is_the_beginning_of_the_question() {
           1. w [test.write writes]: Do as told
                path: "a.md"
         Forecast: b3:ad102973e55a2823e1e22b4aedf363f0dfc350623561adf059f970171abfe1c9
-    "#]].assert_eq(&asked[0]);
+    "#]]
+    .assert_eq(&asked[0]);
 }
 
 #[tokio::test]
@@ -91,7 +93,8 @@ async fn a_yes_to_what_has_changed_is_asked_for_again() {
         changes a.md.
         This is not what was forecast before:
           now: changes a.md
-        details"#]].assert_eq(forecast);
+        details"#]]
+    .assert_eq(forecast);
 }
 
 #[tokio::test]

@@ -192,7 +192,12 @@ async fn a_call_carries_the_policy_it_ran_under() {
 async fn a_changed_plan_voids_the_yes() {
     let bindings = |gate: &Gate, plan: &Value| {
         let checked = gate.check(plan);
-        Confirmation::binding(&checked.hash, &gate.engine.policy().hash(), gate.engine.surface().version(), None)
+        Confirmation::binding(
+            &checked.hash,
+            &gate.engine.policy().hash(),
+            gate.engine.surface().version(),
+            None,
+        )
     };
     let first = plan(json!([{ "id": "a", "tool": "test.write", "args": { "text": "a" } }]));
     let changed = plan(json!([{ "id": "a", "tool": "test.write", "args": { "text": "b" } }]));
@@ -399,7 +404,8 @@ async fn an_interrupted_run_goes_on_without_repeating_a_finished_call() {
     assert!(!gate.work.begun().iter().any(|text| text.starts_with('w')), "{:?}", gate.work.begun());
     assert_eq!(gate.work.begun().iter().filter(|text| *text == "stuck").count(), 1);
     proves_itself(&report);
-    let again = gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None }).await;
+    let again =
+        gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None }).await;
     assert!(matches!(again, Err(ResumeError::Finished)));
 }
 
@@ -408,7 +414,11 @@ async fn a_call_nobody_can_vouch_for_is_left_unless_a_person_says_run() {
     let folder = tempfile::tempdir().unwrap();
     let (run_dir, _) = interrupted(folder.path(), "ignore").await;
     let gate = asking(People::nobody());
-    let report = gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None }).await.unwrap();
+    let report = gate
+        .engine
+        .resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None })
+        .await
+        .unwrap();
     assert_eq!(gate.people.asked(), ["test.command: uncertain because the tool cannot tell afterwards"]);
     assert!(!gate.work.begun().contains(&"stuck".to_owned()), "never run twice blindly");
     let left = results(&report).into_iter().find(|result| result.step_id.as_str() == "stuck").unwrap();
@@ -422,7 +432,8 @@ async fn a_resumed_run_needs_the_policy_it_was_confirmed_under() {
     let folder = tempfile::tempdir().unwrap();
     let (run_dir, _) = interrupted(folder.path(), "ignore").await;
     let gate = Build { people: People::yes(), ..Build::default() }.gate();
-    let refused = gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None }).await;
+    let refused =
+        gate.engine.resume(ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None }).await;
     assert!(matches!(refused, Err(ResumeError::Changed { what: "the policy" })));
     assert_eq!(gate.work.begun(), Vec::<String>::new());
 }

@@ -40,12 +40,8 @@ pub struct Confirmation {
 impl Confirmation {
     /// What a yes is bound to.
     pub fn binding(plan: &Hash, policy: &Hash, registry_version: &str, forecast: Option<&Hash>) -> Hash {
-        let mut parts: Vec<&[u8]> = vec![
-            b"tollgate confirmation",
-            plan.as_bytes(),
-            policy.as_bytes(),
-            registry_version.as_bytes(),
-        ];
+        let mut parts: Vec<&[u8]> =
+            vec![b"tollgate confirmation", plan.as_bytes(), policy.as_bytes(), registry_version.as_bytes()];
         parts.extend(forecast.map(|hash| hash.as_bytes().as_slice()));
         Hash::of_parts(&parts)
     }

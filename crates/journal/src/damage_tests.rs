@@ -290,7 +290,7 @@ fn changes_to_run_json_are_found() {
         "yes-1" -> "yes-2"
             confirmation mismatch: run.json: no recorded confirmation is the one in here
         b3:ee6b5b7668a7f8be8d5e2e892b9db3c6b868c3db8f83b22ed36de201ba12967a -> b3:7b0f70caf0f91410d33c0e26b0de83d2a6b10f470ecd69ba61bc4896ace4b038
-            confirmation mismatch: run.json: the confirmation was given for another plan, policy or registry
+            confirmation mismatch: run.json: the confirmation was given for another plan, policy, registry or forecast
         "terminal" -> "embedder"
             confirmation mismatch: run.json: no recorded confirmation is the one in here
         without the confirmation

@@ -51,7 +51,12 @@ pub(crate) fn confirmation() -> Confirmation {
 pub(crate) fn confirmation_of(header: &RunHeader) -> Confirmation {
     Confirmation {
         confirmation_id: ConfirmationId::parse("yes-1").unwrap(),
-        binding: Confirmation::binding(&header.plan_hash, &header.policy_hash, &header.registry_version, None),
+        binding: Confirmation::binding(
+            &header.plan_hash,
+            &header.policy_hash,
+            &header.registry_version,
+            None,
+        ),
         forecast: None,
         shown: Hash::of(b"shown"),
         channel: Channel::Terminal,

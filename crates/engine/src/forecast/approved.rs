@@ -39,7 +39,9 @@ impl ApprovedCalls {
             return Vec::new();
         }
         let Some(approved) = approved else {
-            return told(vec![format!("{} was not part of it", named(call))].into_iter().chain(listed(intent)));
+            return told(
+                vec![format!("{} was not part of it", named(call))].into_iter().chain(listed(intent)),
+            );
         };
         match &approved.outcome {
             ForecastOutcome::Works | ForecastOutcome::Unknown => {}
@@ -53,9 +55,9 @@ impl ApprovedCalls {
 
     fn changed(&self, approved: &[Change], intent: &[Change]) -> Vec<String> {
         let strange_folder = |change: &Change| {
-            made_folder(change).filter(|folder| !self.folders.contains(folder)).map(|folder| {
-                format!("the folder {folder} would be created, which was not part of it")
-            })
+            made_folder(change)
+                .filter(|folder| !self.folders.contains(folder))
+                .map(|folder| format!("the folder {folder} would be created, which was not part of it"))
         };
         let mut lines: Vec<String> = intent.iter().filter_map(strange_folder).collect();
         let relevant = |change: &&Change| made_folder(change).is_none();
@@ -132,7 +134,11 @@ fn other_state(was: &Change, is: &Change) -> String {
     }
     match (after(was), after(is)) {
         (Some(was), Some(is)) if was != is => {
-            format!("{path} would get other content: {} was expected, now {}", etag(Some(was)), etag(Some(is)))
+            format!(
+                "{path} would get other content: {} was expected, now {}",
+                etag(Some(was)),
+                etag(Some(is))
+            )
         }
         _ => format!("{}, which was not part of it", described(is)),
     }

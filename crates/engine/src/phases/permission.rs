@@ -208,7 +208,10 @@ pub(super) async fn ask_again(
     if let Verdict::Nobody { why, .. } = &verdict {
         return Err(Fault::new(
             Failure::Conflict,
-            format!("{}: this is not what was approved, and nobody can be asked: {why}", differences.join("; ")),
+            format!(
+                "{}: this is not what was approved, and nobody can be asked: {why}",
+                differences.join("; ")
+            ),
         )
         .hint("nothing was changed; look at the note, then make the call again")
         .detail("differences", differences.to_vec())
@@ -304,10 +307,9 @@ fn accepted(asked: &Asked<'_>, verdict: Verdict) -> Result<(Channel, bool), Faul
         // There is nothing to keep a yes to a wrapper by.
         Verdict::Remember { channel } => Ok((channel, asked.remembering != Remembering::Nothing)),
         Verdict::Once { channel } => Ok((channel, false)),
-        Verdict::Reject { reason } => Err(Fault::new(
-            Failure::ApprovalRejected,
-            format!("you said no to {}: {reason}", asked.preview),
-        )),
+        Verdict::Reject { reason } => {
+            Err(Fault::new(Failure::ApprovalRejected, format!("you said no to {}: {reason}", asked.preview)))
+        }
         Verdict::Nobody { why: nobody, way_out } => {
             let fault = Fault::new(
                 Failure::PolicyBlocked,

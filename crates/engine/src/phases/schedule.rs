@@ -106,7 +106,10 @@ async fn covered_intent(
     }
     Err(Fault::new(
         Failure::Conflict,
-        format!("what {} would change changed again and again while it was being asked about", entry.decl.name),
+        format!(
+            "what {} would change changed again and again while it was being asked about",
+            entry.decl.name
+        ),
     )
     .hint("make the call again when nothing else writes to the vault"))
 }

@@ -18,8 +18,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{
-    BadRule, CallRequest, Engine, EngineParts, ForecastCall, Forecaster, Hook, ManualClock, Observer, Policy, Purpose,
-    RunCancel, RunPlace, RunReport, RunRequest, RunScope, SeededIds,
+    BadRule, CallRequest, Engine, EngineParts, ForecastCall, Forecaster, Hook, ManualClock, Observer, Policy,
+    Purpose, RunCancel, RunPlace, RunReport, RunRequest, RunScope, SeededIds,
 };
 use envelope::{CallId, ExecutionEvent, Requirement, Risk, RunId, StepId, ToolCall, ToolName, ToolResult};
 use journal::{Journal, RunHeader, RunKind};

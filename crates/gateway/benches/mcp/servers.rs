@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use gateway::edge::{Edge, EdgeSettings, Token};
 use gateway::mcp::{
-    Lasting, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded, mount,
-    serve_stdio, standard,
+    Lasting, McpFace, McpParts, McpSettings, PlanAnswer, PlanRun, Plans, Recorded, mount, serve_stdio,
+    standard,
 };
 use gateway::metrics::Metrics;
 use hyper_util::rt::TokioIo;

@@ -62,13 +62,16 @@ mod tests {
             Read all 2 lines below.
             Why you are asked: mode ask
             Input: {"cmd":"rm -r Projects"}"#]]
-        .assert_eq(&framed("Runs rm -r Projects\nWhy you are asked: mode ask\nInput: {\"cmd\":\"rm -r Projects\"}"));
+        .assert_eq(&framed(
+            "Runs rm -r Projects\nWhy you are asked: mode ask\nInput: {\"cmd\":\"rm -r Projects\"}",
+        ));
         assert_eq!(framed("Changes nothing."), "Changes nothing.");
     }
 
     #[test]
     fn the_first_line_is_complete_however_long_it_is() {
-        let long = format!("Deletes 1 note: {}/precious.md. 1 of 2 items will fail: missing.", "folder".repeat(12));
+        let long =
+            format!("Deletes 1 note: {}/precious.md. 1 of 2 items will fail: missing.", "folder".repeat(12));
         expect![[r#"
             Deletes 1 note:
             folderfolderfolderfolderfolderfolderfolderfolderfolderfolderfolderfolder

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use engine::{
-    Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, Forecast, Forecaster, Mode, Policy,
-    Purpose, SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
+    Answer, ApprovalRequest, Approver, ConfirmRequest, Engine, EngineParts, Forecast, Forecaster, Mode,
+    Policy, Purpose, SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
 };
 use envelope::{Channel, Hash, Phase, ToolDecl};
 use gateway::mcp::{
@@ -191,12 +191,7 @@ fn story(dir: &Path) -> (envelope::Timestamp, String) {
     (header.created_at, told)
 }
 
-fn gate(
-    policy: Policy,
-    deeds: &Deeds,
-    desk: Arc<Desk>,
-    forecast: Option<&str>,
-) -> Result<Engine, String> {
+fn gate(policy: Policy, deeds: &Deeds, desk: Arc<Desk>, forecast: Option<&str>) -> Result<Engine, String> {
     let mut registry = Registry::new();
     registry.register(Look).unwrap();
     registry.register(Note(deeds.clone())).unwrap();

@@ -229,7 +229,9 @@ fn said(word: Word, question: &Question) -> String {
 fn in_short(question: &Question) -> String {
     let subject = &question.subject;
     let what = match &subject.about {
-        About::Call { text, .. } | About::Plan { text, .. } => one_line(text.lines().next().unwrap_or_default()),
+        About::Call { text, .. } | About::Plan { text, .. } => {
+            one_line(text.lines().next().unwrap_or_default())
+        }
         About::Uncertain { tool, step, .. } => one_line(&format!("uncertain: {tool} of step {step}")),
     };
     format!(

@@ -51,7 +51,8 @@ fn effect(verb: &str, how: &str, paths: &[&PathOutlook]) -> Option<String> {
 }
 
 fn counts(paths: &[&PathOutlook]) -> String {
-    let number = |wanted: &dyn Fn(&PathOutlook) -> bool| paths.iter().filter(|path| wanted(path)).count() as u64;
+    let number =
+        |wanted: &dyn Fn(&PathOutlook) -> bool| paths.iter().filter(|path| wanted(path)).count() as u64;
     let parts: Vec<String> = [
         (number(&|path| path.kind == EntryKind::File && path.is_note()), "note"),
         (number(&|path| path.kind == EntryKind::File && !path.is_note()), "file"),

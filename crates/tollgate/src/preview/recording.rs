@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::{
-    Answer, ApprovalRequest, Approver, ConfirmRequest, ForecastCall, ForecastOutcome, Observer, UncertainCall,
-    UncertainVerdict, Verdict,
+    Answer, ApprovalRequest, Approver, ConfirmRequest, ForecastCall, ForecastOutcome, Observer,
+    UncertainCall, UncertainVerdict, Verdict,
 };
 use envelope::{CallId, Channel, EventType, ExecutionEvent, Risk, StepId, ToolCall, ToolError, ToolResult};
 use serde_json::Value;

@@ -152,8 +152,7 @@ fn blame(plan: &CheckedPlan, outlooks: &[StepOutlook], index: usize) -> (StepFat
 /// The steps, each after those it waits for.
 fn order_of(plan: &CheckedPlan) -> Vec<usize> {
     let mut order = Vec::with_capacity(plan.steps.len());
-    let mut left: Vec<usize> =
-        plan.steps.iter().map(|step| step.after.len() + step.follows.len()).collect();
+    let mut left: Vec<usize> = plan.steps.iter().map(|step| step.after.len() + step.follows.len()).collect();
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); plan.steps.len()];
     for (index, step) in plan.steps.iter().enumerate() {
         for before in step.after.iter().chain(&step.follows) {

@@ -147,7 +147,8 @@ async fn carried(
         steps: plan.steps.len() as u64,
         finished: AtomicU64::new(0),
     });
-    let engine: Engine = wiring::engine(place, &tools, with.approver.unwrap_or(fallback), follower, forecaster.clone())?;
+    let engine: Engine =
+        wiring::engine(place, &tools, with.approver.unwrap_or(fallback), follower, forecaster.clone())?;
     let request = RunRequest {
         plan,
         place: RunPlace::Disk(place.prepare_runs()?),

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, Forecast, Forecaster, Irreversible};
 use engine::{UncertainCall, UncertainVerdict, Verdict};
 use envelope::{Change, DataRef, EntryKind, FileState, ToolDecl, VaultPath, canonical_hash};
+use journal::RunFolder;
 use plan::CheckedPlan;
 use serde_json::Value;
-use journal::RunFolder;
 use toolkit::BoxFuture;
 use vault::{Restoration, RestoreChoices, Restored, Vault, Witness, foresee_restore};
 
