@@ -1,3 +1,5 @@
+//! What is left of invisible characters in each escaped form: nothing.
+
 use std::borrow::Cow;
 
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};

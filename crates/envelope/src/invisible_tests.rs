@@ -1,3 +1,5 @@
+//! What is in the table of invisible characters, and which of them a text keeps.
+
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 use regex_syntax::hir::{Class, HirKind};
 
