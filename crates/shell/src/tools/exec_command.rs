@@ -9,7 +9,7 @@ use std::time::Duration;
 use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::command_line::CommandLine;
+use toolkit::command_line::{CallInput, CommandLine};
 use toolkit::families::command::{Command, End};
 use toolkit::families::{Projected, Projection, command};
 use toolkit::{PathKeys, Reach, Tool, ToolCx};
@@ -136,6 +136,12 @@ impl Tool for ExecCommand {
         }
         for (name, value) in args.env.iter().flatten() {
             said.push_str(&format!(" with {name}={value}"));
+        }
+        if let Some(text) = args.stdin.as_ref().filter(|text| !text.is_empty()) {
+            said.push_str(&format!(" with the input {text:?}"));
+        }
+        if args.tty {
+            said.push_str(" at a terminal");
         }
         said
     }
@@ -266,11 +272,14 @@ impl Args {
     /// What is run, as rules and people see it.
     fn line(&self) -> CommandLine {
         let env = self.env.iter().flatten().map(|(name, _)| name.clone()).collect();
-        match (&self.cmd, &self.argv) {
+        let line = match (&self.cmd, &self.argv) {
             (Some(cmd), _) => CommandLine::of_shell(cmd, env),
             (None, Some(argv)) => CommandLine::of_argv(argv, env),
             (None, None) => CommandLine::of_argv(&[], env),
-        }
+        };
+        // An empty text is what a program reads anyway.
+        let stdin = self.stdin.as_ref().is_some_and(|text| !text.is_empty());
+        line.in_folder(self.workdir.as_deref()).with_input(CallInput { stdin, tty: self.tty })
     }
 
     fn words(&self) -> Vec<OsString> {
