@@ -222,6 +222,11 @@ impl Session {
             ("TMPDIR", HOME),
             ("LANG", "C.UTF-8"),
             ("TERM", terminal),
+            // Notes named `HEAD`, `config`, `objects` and `refs` would be a repository to git, with settings that
+            // start programs. With this it takes only a `.git` for one.
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+            ("GIT_CONFIG_VALUE_0", "explicit"),
         ];
         env.extend(usual.map(|(name, value)| (name.into(), value.into())));
         env.extend(passed_on.iter().cloned());
