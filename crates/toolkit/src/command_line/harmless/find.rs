@@ -72,6 +72,9 @@ const WITH_VALUE: [&str; 34] = [
 ];
 
 pub(super) fn is_harmless(words: &[String]) -> bool {
+    if matches!(words, [only] if only == "--version") {
+        return true;
+    }
     let mut words = words.iter().map(String::as_str);
     let mut in_expression = false;
     while let Some(word) = words.next() {

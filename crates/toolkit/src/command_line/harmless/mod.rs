@@ -92,6 +92,9 @@ impl HarmlessArguments {
     }
 
     fn covers(&self, words: &[String]) -> bool {
+        if matches!(words, [only] if only == "--version") {
+            return true;
+        }
         let words = match words.split_first() {
             _ if self.verbs.is_empty() => words,
             Some((verb, rest)) if self.verbs.contains(&verb.as_str()) => rest,
