@@ -247,7 +247,7 @@ impl CompiledPolicy {
         self.rules.iter().find(|rule| rule.allows_command(subject, line, command))
     }
 
-    /// Why a command of the line may be one that a rule denies, although its words do not say so.
+    /// Why a command of the line may be one that a rule speaks of, although its words do not say so.
     fn unread(&self, subject: Subject<'_>, line: &CommandLine) -> Option<String> {
         if let Some(why) = &line.opaque {
             return Some(format!("the line cannot be read in full ({why})"));
@@ -266,7 +266,7 @@ impl CompiledPolicy {
             return Vec::new();
         };
         let mut doubts = self.built_ins.objections(line);
-        if let Some(rule) = self.rules.iter().find(|rule| rule.could_deny(subject))
+        if let Some(rule) = self.rules.iter().find(|rule| rule.could_restrict(subject))
             && let Some(why) = self.unread(subject, line)
         {
             doubts.push(format!("{} may be meant: {why}", rule.label()));

@@ -150,9 +150,9 @@ impl CompiledRule {
             && self.matches_place(subject)
     }
 
-    /// Whether the rule would deny a command of the call if it had the right words in it.
-    pub(crate) fn could_deny(&self, subject: Subject<'_>) -> bool {
-        self.rule.effect == RuleEffect::Deny && self.command.is_some() && self.matches_place(subject)
+    /// Whether the rule would deny a command of the call, or ask about it, if it had the right words in it.
+    pub(crate) fn could_restrict(&self, subject: Subject<'_>) -> bool {
+        self.rule.effect != RuleEffect::Allow && self.command.is_some() && self.matches_place(subject)
     }
 
     /// Whether the rule speaks about the tool and the paths of the call.

@@ -242,8 +242,12 @@ async fn a_line_that_may_hide_a_denied_command_is_asked_about_even_when_all_is_t
         assert!(shell(&gate, "$tool x").await.ok);
         assert_eq!(gate.people.asked(), [format!("test.exec: $tool x because {asked}")]);
     }
+    let ask = rule(json!({ "effect": "ask", "command": ["rm"] }));
+    let gate = self::gate(Mode::Trusted, vec![ask], People::yes());
+    assert!(shell(&gate, "$tool x").await.ok);
+    assert_eq!(gate.people.asked().len(), 1, "a rule that asks may be meant, too");
     let elsewhere = Rule { tools: vec!["other.*".to_owned()], ..deny_push() };
-    let gate = gate(Mode::Trusted, vec![allow_ls(), elsewhere], People::no());
+    let gate = self::gate(Mode::Trusted, vec![allow_ls(), elsewhere], People::no());
     assert!(shell(&gate, "$tool x").await.ok, "no rule could be meant");
 }
 

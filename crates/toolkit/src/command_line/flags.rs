@@ -22,7 +22,7 @@ const fn program(
     Program { names, runs, reaches }
 }
 
-const PROGRAMS: [Program; 33] = [
+const PROGRAMS: [Program; 34] = [
     program(
         &["find", "gfind"],
         &["-exec", "-execdir", "-ok", "-okdir"],
@@ -120,6 +120,7 @@ const PROGRAMS: [Program; 33] = [
         &["-p", "-c", "--rootdir", "--confcutdir", "--override-ini", "-o", "--pdbcls", "--import-mode"],
         &["--basetemp", "--junitxml", "--junit-xml", "--log-file"],
     ),
+    program(&["rpm", "rpmbuild"], &["-E", "-D", "--eval", "--define", "--pipe"], &[]),
     program(&["shuf"], &[], &["-o", "--output"]),
     program(&["tree"], &[], &["-o", "-R", "--fromfile"]),
     program(&["nc", "ncat", "netcat"], &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"], &[]),

@@ -1,5 +1,5 @@
-//! Programs that start the file they are given under another name: the loader of the system, and the names under
-//! which `setarch` pretends to be another machine.
+//! Programs that start the file they are given under another name: the loader of the system, emulators, and the
+//! names under which `setarch` pretends to be another machine.
 
 use super::{Call, Inner};
 use crate::command_line::options::Options;
@@ -75,13 +75,19 @@ const MACHINE: Options = Options {
 };
 
 pub(super) fn knows(program: &str) -> bool {
-    is_loader(program) || MACHINES.contains(&name_of(program))
+    is_loader(program) || is_emulator(program) || MACHINES.contains(&name_of(program))
 }
 
 /// `ld.so`, `ld-linux-x86-64.so.2`, `ld-musl-x86_64.so.1`, `ld-2.31.so`.
 fn is_loader(program: &str) -> bool {
     let name = name_of(program);
     name == "ld.so" || (name.starts_with("ld") && name.contains(".so"))
+}
+
+/// `qemu-x86_64`, `qemu-aarch64-static`, `box64`.
+fn is_emulator(program: &str) -> bool {
+    let name = name_of(program);
+    name.starts_with("qemu-") || matches!(name, "box64" | "box86" | "wine" | "wine64")
 }
 
 pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
@@ -96,7 +102,7 @@ pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
         inner.push(Inner::Command { by: by.clone(), argv: split.rest.to_vec() });
     }
     // An option that is not known may take the next word.
-    if split.unknown.is_some() && split.rest.len() > 1 {
+    if (split.unknown.is_some() || is_emulator(call.program)) && split.rest.len() > 1 {
         inner.push(Inner::Guess { by, argv: split.rest[1..].to_vec() });
     }
     Some(inner)

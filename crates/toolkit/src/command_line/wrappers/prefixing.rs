@@ -90,7 +90,16 @@ const KNOWN: [Wrapper; 20] = [
 ];
 
 /// The ones that run something of which their words show a part at best.
-const UNCLEAR: [&str; 77] = [
+const UNCLEAR: [&str; 86] = [
+    "flatpak",
+    "flatpak-spawn",
+    "snap",
+    "lxc",
+    "nerdctl",
+    "distrobox",
+    "toolbox",
+    "catchsegv",
+    "machinectl",
     "run-parts",
     "runparts",
     "coreutils",
