@@ -5,13 +5,14 @@ use super::{HarmlessArguments, Operands, program};
 /// Left out on purpose: `sort -o` and the second file of `uniq` are written, `sort -T` writes into a folder,
 /// `--compress-program` starts a program, `tail -f` never ends, `--files0-from` names files that are not in the
 /// line, `diff -l` starts `pr`, `file -C` writes, `file -z` starts a program, `file -p` sets times, `tree -o` writes.
-pub(super) const PROGRAMS: [HarmlessArguments; 24] = [
+pub(super) const PROGRAMS: [HarmlessArguments; 25] = [
     program(&["ls", "dir", "vdir"], Operands::Files, "aAbBcCdfFgGhHikLlmnNopqQrRsStuUvxXZ1", "ITw").long(
         "all almost-all author classify color directory file-type format full-time group-directories-first \
          human-readable inode no-group numeric-uid-gid recursive reverse si size sort time time-style zero",
         "block-size hide ignore indicator-style quoting-style tabsize width",
     ),
-    program(&["cat", "tac"], Operands::Files, "AbeEnstTuv", "")
+    program(&["tac"], Operands::Files, "br", "s").long("before regex", "separator"),
+    program(&["cat"], Operands::Files, "AbeEnstTuv", "")
         .long("show-all number number-nonblank show-ends squeeze-blank show-tabs show-nonprinting", ""),
     program(&["head", "tail"], Operands::Files, "qvz0123456789", "nc")
         .long("quiet silent verbose zero-terminated", "lines bytes"),
