@@ -65,7 +65,7 @@ async fn decide(gate: &Gate, call: &Value) -> Decision {
     let args = match call {
         Value::String(cmd) => json!({ "cmd": cmd }),
         Value::Array(argv) => json!({ "argv": argv }),
-        args => args.clone(),
+        args @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => args.clone(),
     };
     let result = gate.call("test.exec", args).await;
     match result.error.and_then(|error| error.kind) {

@@ -142,6 +142,13 @@ async fn a_rule_that_names_a_folder_an_input_or_a_variable_covers_them_too() {
         call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         assert_eq!(gate.call("test.exec", call.clone()).await.ok, covered, "{call}");
     }
+    for (folders, root) in [(json!(["*"]), false), (json!(["."]), true), (json!(["**"]), true)] {
+        let named = rule(json!({
+            "effect": "allow", "command": ["make"], "match": ["make"], "not_match": ["id"], "workdir": folders,
+        }));
+        let gate = self::gate(Mode::Ask, vec![named], People::no());
+        assert_eq!(gate.call("test.exec", json!({ "argv": ["make"] })).await.ok, root, "{folders}");
+    }
     let piped = gate.call("test.exec", json!({ "cmd": "ls | make site", "workdir": "scripts" })).await;
     assert!(!piped.ok, "`ls` is covered in the root alone");
 }

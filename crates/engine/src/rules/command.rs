@@ -5,17 +5,36 @@ use toolkit::command_line::{CommandLine, Prefix, SimpleCommand, Stance, is_harml
 
 use super::{Rule, RuleEffect};
 
-/// Variables with which a program can be made to start another one, by name or by the beginning of the name.
-const DECIDING_VARIABLES: [&str; 29] = [
-    "PATH", "HOME", "ENV", "IFS", "SHELL", "CDPATH", "EDITOR", "VISUAL", "PAGER", "BROWSER", "CC", "CXX",
-    "LD_", "DYLD_", "GIT_", "BASH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "CARGO", "RUST", "GO",
-    "LESS", "MAN", "MAKE", "XDG_", "SSH_",
+/// Variables with which a program can be made to start another one.
+const DECIDING_VARIABLES: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "ENV",
+    "IFS",
+    "SHELL",
+    "CDPATH",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "BROWSER",
+    "CC",
+    "CXX",
+    "GOFLAGS",
+    "CLASSPATH",
+];
+
+/// Beginnings of the names of such variables.
+const DECIDING_FAMILIES: [&str; 16] = [
+    "LD_", "DYLD_", "GIT_", "BASH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "CARGO_", "RUST", "LESS",
+    "MAN", "MAKE", "XDG_", "SSH_",
 ];
 
 /// A prefix that does what its rule says of it.
 pub(super) struct CommandRule {
     prefix: Prefix,
-    /// Folders that a rule that allows covers. Empty for the vault's root alone.
+    /// Whether the rule covers the vault's root.
+    root: bool,
+    /// Folders below the root that the rule covers.
     workdirs: Vec<GlobMatcher>,
     stdin: bool,
     tty: bool,
@@ -54,8 +73,10 @@ impl CommandRule {
         }
         judge_examples(&prefix, stance, &rule.matching, &rule.not_matching)?;
         let workdirs = rule.workdir.iter().map(|folder| folder_glob(folder)).collect::<Result<_, _>>()?;
+        let names_root = |folder: &String| matches!(folder.trim_end_matches('/'), "." | "**");
+        let root = rule.workdir.is_empty() || rule.workdir.iter().any(names_root);
         let (stdin, tty, env) = (rule.stdin, rule.tty, rule.env.clone());
-        Ok(Some(CommandRule { prefix, workdirs, stdin, tty, env }))
+        Ok(Some(CommandRule { prefix, root, workdirs, stdin, tty, env }))
     }
 
     /// For rules that ask or deny: one command of the line is enough.
@@ -72,10 +93,9 @@ impl CommandRule {
     }
 
     fn covers_call(&self, line: &CommandLine) -> bool {
-        let workdir = line.workdir.as_deref().unwrap_or(".");
-        let in_folder = match self.workdirs.is_empty() {
-            true => line.workdir.is_none(),
-            false => self.workdirs.iter().any(|glob| glob.is_match(workdir)) && !leaves_vault(workdir),
+        let in_folder = match &line.workdir {
+            None => self.root,
+            Some(folder) => self.workdirs.iter().any(|glob| glob.is_match(folder)) && !leaves_vault(folder),
         };
         in_folder
             && !line.changes_folder
@@ -106,9 +126,8 @@ fn check_call_fields(rule: &Rule) -> Result<(), String> {
     }
     let decides = |name: &&String| {
         let upper = name.to_ascii_uppercase();
-        DECIDING_VARIABLES.iter().any(|known| {
-            upper == *known || (known.len() > 3 || known.ends_with('_')) && upper.starts_with(known)
-        })
+        DECIDING_VARIABLES.contains(&upper.as_str())
+            || DECIDING_FAMILIES.iter().any(|family| upper.starts_with(family))
     };
     match rule.env.iter().find(decides) {
         Some(name) => {
