@@ -7,7 +7,7 @@ use envelope::{Hash, LimitsSnapshot, PolicySnapshot, SandboxSnapshot, ToolDecl, 
 use plan::{CheckLimits, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use toolkit::PathKeys;
-use toolkit::command_line::CommandLine;
+use toolkit::command_line::{CommandLine, SimpleCommand};
 
 use crate::receipts::Receipts;
 use crate::rules::{BadRule, BuiltIns, CompiledRule, Rule, RuleEffect, Subject};
@@ -224,17 +224,40 @@ impl CompiledPolicy {
         let Some(line) = subject.command else {
             return self.matching(RuleEffect::Allow, subject).next().map(CompiledRule::label);
         };
-        if line.opaque.is_some() || !line.env.is_empty() || line.commands.is_empty() {
+        if line.opaque.is_some() || line.commands.is_empty() {
             return None;
         }
         let mut labels: Vec<String> = Vec::new();
         for command in &line.commands {
-            let label = self.rules.iter().find(|rule| rule.allows_command(subject, command))?.label();
+            let label = self.allows_command(subject, line, command)?.label();
             if !labels.contains(&label) {
                 labels.push(label);
             }
         }
         Some(labels.join(", "))
+    }
+
+    /// The rule that allows one command of the call.
+    fn allows_command(
+        &self,
+        subject: Subject<'_>,
+        line: &CommandLine,
+        command: &SimpleCommand,
+    ) -> Option<&CompiledRule> {
+        self.rules.iter().find(|rule| rule.allows_command(subject, line, command))
+    }
+
+    /// Why a command of the line may be one that a rule speaks of, although its words do not say so.
+    fn unread(&self, subject: Subject<'_>, line: &CommandLine) -> Option<String> {
+        if let Some(why) = &line.opaque {
+            return Some(format!("the line cannot be read in full ({why})"));
+        }
+        // A rule that allows the file has named it.
+        let is_unknown = |command: &&SimpleCommand| {
+            command.is_by_path() && self.allows_command(subject, line, command).is_none()
+        };
+        let program = line.commands.iter().find(is_unknown)?.argv.first()?;
+        Some(format!("`{program}` may be a copy of any program, or a link to it"))
     }
 
     /// Reasons to ask about a command that no mode and no other rule answers.
@@ -243,11 +266,10 @@ impl CompiledPolicy {
             return Vec::new();
         };
         let mut doubts = self.built_ins.objections(line);
-        if let Some(why) = &line.opaque {
-            let might = self.rules.iter().find(|rule| rule.might_deny(subject));
-            doubts.extend(might.map(|rule| {
-                format!("{} may be meant: the line cannot be read in full ({why})", rule.label())
-            }));
+        if let Some(rule) = self.rules.iter().find(|rule| rule.could_restrict(subject))
+            && let Some(why) = self.unread(subject, line)
+        {
+            doubts.push(format!("{} may be meant: {why}", rule.label()));
         }
         doubts
     }

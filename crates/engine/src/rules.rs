@@ -37,11 +37,25 @@ pub struct Rule {
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
-    /// The program and the words that must follow it, each a word or a list of alternatives. Speaks only of
-    /// calls that run commands. A rule that allows needs every command of a line to be allowed, by it or by
-    /// another; one that asks or denies needs one.
+    /// The program and the words that must follow it, each a word, a list of alternatives, `*` for one word, or
+    /// `...` at the end for any number. Speaks only of calls that run commands. A rule that allows needs every
+    /// command of a line to be allowed, by it or by another, and covers no words beside its own but those that are
+    /// known to be harmless; one that asks or denies needs one command and is read widely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<Word>>,
+    /// Globs over the folders of the vault in which a rule that allows covers the command, `.` for the root. Left
+    /// out: the root and no other folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workdir: Vec<String>,
+    /// Whether a rule that allows covers a call that gives the program a standard input, or a pipe that does.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stdin: bool,
+    /// Whether a rule that allows covers a call with a terminal.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tty: bool,
+    /// Names of the variables that a call may set and still be covered by a rule that allows. Left out: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
     /// Command lines that the rule must match, tried when it is loaded.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matching: Vec<String>,
@@ -126,19 +140,21 @@ impl CompiledRule {
         speaks_of_command && self.matches_place(subject)
     }
 
-    /// Whether the rule allows one command of the call.
-    pub(crate) fn allows_command(&self, subject: Subject<'_>, command: &SimpleCommand) -> bool {
+    /// Whether the rule allows one command of the call, in the folder and with the input of the call.
+    pub(crate) fn allows_command(
+        &self,
+        subject: Subject<'_>,
+        line: &CommandLine,
+        command: &SimpleCommand,
+    ) -> bool {
         self.rule.effect == RuleEffect::Allow
-            && self.command.as_ref().is_some_and(|rule| rule.allows(command))
+            && self.command.as_ref().is_some_and(|rule| rule.allows(line, command))
             && self.matches_place(subject)
     }
 
-    /// Whether the rule would deny a line with the right words in it, which nobody can say of this one.
-    pub(crate) fn might_deny(&self, subject: Subject<'_>) -> bool {
-        self.rule.effect == RuleEffect::Deny
-            && self.command.is_some()
-            && subject.command.is_some_and(|line| line.opaque.is_some())
-            && self.matches_place(subject)
+    /// Whether the rule would deny a command of the call, or ask about it, if it had the right words in it.
+    pub(crate) fn could_restrict(&self, subject: Subject<'_>) -> bool {
+        self.rule.effect != RuleEffect::Allow && self.command.is_some() && self.matches_place(subject)
     }
 
     /// Whether the rule speaks about the tool and the paths of the call.
@@ -187,6 +203,10 @@ impl CompiledRule {
             None => format!("rule {}", self.number),
         }
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Tool names are plain ASCII and closed; whoever writes a rule should not have to know how they are cased.

@@ -96,6 +96,105 @@ async fn a_line_is_allowed_when_every_command_in_it_is() {
 }
 
 #[tokio::test]
+async fn a_rule_that_allows_covers_the_whole_call_and_not_its_words_alone() {
+    let report = rule(json!({
+        "effect": "allow", "command": ["python3", "scripts/report.py"],
+        "match": ["python3 scripts/report.py"], "not_match": ["python3 scripts/report.py x"],
+    }));
+    let gate = gate(Mode::Ask, vec![report, allow_ls()], People::no());
+    let argv = json!(["python3", "scripts/report.py"]);
+    for workdir in [".", "", "./"] {
+        assert!(gate.call("test.exec", json!({ "argv": argv, "workdir": workdir })).await.ok, "{workdir:?}");
+    }
+    for call in [
+        json!({ "argv": argv, "workdir": "Notes/evil" }),
+        json!({ "argv": argv, "stdin": "x" }),
+        json!({ "argv": argv, "tty": true }),
+        json!({ "argv": argv, "env": { "A": "b" } }),
+        json!({ "cmd": "cd Notes/evil && python3 scripts/report.py" }),
+        json!({ "cmd": "ls | python3 scripts/report.py" }),
+    ] {
+        let result = gate.call("test.exec", call.clone()).await;
+        assert_eq!(kind(&result), Some(Failure::ApprovalRejected), "{call}");
+    }
+    assert_eq!(gate.work.begun().len(), 3);
+}
+
+#[tokio::test]
+async fn a_rule_that_names_a_folder_an_input_or_a_variable_covers_them_too() {
+    let build = rule(json!({
+        "effect": "allow", "command": ["make", "site"], "match": ["make site"], "not_match": ["make"],
+        "workdir": ["scripts", "tools/*"], "stdin": true, "tty": true, "env": ["NO_COLOR"],
+    }));
+    let gate = gate(Mode::Ask, vec![build, allow_ls()], People::no());
+    for (more, covered) in [
+        (json!({ "workdir": "scripts" }), true),
+        (json!({ "workdir": "./tools//site/" }), true),
+        (json!({ "workdir": "scripts", "stdin": "x", "tty": true, "env": { "NO_COLOR": "1" } }), true),
+        (json!({}), false),
+        (json!({ "workdir": "Scripts" }), false),
+        (json!({ "workdir": "scripts/deep" }), false),
+        (json!({ "workdir": "tools/../scripts" }), false),
+        (json!({ "workdir": "/scripts" }), false),
+        (json!({ "workdir": "scripts", "env": { "CC": "x" } }), false),
+    ] {
+        let mut call = json!({ "argv": ["make", "site"] });
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert_eq!(gate.call("test.exec", call.clone()).await.ok, covered, "{call}");
+    }
+    for (folders, root) in [(json!(["*"]), false), (json!(["."]), true), (json!(["**"]), true)] {
+        let named = rule(json!({
+            "effect": "allow", "command": ["make"], "match": ["make"], "not_match": ["id"], "workdir": folders,
+        }));
+        let gate = self::gate(Mode::Ask, vec![named], People::no());
+        assert_eq!(gate.call("test.exec", json!({ "argv": ["make"] })).await.ok, root, "{folders}");
+    }
+    let piped = gate.call("test.exec", json!({ "cmd": "ls | make site", "workdir": "scripts" })).await;
+    assert!(!piped.ok, "`ls` is covered in the root alone");
+}
+
+#[test]
+fn a_rule_whose_call_cannot_be_covered_is_not_loaded() {
+    let why = |more: Value| {
+        let mut text = json!({ "effect": "allow", "command": ["ls"], "match": ["ls"], "not_match": ["id"] });
+        text.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let policy = Policy { rules: vec![rule(text)], ..Policy::cautious() };
+        Build { policy, ..Build::default() }.refused()
+    };
+    expect!["rule 1: `stdin` is for rules that allow; this one holds for every folder, input and variable as it is"]
+        .assert_eq(&why(json!({ "effect": "deny", "stdin": true })));
+    expect!["rule 1: it has `tty` but no `command` that it could be about"]
+        .assert_eq(&why(json!({ "command": null, "tools": ["x"], "tty": true })));
+    expect![
+        "rule 1: `workdir` has `../x`; name folders of the vault, such as `scripts`, or `.` for its root"
+    ]
+    .assert_eq(&why(json!({ "workdir": ["../x"] })));
+    expect!["rule 1: `env` has `LD_PRELOAD`, which can make a program start any other: it cannot be allowed"]
+        .assert_eq(&why(json!({ "env": ["LANG", "LD_PRELOAD"] })));
+    expect!["rule 1: `...` is for rules that allow; this one holds for any further words as it is"]
+        .assert_eq(&why(json!({ "effect": "deny", "command": ["ls", "..."] })));
+    expect!["rule 1: `python3 *` leaves open what is run: name the script or the command of `python3` before `*` or `...`"]
+        .assert_eq(&why(json!({ "command": ["python3", "*"] })));
+}
+
+#[tokio::test]
+async fn a_program_by_its_path_may_be_the_one_that_is_denied() {
+    let deny =
+        || rule(json!({ "effect": "deny", "command": ["rm"], "match": ["rm x"], "not_match": ["ls"] }));
+    let gate = gate(Mode::Trusted, vec![deny()], People::yes());
+    assert!(shell(&gate, "/usr/bin/ls && cp /bin/ls x").await.ok);
+    assert_eq!(gate.people.asked(), Vec::<String>::new());
+    assert!(shell(&gate, "cp /bin/rm x && ./x Notes").await.ok);
+    let why = "rule 1 may be meant: `./x` may be a copy of any program, or a link to it";
+    assert_eq!(gate.people.asked(), [format!("test.exec: cp /bin/rm x && ./x Notes because {why}")]);
+    let named = rule(json!({
+        "effect": "allow", "command": ["./build.sh"], "match": ["./build.sh"], "not_match": ["./x"],
+    }));
+    let gate = self::gate(Mode::Trusted, vec![deny(), named], People::no());
+    assert!(shell(&gate, "./build.sh").await.ok);
+}
+
+#[tokio::test]
 async fn a_rule_that_allows_a_tool_allows_none_of_its_commands() {
     let by_tool = rule(json!({ "effect": "allow", "tools": ["test.*"] }));
     let gate = gate(Mode::Ask, vec![by_tool, allow_status()], People::no());
@@ -150,8 +249,12 @@ async fn a_line_that_may_hide_a_denied_command_is_asked_about_even_when_all_is_t
         assert!(shell(&gate, "$tool x").await.ok);
         assert_eq!(gate.people.asked(), [format!("test.exec: $tool x because {asked}")]);
     }
+    let ask = rule(json!({ "effect": "ask", "command": ["rm"] }));
+    let gate = self::gate(Mode::Trusted, vec![ask], People::yes());
+    assert!(shell(&gate, "$tool x").await.ok);
+    assert_eq!(gate.people.asked().len(), 1, "a rule that asks may be meant, too");
     let elsewhere = Rule { tools: vec!["other.*".to_owned()], ..deny_push() };
-    let gate = gate(Mode::Trusted, vec![allow_ls(), elsewhere], People::no());
+    let gate = self::gate(Mode::Trusted, vec![allow_ls(), elsewhere], People::no());
     assert!(shell(&gate, "$tool x").await.ok, "no rule could be meant");
 }
 
@@ -171,7 +274,7 @@ async fn what_is_too_large_to_judge_is_denied_and_not_asked_about() {
 #[tokio::test]
 async fn some_commands_are_asked_about_whatever_the_rules_say() {
     let allow_rm = rule(json!({
-        "effect": "allow", "command": ["rm"], "match": ["rm -rf /"], "not_match": ["ls"],
+        "effect": "allow", "command": ["rm", "..."], "match": ["rm -rf /"], "not_match": ["ls"],
     }));
     let gate = gate(Mode::Trusted, vec![allow_rm], People::no());
     for (text, why) in [
@@ -224,12 +327,16 @@ async fn a_remembered_yes_answers_exactly_the_same_command() {
     assert_eq!(asked(status.clone()).await, 0);
     for other in [
         json!({ "argv": ["git", "status", "-s"] }),
-        json!({ "argv": ["git", "status "] }),
+        json!({ "argv": ["git", "status", " "] }),
         json!({ "argv": ["git status"] }),
         json!({ "cmd": "git status" }),
         json!({ "argv": ["git", "status"], "env": { "A": "b" } }),
         json!({ "argv": ["git", "status"], "env": { "A": "c" } }),
         json!({ "argv": ["git", "status"], "workdir": "x" }),
+        json!({ "argv": ["git", "status"], "workdir": "x/y" }),
+        json!({ "argv": ["git", "status"], "stdin": "a" }),
+        json!({ "argv": ["git", "status"], "stdin": "b" }),
+        json!({ "argv": ["git", "status"], "tty": true }),
     ] {
         assert_eq!(asked(other.clone()).await, 1, "{other}");
         assert_eq!(asked(other.clone()).await, 0, "{other}");
@@ -379,7 +486,7 @@ fn a_rule_that_fails_its_own_examples_is_not_loaded() {
     ));
     expect!["rule 1: `python3 -c` runs what it is given: a shell wrapper cannot be allowed"]
         .assert_eq(&with("allow", json!(["python3", "-c"]), json!(["python3 -c 1"]), json!(["id"])));
-    expect!["rule 1: `match` has `git -c x=y status`, which the rule does not match"].assert_eq(&with(
+    expect![[r#"rule 1: `match` has `git -c x=y status`, which the rule does not match; it covers its own words and options that are known to be harmless: name more words, or end with `"*"` for one word or `"..."` for any number"#]].assert_eq(&with(
         "allow",
         json!(["git"]),
         json!(["git -c x=y status"]),

@@ -31,6 +31,10 @@ fn rule(effect: RuleEffect, tools: &[&str], paths: &[&str]) -> Rule {
         command: None,
         matching: Vec::new(),
         not_matching: Vec::new(),
+        workdir: Vec::new(),
+        stdin: false,
+        tty: false,
+        env: Vec::new(),
         reason: None,
     }
 }

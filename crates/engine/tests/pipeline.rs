@@ -117,6 +117,10 @@ async fn an_input_changed_by_a_hook_is_checked_again() {
         command: None,
         matching: Vec::new(),
         not_matching: Vec::new(),
+        workdir: Vec::new(),
+        stdin: false,
+        tty: false,
+        env: Vec::new(),
         reason: None,
     }];
     let hook = Hooked::before("fixer", |_| {
@@ -187,6 +191,10 @@ async fn permission_asks_its_sources_in_one_order() {
         command: None,
         matching: Vec::new(),
         not_matching: Vec::new(),
+        workdir: Vec::new(),
+        stdin: false,
+        tty: false,
+        env: Vec::new(),
         reason: None,
     };
     let (allow, ask, deny) = (rule(RuleEffect::Allow), rule(RuleEffect::Ask), rule(RuleEffect::Deny));

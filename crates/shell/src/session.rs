@@ -222,6 +222,13 @@ impl Session {
             ("TMPDIR", HOME),
             ("LANG", "C.UTF-8"),
             ("TERM", terminal),
+            // Notes named `HEAD`, `config`, `objects` and `refs` would be a repository to git, with settings that
+            // start programs. With this it takes only a `.git` for one, and `git status` starts no monitor.
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+            ("GIT_CONFIG_VALUE_0", "explicit"),
+            ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
+            ("GIT_CONFIG_VALUE_1", "false"),
         ];
         env.extend(usual.map(|(name, value)| (name.into(), value.into())));
         env.extend(passed_on.iter().cloned());

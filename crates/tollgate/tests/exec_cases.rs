@@ -29,16 +29,18 @@ use toolkit::command_line::CommandLine;
 /// What a command makes that should not have run.
 const MADE: &str = "made/x";
 
-/// A vault whose owner lets these programs run without being asked.
-fn allowing(programs: &[&str]) -> Sandbox {
+/// A vault whose owner lets these commands run without being asked, with `...` where any words may follow.
+fn allowing(commands: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("vault/made/.keep", "");
-    let rule = |program: &&str| {
+    let rule = |command: &&str| {
+        let words: Vec<&str> = command.split(' ').collect();
+        let example = command.replace("...", "--version");
         format!(
-            "[[rules]]\neffect = \"allow\"\ncommand = [\"{program}\"]\nmatch = [\"{program} --version\"]\nnot_match = [\"id\"]\n"
+            "[[rules]]\neffect = \"allow\"\ncommand = {words:?}\nmatch = [\"{example}\"]\nnot_match = [\"id\"]\n"
         )
     };
-    sandbox.trusted_config(&programs.iter().map(rule).collect::<String>());
+    sandbox.trusted_config(&commands.iter().map(rule).collect::<String>());
     sandbox
 }
 
@@ -179,7 +181,7 @@ fn no_state_of_a_shell_is_left_for_the_next_command_of_a_run() {
 
 #[test]
 fn what_is_over_a_limit_is_denied_even_with_a_yes() {
-    let sandbox = allowing(&["touch"]);
+    let sandbox = allowing(&["touch ..."]);
     let many = vec!["touch made/x"; 51].join("; ");
     let nested = format!("{}touch made/x", "nice ".repeat(20));
     for line in [many, nested] {
@@ -214,7 +216,7 @@ fn a_character_that_readers_take_differently_is_asked_about() {
 
 #[test]
 fn a_flag_that_makes_more_of_an_allowed_program_is_part_of_the_rule() {
-    let sandbox = allowing(&["find", "git", "rg", "sort", "tar"]);
+    let sandbox = allowing(&["find", "git", "rg", "sort", "tar ..."]);
     sandbox.write("vault/made/run.sh", "touch made/x");
     let lines = owned(&[
         "find . -maxdepth 1 -name Inbox.md -exec touch made/x ;",
@@ -259,6 +261,58 @@ fn a_variable_in_the_call_is_never_allowed_by_a_rule() {
         let ended = unasked(&sandbox, &json!({ "argv": ["ls", "made"], "env": { name: "made" } }));
         assert_eq!(ended.code, 3, "{name}: {}{}", ended.out, ended.err);
     }
+}
+
+/// What the same words do depends on the folder and on the input.
+#[test]
+fn a_rule_that_allows_words_allows_them_in_the_root_and_without_an_input() {
+    let sandbox = allowing(&["cat", "made/build.sh", "git"]);
+    let script = "#!/bin/sh\ncat\n";
+    for (folder, text) in [("made", script), ("Notes/evil/made", "#!/bin/sh\ntouch ../../made/x\n")] {
+        sandbox.write(&format!("vault/{folder}/build.sh"), text);
+        let file = sandbox.path(&format!("vault/{folder}/build.sh"));
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    for args in [
+        json!({ "argv": ["made/build.sh"], "workdir": "Notes/evil" }),
+        json!({ "argv": ["made/build.sh"], "stdin": "x" }),
+        json!({ "argv": ["made/build.sh"], "tty": true }),
+        json!({ "cmd": "cat Inbox.md | made/build.sh" }),
+        json!({ "cmd": "cd Notes/evil && cat made/build.sh" }),
+        json!({ "argv": ["git", "status"], "workdir": "Notes/evil" }),
+        json!({ "argv": ["git", "log"], "tty": true }),
+        json!({ "argv": ["cat", "/etc/passwd"] }),
+        json!({ "argv": ["cat"], "stdin": "x" }),
+    ] {
+        let ended = unasked(&sandbox, &args);
+        assert_eq!(ended.code, 3, "{args}: {}{}", ended.out, ended.err);
+        assert!(!was_made(&sandbox), "{args}");
+    }
+    unasked(&sandbox, &json!({ "argv": ["cat", "Inbox.md"], "workdir": ".", "stdin": "" })).expect_code(0);
+}
+
+/// Without a `.git`, git would take the vault itself for a repository if it looks like one, with its settings.
+#[test]
+fn notes_that_look_like_a_repository_give_git_no_settings() {
+    let sandbox = allowing(&["git"]);
+    for (name, text) in [
+        ("HEAD", "ref: refs/heads/main\n"),
+        (
+            "config",
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ../vault\n\tfsmonitor = \"touch made/x; false\"\n",
+        ),
+        ("objects/.keep", ""),
+        ("refs/.keep", ""),
+    ] {
+        sandbox.write(&format!("vault/{name}"), text);
+    }
+    unasked(&sandbox, &json!({ "argv": ["git", "status"] }));
+    assert!(!was_made(&sandbox));
+    // With a yes to a call that takes the protection away, it is what git does.
+    let open = json!({ "argv": ["git", "status"], "env": { "GIT_CONFIG_COUNT": "0" } });
+    assert_eq!(unasked(&sandbox, &open).code, 3);
+    with_yes(&sandbox, &open);
+    assert!(was_made(&sandbox));
 }
 
 #[test]

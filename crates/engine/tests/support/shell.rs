@@ -6,7 +6,7 @@ use std::sync::Arc;
 use envelope::{Fault, Idempotency, Risk, SideEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::command_line::CommandLine;
+use toolkit::command_line::{CallInput, CommandLine};
 use toolkit::{Registry, Tool, ToolCx};
 
 use super::Worklog;
@@ -30,6 +30,12 @@ struct Args {
     /// The folder that it runs in.
     #[serde(default)]
     workdir: Option<String>,
+    /// What it reads.
+    #[serde(default)]
+    stdin: Option<String>,
+    /// Whether it gets a terminal.
+    #[serde(default)]
+    tty: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -51,10 +57,12 @@ impl Tool for Exec {
 
     fn command(&self, args: &Args) -> Option<CommandLine> {
         let env = args.env.keys().cloned().collect();
-        Some(match &args.cmd {
+        let line = match &args.cmd {
             Some(text) => CommandLine::of_shell(text, env),
             None => CommandLine::of_argv(&args.argv, env),
-        })
+        };
+        let input = CallInput { stdin: args.stdin.is_some(), tty: args.tty };
+        Some(line.in_folder(args.workdir.as_deref()).with_input(input))
     }
 
     fn preview(&self, args: &Args) -> String {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::command_line::CommandLine;
+use toolkit::command_line::{CallInput, CommandLine};
 use toolkit::families::command::{Command, End};
 use toolkit::families::{Projected, Projection, command};
 use toolkit::{PathKeys, Reach, Tool, ToolCx};
@@ -23,6 +23,8 @@ use crate::session::{GRACE, Lifetime, Ready, STOP_MS, Session, Shell};
 /// A longer one is a program, and belongs into a file.
 const MAX_COMMAND: usize = 64 * 1024;
 const MAX_STDIN: usize = 1024 * 1024;
+/// Characters of an input that a preview shows.
+const SHOWN_INPUT: usize = 2000;
 /// What a command is waited for before it goes on as a task, unless the caller says so.
 const YIELD_MS: u64 = 10_000;
 /// Less than the longest time of a call, so that it is the yield that ends the wait.
@@ -136,6 +138,12 @@ impl Tool for ExecCommand {
         }
         for (name, value) in args.env.iter().flatten() {
             said.push_str(&format!(" with {name}={value}"));
+        }
+        if let Some(text) = args.stdin.as_ref().filter(|text| !text.is_empty()) {
+            said.push_str(&shown_input(text));
+        }
+        if args.tty {
+            said.push_str(" at a terminal");
         }
         said
     }
@@ -266,11 +274,14 @@ impl Args {
     /// What is run, as rules and people see it.
     fn line(&self) -> CommandLine {
         let env = self.env.iter().flatten().map(|(name, _)| name.clone()).collect();
-        match (&self.cmd, &self.argv) {
+        let line = match (&self.cmd, &self.argv) {
             (Some(cmd), _) => CommandLine::of_shell(cmd, env),
             (None, Some(argv)) => CommandLine::of_argv(argv, env),
             (None, None) => CommandLine::of_argv(&[], env),
-        }
+        };
+        // An empty text is what a program reads anyway.
+        let stdin = self.stdin.as_ref().is_some_and(|text| !text.is_empty());
+        line.in_folder(self.workdir.as_deref()).with_input(CallInput { stdin, tty: self.tty })
     }
 
     fn words(&self) -> Vec<OsString> {
@@ -375,6 +386,16 @@ fn stopped(cx: &ToolCx, finished: &Finished, (wall, args): (Wall, &Args), mut fa
     fault
 }
 
+/// What a program reads, as people see it. The beginning of a long text, with a count of the rest.
+fn shown_input(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_INPUT) {
+        Some((end, _)) => {
+            format!(" with the input {:?} and {} bytes more", &text[..end], text.len() - end)
+        }
+        None => format!(" with the input {text:?}"),
+    }
+}
+
 fn elapsed(began: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond() - began.as_millisecond()).unwrap_or_default()
 }
@@ -384,5 +405,33 @@ fn sandbox_name(wall: Wall) -> &'static str {
     match wall {
         Wall::Bubblewrap | Wall::Landlock => wall.name(),
         Wall::Open => "none",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolkit::command_line::CallInput;
+
+    use super::{Args, shown_input};
+
+    #[test]
+    fn rules_see_the_folder_the_input_and_the_terminal_of_a_call() {
+        let line = |args| serde_json::from_value::<Args>(args).unwrap().line();
+        let whole = line(json!({ "argv": ["ls"], "workdir": "./Notes/", "stdin": "x", "tty": true }));
+        assert_eq!(whole.workdir.as_deref(), Some("Notes"));
+        assert_eq!(whole.input, CallInput { stdin: true, tty: true });
+        for args in
+            [json!({ "cmd": "ls" }), json!({ "cmd": "ls", "workdir": ".", "stdin": "", "tty": false })]
+        {
+            assert!(line(args).is_words_only());
+        }
+    }
+
+    #[test]
+    fn a_long_input_is_shown_with_a_count_of_the_rest() {
+        assert_eq!(shown_input("a\n"), " with the input \"a\\n\"");
+        let shown = shown_input(&"é".repeat(2001));
+        assert!(shown.ends_with("é\" and 2 bytes more"), "{shown}");
     }
 }

@@ -22,7 +22,7 @@ const fn key(section: &'static str, name: &'static str, value: &'static str, doc
     Key { section, name, value, doc }
 }
 
-pub(super) const KEYS: [Key; 58] = [
+pub(super) const KEYS: [Key; 62] = [
     key(
         "",
         "mode",
@@ -132,7 +132,31 @@ pub(super) const KEYS: [Key; 58] = [
         "rules",
         "command",
         "[\"git\", [\"push\", \"fetch\"]]",
-        "The program of a command and the words that follow it, each a word or a list of alternatives. A command is allowed only by a rule with `command`, and a line only when every command in it is; the others need one. What runs any command it is given (a shell, env, sudo) cannot be allowed.",
+        "The program of a command and the words that follow it, each a word or a list of alternatives. A command is allowed only by a rule with `command`, and a line only when every command in it is. An allow rule covers exactly its words, and further ones that are known to be harmless (such as `git log --oneline`); \"*\" stands for one more word, \"...\" at the end for any number, at your risk. What runs any command it is given (a shell, env, sudo) cannot be allowed. A rule that asks or denies needs one command of the line, with any words behind it.",
+    ),
+    key(
+        "rules",
+        "workdir",
+        "[\"scripts\"]",
+        "Globs over folders of the vault, \".\" for its root, in which an allow rule covers its command. Left out: the root alone, because the same words can run another file elsewhere.",
+    ),
+    key(
+        "rules",
+        "stdin",
+        "true",
+        "Whether an allow rule covers a command that is given an input, by the call or by a pipe. Left out: it does not, because some programs run what they read. Commands that are known to be harmless may stand behind a pipe anyway.",
+    ),
+    key(
+        "rules",
+        "tty",
+        "true",
+        "Whether an allow rule covers a command with a terminal. Left out: it does not.",
+    ),
+    key(
+        "rules",
+        "env",
+        "[\"NO_COLOR\"]",
+        "Names of variables that a call may set and still be covered by an allow rule. Left out: none.",
     ),
     key(
         "rules",

@@ -255,7 +255,7 @@ mod tests {
         refused(
             "[[rules]]\neffect = \"deny\"\ncommand = \"git push\"\n",
             expect![[
-                r#"line 3: `rules.command` cannot be "git push"; write it like `command = ["git", ["push", "fetch"]]`. The program of a command and the words that follow it, each a word or a list of alternatives. A command is allowed only by a rule with `command`, and a line only when every command in it is; the others need one. What runs any command it is given (a shell, env, sudo) cannot be allowed."#
+                r#"line 3: `rules.command` cannot be "git push"; write it like `command = ["git", ["push", "fetch"]]`. The program of a command and the words that follow it, each a word or a list of alternatives. A command is allowed only by a rule with `command`, and a line only when every command in it is. An allow rule covers exactly its words, and further ones that are known to be harmless (such as `git log --oneline`); "*" stands for one more word, "..." at the end for any number, at your risk. What runs any command it is given (a shell, env, sudo) cannot be allowed. A rule that asks or denies needs one command of the line, with any words behind it."#
             ]],
         );
         refused("mode = \n", expect!["line 1: string values must be quoted, expected literal string"]);

@@ -11,8 +11,8 @@ use crate::support::Sandbox;
 
 /// One folder is closed to every call, and three programs run unasked.
 const SETTINGS: &str = "[[rules]]\neffect = \"deny\"\ntools = [\"vault.*\"]\npaths = [\"Private/**\"]\nreason = \"private notes\"\n\
-    [[rules]]\neffect = \"allow\"\ncommand = [\"sleep\"]\nmatch = [\"sleep 600\"]\nnot_match = [\"id\"]\n\
-    [[rules]]\neffect = \"allow\"\ncommand = [\"touch\"]\nmatch = [\"touch begun\"]\nnot_match = [\"id\"]\n\
+    [[rules]]\neffect = \"allow\"\ncommand = [\"sleep\", \"*\"]\nmatch = [\"sleep 600\"]\nnot_match = [\"id\"]\n\
+    [[rules]]\neffect = \"allow\"\ncommand = [\"touch\", \"*\"]\nmatch = [\"touch begun\"]\nnot_match = [\"id\"]\n\
     [[rules]]\neffect = \"allow\"\ncommand = [\"seq\"]\nmatch = [\"seq 1 9\"]\nnot_match = [\"id\"]\n";
 
 /// Looks before a command is given up, a hundred of them a second.

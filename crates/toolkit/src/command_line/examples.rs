@@ -1,6 +1,6 @@
 //! Examples that a rule about commands carries: lines it must speak about, and lines it must not.
 
-use super::{CommandLine, Prefix};
+use super::{CommandLine, Prefix, SimpleCommand, is_harmless};
 
 /// Which of the two readings of a prefix a rule uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +16,13 @@ impl Prefix {
     pub fn speaks_of(&self, line: &CommandLine, stance: Stance) -> bool {
         match stance {
             Stance::Allows => {
+                let covers = |command: &SimpleCommand| {
+                    self.allows(command) && (!command.piped || is_harmless(&command.argv))
+                };
                 line.opaque.is_none()
-                    && line.env.is_empty()
+                    && line.is_words_only()
                     && !line.commands.is_empty()
-                    && line.commands.iter().all(|command| self.allows(command))
+                    && line.commands.iter().all(covers)
             }
             Stance::Restricts => line.commands.iter().any(|command| self.mentions(command)),
         }
@@ -35,10 +38,21 @@ pub fn judge_examples(
 ) -> Result<(), String> {
     let speaks = |text: &String| prefix.speaks_of(&CommandLine::of_shell(text, Vec::new()), stance);
     if let Some(missed) = matching.iter().find(|text| !speaks(text)) {
-        return Err(format!("`match` has `{missed}`, which the rule does not match"));
+        return Err(format!("`match` has `{missed}`, which the rule does not match{}", why_not(stance)));
     }
     if let Some(caught) = not_matching.iter().find(|text| speaks(text)) {
         return Err(format!("`not_match` has `{caught}`, which the rule matches"));
     }
     Ok(())
+}
+
+/// What people who wrote a rule for a program and any arguments need to know.
+fn why_not(stance: Stance) -> &'static str {
+    match stance {
+        Stance::Allows => {
+            "; it covers its own words and options that are known to be harmless: name more words, or end with \
+             `\"*\"` for one word or `\"...\"` for any number"
+        }
+        Stance::Restricts => "",
+    }
 }

@@ -4,6 +4,7 @@
 
 use super::options::is_option;
 use super::program::family;
+use super::text::is_assignment;
 
 struct Program {
     names: &'static [&'static str],
@@ -21,7 +22,7 @@ const fn program(
     Program { names, runs, reaches }
 }
 
-const PROGRAMS: [Program; 28] = [
+const PROGRAMS: [Program; 34] = [
     program(
         &["find", "gfind"],
         &["-exec", "-execdir", "-ok", "-okdir"],
@@ -50,16 +51,6 @@ const PROGRAMS: [Program; 28] = [
     program(&["split"], &["--filter"], &[]),
     program(&["man"], &["-P", "-H", "--pager", "--html"], &[]),
     program(&["less", "more"], &["+"], &["-o", "-O", "-k", "--log-file", "--lesskey-file"]),
-    program(
-        &["vim", "vi", "nvim", "ex", "view", "vimdiff", "gvim"],
-        &["+", "-c", "-S", "-s", "-u", "--cmd", "-es", "-Es"],
-        &[],
-    ),
-    program(
-        &["emacs"],
-        &["--eval", "--execute", "--load", "--funcall", "--script", "--batch", "-l", "-f"],
-        &[],
-    ),
     program(&["scp", "sftp"], &["-S", "-o", "-F", "-D", "-b"], &[]),
     program(&["rsync"], &["-e", "--rsh", "--rsync-path"], &["--remove-source-files", "--delete"]),
     program(
@@ -70,33 +61,77 @@ const PROGRAMS: [Program; 28] = [
     program(
         &["curl"],
         &["-K", "--config"],
-        &["-o", "-O", "--output", "--remote-name", "--output-dir", "-T", "--upload-file"],
+        &[
+            "-o",
+            "-O",
+            "-J",
+            "-c",
+            "-D",
+            "-T",
+            "--output",
+            "--remote-name",
+            "--remote-name-all",
+            "--output-dir",
+            "--upload-file",
+            "--cookie-jar",
+            "--dump-header",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--etag-save",
+            "--hsts",
+            "--alt-svc",
+            "--libcurl",
+        ],
     ),
     program(
         &["make", "gmake"],
-        &["--eval", "-E", "SHELL=", ".SHELLFLAGS=", "MAKEFLAGS="],
-        &["-f", "--file", "--makefile", "-C", "--directory"],
+        &["--eval", "-E", VARIABLE, ".SHELLFLAGS="],
+        &["-f", "-I", "-C", "-o", "-W", "--file", "--makefile", "--include-dir", "--directory"],
     ),
     program(&["cargo"], &["--config"], &["--manifest-path", "-C"]),
     program(&["go"], &["-exec", "-toolexec", "-vettool"], &[]),
-    program(&["npm", "npx", "pnpm", "yarn"], &["-c", "--call", "--script-shell", "--node-options"], &[]),
+    program(
+        &["npm", "npx", "pnpm", "yarn"],
+        &["-c", "--call", "--script-shell", "--node-options", "--prefix", "--cwd", "--dir", "--userconfig"],
+        &["-C", "--workspace", "-w"],
+    ),
     program(&["hg"], &["--config", "--config-file"], &[]),
     program(&["svn"], &["--config-option", "--config-dir", "--diff-cmd", "--diff3-cmd", "--editor-cmd"], &[]),
     program(&["tcpdump"], &["-z"], &["-w"]),
     program(&["nmap"], &["--script", "--interactive"], &[]),
     program(
         &["pandoc"],
-        &["-F", "--filter", "-L", "--lua-filter", "--pdf-engine", "-d", "--defaults"],
-        &["--extract-media"],
+        &["-F", "--filter", "-L", "--lua-filter", "--pdf-engine", "--pdf-engine-opt", "-d", "--defaults"],
+        &["-o", "--output", "--extract-media", "--log", "--data-dir"],
     ),
     program(
         &["tex", "latex", "pdflatex", "xelatex", "lualatex", "latexmk"],
         &["-shell-escape", "-enable-write18", "=-e", "-latexoption"],
         &[],
     ),
-    program(&["gcc", "g++", "cc", "c++", "clang", "clang++"], &["-wrapper", "-fplugin", "=-B"], &[]),
-    program(&["sqlite"], &["-cmd", "-init", ".shell", ".system", ".load", ".read"], &[]),
+    program(
+        &["gcc", "g++", "cc", "c++", "clang", "clang++"],
+        &["-wrapper", "-fplugin", "-specs", "@", "=-B"],
+        &["=-o"],
+    ),
+    program(
+        &["pytest", "py.test"],
+        &["-p", "-c", "--rootdir", "--confcutdir", "--override-ini", "-o", "--pdbcls", "--import-mode"],
+        &["--basetemp", "--junitxml", "--junit-xml", "--log-file"],
+    ),
+    program(&["rpm", "rpmbuild"], &["-E", "-D", "--eval", "--define", "--pipe"], &[]),
+    program(&["shuf"], &[], &["-o", "--output"]),
+    program(&["tree"], &[], &["-o", "-R", "--fromfile"]),
+    program(&["nc", "ncat", "netcat"], &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"], &[]),
+    program(&["openssl"], &["-engine", "-provider", "-provider-path"], &["-out"]),
+    program(&["jq"], &[], &["-f", "-L", "--from-file", "--library-path"]),
+    program(&["gpg"], &["--exec-path", "--photo-viewer", "--agent-program"], &["-o", "--output"]),
+    program(&["dpkg", "apt", "apt-get"], &["-o", "-c", "--option", "--pre-invoke", "--post-invoke"], &[]),
 ];
+
+/// Any assignment: what a variable of `make` is set to, it runs.
+const VARIABLE: &str = "NAME=";
 
 fn of(argv: &[String]) -> Option<(&Program, &[String])> {
     let (name, words) = argv.split_first()?;
@@ -119,7 +154,12 @@ pub(super) fn reaches_further(argv: &[String]) -> Option<&str> {
 fn first_of<'a>(program: &Program, words: &'a [String], options: &[&str]) -> Option<&'a str> {
     // The first word of tar is a bundle of letters even without a dash.
     let bundle = words.first().filter(|word| program.names.contains(&"tar") && !word.starts_with('-'));
-    let is_one = |word: &str| options.iter().any(|option| is_option(word, option));
+    let is_one = |word: &str| {
+        options.iter().any(|option| match *option {
+            VARIABLE => is_assignment(&word.replace([':', '?', '!'], "")),
+            option => is_option(word, option),
+        })
+    };
     if let Some(bundle) = bundle.filter(|bundle| is_one(&format!("-{bundle}"))) {
         return Some(bundle);
     }

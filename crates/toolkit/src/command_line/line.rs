@@ -1,8 +1,9 @@
 //! The programs of one call, as far as they can be told from its text.
 
-use super::program::{is_relative, name_of};
+use super::program::{is_relative, name_of, system_name};
 use super::shown::{shown_argv, shown_text};
-use super::text::read;
+use super::text::{ReadCommand, read};
+use super::workdir::plain_folder;
 use super::wrappers::{Inner, behind};
 
 /// A longer line is more than anyone can be expected to judge.
@@ -10,7 +11,7 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_COMMANDS: usize = 50;
 const MAX_WRAPPERS: usize = 8;
 
-/// What one call runs.
+/// One call that runs commands: its words, and everything else that decides what they do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     /// Every command that was found, in the order of the text. All of them when the line is not opaque.
@@ -23,6 +24,21 @@ pub struct CommandLine {
     pub shown: String,
     /// Names of the variables that the call sets.
     pub env: Vec<String>,
+    /// Folder that the call starts in, relative to the vault. `None` is the vault's root.
+    pub workdir: Option<String>,
+    /// Whether the call gives the program an input.
+    pub input: CallInput,
+    /// Whether the line changes its folder, as `cd sub && make` does.
+    pub changes_folder: bool,
+}
+
+/// Input that a call gives to its program, besides the words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallInput {
+    /// Text on standard input.
+    pub stdin: bool,
+    /// A terminal, into which more can be typed later.
+    pub tty: bool,
 }
 
 /// One program with its arguments.
@@ -31,6 +47,16 @@ pub struct SimpleCommand {
     pub argv: Vec<String>,
     /// The wrappers it was found behind, outermost first, such as `bash -c`.
     pub through: Vec<String>,
+    /// Whether it reads what the command before it prints.
+    pub piped: bool,
+}
+
+impl SimpleCommand {
+    /// Whether the program is a file outside of the system's folders, such as `./x`. A copy of a program, or a
+    /// link to one, looks like that.
+    pub fn is_by_path(&self) -> bool {
+        self.argv.first().is_some_and(|program| program.contains('/') && system_name(program) == program)
+    }
 }
 
 impl CommandLine {
@@ -43,7 +69,7 @@ impl CommandLine {
             if argv.iter().any(|word| word.contains('\0')) {
                 found.doubt("a NUL character, at which a word would end".to_owned());
             }
-            found.command(argv.to_vec(), &[]);
+            found.command(ReadCommand { argv: argv.to_vec(), piped: false }, &[]);
         }
         found.into_line(shown_argv(argv), env)
     }
@@ -57,6 +83,24 @@ impl CommandLine {
             found.text(text, &[]);
         }
         found.into_line(shown_text(text), env)
+    }
+
+    /// The same call, started in a folder of the vault.
+    pub fn in_folder(self, workdir: Option<&str>) -> CommandLine {
+        CommandLine { workdir: workdir.and_then(plain_folder), ..self }
+    }
+
+    /// The same call, with an input.
+    pub fn with_input(self, input: CallInput) -> CommandLine {
+        CommandLine { input, ..self }
+    }
+
+    /// Whether the words are all there is: the vault's root as folder, no input, no terminal, no variables.
+    pub fn is_words_only(&self) -> bool {
+        self.workdir.is_none()
+            && self.input == CallInput::default()
+            && self.env.is_empty()
+            && !self.changes_folder
     }
 
     /// Whether a yes to this very line may be kept for the next time: nothing in it is hidden, and nothing in
@@ -96,12 +140,13 @@ impl Found {
         if reading.commands.is_empty() {
             self.doubt("no command".to_owned());
         }
-        for argv in reading.commands {
-            self.command(argv, through);
+        for command in reading.commands {
+            self.command(command, through);
         }
     }
 
-    fn command(&mut self, argv: Vec<String>, through: &[String]) {
+    fn command(&mut self, command: ReadCommand, through: &[String]) {
+        let ReadCommand { argv, piped } = command;
         if self.over_limit {
             return;
         }
@@ -116,7 +161,7 @@ impl Found {
         }
         self.moved |= matches!(name_of(program), "cd" | "pushd" | "popd");
         let inner = behind(&argv);
-        self.commands.push(SimpleCommand { argv, through: through.to_vec() });
+        self.commands.push(SimpleCommand { argv, through: through.to_vec(), piped });
         for inner in inner {
             self.inner(inner, through);
         }
@@ -131,16 +176,17 @@ impl Found {
             }
             Inner::Guess { by, argv } => {
                 if self.commands.len() < MAX_COMMANDS && !argv.is_empty() {
-                    self.commands.push(SimpleCommand { argv, through: deeper(by) });
+                    self.commands.push(SimpleCommand { argv, through: deeper(by), piped: false });
                 }
             }
-            Inner::Command { by, argv } => self.command(argv, &deeper(by)),
+            Inner::Command { by, argv } => self.command(ReadCommand { argv, piped: false }, &deeper(by)),
             Inner::Text { by, text } => self.text(&text, &deeper(by)),
         }
     }
 
     fn into_line(self, shown: String, env: Vec<String>) -> CommandLine {
-        let Found { commands, opaque, over_limit, moved: _ } = self;
-        CommandLine { commands, opaque, over_limit, shown, env }
+        let Found { commands, opaque, over_limit, moved } = self;
+        let (workdir, input) = (None, CallInput::default());
+        CommandLine { commands, opaque, over_limit, shown, env, workdir, input, changes_folder: moved }
     }
 }

@@ -9,15 +9,18 @@
 
 mod examples;
 mod flags;
+mod harmless;
 mod line;
 mod options;
 mod prefix;
 mod program;
 mod shown;
 mod text;
+mod workdir;
 mod wrappers;
 
 pub use examples::{Stance, judge_examples};
-pub use line::{CommandLine, SimpleCommand};
+pub use harmless::is_harmless;
+pub use line::{CallInput, CommandLine, SimpleCommand};
 pub use prefix::{Prefix, Word};
 pub use wrappers::{is_wrapper, reads_its_program};

@@ -58,7 +58,9 @@ impl Options {
         self.long_flags.contains(&name).then_some(false)
     }
 
-    fn short_takes_next(&self, letters: &str) -> Option<bool> {
+    /// Whether a bundle of short options takes the next word for the value of its last one. `None` if one of them is
+    /// not known.
+    pub(super) fn short_takes_next(&self, letters: &str) -> Option<bool> {
         for (at, letter) in letters.char_indices() {
             if self.values.contains(letter) {
                 return Some(at + letter.len_utf8() == letters.len());

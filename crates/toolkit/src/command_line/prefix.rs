@@ -2,14 +2,19 @@
 //!
 //! The same words are read in two ways. What forbids is read as widely as it can be meant, what allows as
 //! narrowly: a doubt ends in a question, never in a yes.
+//!
+//! A rule that allows covers exactly its words. Further words are covered if the whole command is known to be
+//! harmless, or if the rule asks for them: `"*"` is one word, `"..."` at the end is any number of words.
 
 use serde::{Deserialize, Serialize};
 
 use super::SimpleCommand;
 use super::flags::{reaches_further, runs_another};
+use super::harmless::{has_table, is_harmless};
 use super::options::is_option;
 use super::program::{family, name_of, system_name};
-use super::wrappers::{git, is_wrapper};
+use super::text::is_assignment;
+use super::wrappers::{chooses_program, git, is_wrapper};
 
 /// One word of a prefix: itself, or any of several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,20 +33,34 @@ impl Word {
     }
 }
 
+/// Stands for one word.
+const ANY_WORD: &str = "*";
+/// Stands for any number of words, at the end.
+const ANY_REST: &str = "...";
+
 /// Each is looked at when the rule is loaded.
 const MAX_SPELLINGS: usize = 1000;
+
+/// One place behind the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Named(Vec<String>),
+    AnyWord,
+}
 
 /// A prefix that is ready to be compared with commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix {
     program: Vec<String>,
-    words: Vec<Vec<String>>,
+    words: Vec<Place>,
+    /// The rule ends in `...`.
+    open: bool,
 }
 
 impl Prefix {
     /// Says what is wrong with a prefix that could never match as it was meant.
     pub fn compile(words: &[Word]) -> Result<Prefix, String> {
-        let choices: Vec<Vec<String>> = words.iter().map(|word| word.choices().to_vec()).collect();
+        let choices: Vec<&[String]> = words.iter().map(Word::choices).collect();
         if choices.iter().any(|choices| choices.is_empty() || choices.iter().any(String::is_empty)) {
             return Err("a word of `command` is empty".to_owned());
         }
@@ -52,21 +71,49 @@ impl Prefix {
             let apart: Vec<String> = several.split_whitespace().map(|word| format!("{word:?}")).collect();
             return Err(format!("`{several}` is more than one word; write [{}]", apart.join(", ")));
         }
+        if program.iter().any(|name| is_wildcard(name)) {
+            return Err("`command` has no program; its first word must name one".to_owned());
+        }
         let spellings =
             choices.iter().try_fold(1, |product: usize, choices| product.checked_mul(choices.len()));
         if spellings.is_none_or(|spellings| spellings > MAX_SPELLINGS) {
             return Err(format!("`command` has more than {MAX_SPELLINGS} spellings; write several rules"));
         }
-        Ok(Prefix { program: program.clone(), words: words.to_vec() })
+        let (words, open) = match words.split_last() {
+            Some((last, before)) if *last == [ANY_REST] => (before, true),
+            Some(_) | None => (words, false),
+        };
+        let words = words.iter().map(|choices| place(choices)).collect::<Result<_, _>>()?;
+        Ok(Prefix { program: program.to_vec(), words, open })
+    }
+
+    /// Whether the rule ends in `...`, which means nothing to one that forbids.
+    pub fn is_open(&self) -> bool {
+        self.open
     }
 
     /// Why a rule with this prefix must not allow anything.
     pub fn cannot_allow(&self) -> Option<String> {
-        for mut argv in self.spellings() {
+        for argv in self.spellings() {
             let shown = argv.join(" ");
-            // With a word behind it, as any use would have: an interpreter alone would read its input.
-            argv.push("p".to_owned());
-            if is_wrapper(&argv) {
+            let (Some(program), words) = (argv.first(), argv.get(1..).unwrap_or_default()) else {
+                continue;
+            };
+            let named = words.iter().position(|word| is_wildcard(word)).unwrap_or(words.len());
+            if named < words.len() && chooses_program(program, &words[..named]) {
+                return Some(format!(
+                    "`{shown}` leaves open what is run: name the script or the command of `{program}` before `*` or `...`"
+                ));
+            }
+            // A word in the place of `*` that means nothing to the program.
+            let sample: Vec<String> = argv
+                .iter()
+                .filter(|word| *word != ANY_REST)
+                .map(|word| if word == ANY_WORD { "p".to_owned() } else { word.clone() })
+                .collect();
+            // `sed` alone reads a script that is missing; with a plain one it is known to be harmless.
+            let is_begun = || has_table(program) && !is_wrapper(&[&sample[..], &["p".to_owned()]].concat());
+            if is_wrapper(&sample) && !is_begun() {
                 return Some(format!("`{shown}` runs what it is given: a shell wrapper cannot be allowed"));
             }
         }
@@ -75,8 +122,15 @@ impl Prefix {
 
     /// Every way to choose one word for each place.
     fn spellings(&self) -> Vec<Vec<String>> {
+        let any = [ANY_WORD.to_owned()];
+        let rest = [ANY_REST.to_owned()];
+        let places = self.words.iter().map(|place| match place {
+            Place::Named(choices) => choices.as_slice(),
+            Place::AnyWord => &any,
+        });
+        let places = std::iter::once(self.program.as_slice()).chain(places);
         let mut all = vec![Vec::new()];
-        for choices in std::iter::once(&self.program).chain(&self.words) {
+        for choices in places.chain(self.open.then_some(rest.as_slice())) {
             let longer = |begun: &Vec<String>| {
                 let begun = begun.clone();
                 choices.iter().map(move |choice| [&begun[..], std::slice::from_ref(choice)].concat())
@@ -86,21 +140,24 @@ impl Prefix {
         all
     }
 
-    /// Whether the command is one that the prefix allows: exactly these words, found behind nothing, and
-    /// without an option that makes more of the program.
+    /// Whether the command is one that the prefix allows: its words and no others, unless the table of harmless
+    /// arguments knows all of them or the rule asks for more; and found behind nothing.
     pub fn allows(&self, command: &SimpleCommand) -> bool {
         let Some((program, words)) = command.argv.split_first() else {
             return false;
         };
         let named = |name: &String| name == program || name == system_name(program);
-        command.through.is_empty()
+        let begins = command.through.is_empty()
             && self.program.iter().any(named)
             && words.len() >= self.words.len()
-            && self.words.iter().zip(words).all(|(choices, word)| choices.contains(word))
-            && !is_wrapper(&command.argv)
-            && runs_another(&command.argv).is_none()
-            && reaches_further(&command.argv).is_none()
-            && !(family(program) == "git" && git::reaches_further(words).is_some())
+            && self.words.iter().zip(words).all(|(place, word)| place.allows(word))
+            && !is_wrapper(&command.argv);
+        if !begins {
+            return false;
+        }
+        let fits = words.len() == self.words.len() || self.open;
+        let is_literal = !self.open && !self.words.contains(&Place::AnyWord);
+        fits && (is_literal || !does_more(&command.argv)) || is_harmless(&command.argv)
     }
 
     /// Whether the command could be meant: by whatever path it is called, with options in between, its own
@@ -116,13 +173,13 @@ impl Prefix {
     /// The operands come in this order, with nothing but options and their values in between.
     fn operands_are_in(&self, words: &[String]) -> bool {
         let mut rest = words.iter();
-        for choices in self.words.iter().filter(|choices| !has_options(choices)) {
+        for place in self.words.iter().filter(|place| place.options().is_none()) {
             let mut may_be_value = false;
             loop {
                 let Some(word) = rest.next() else {
                     return false;
                 };
-                if choices.contains(word) {
+                if place.names(word) {
                     break;
                 }
                 let is_option = word.starts_with(['-', '+']);
@@ -136,15 +193,67 @@ impl Prefix {
     }
 
     fn options_are_in(&self, words: &[String]) -> bool {
-        let mut wanted = self.words.iter().filter(|choices| has_options(choices));
+        let mut wanted = self.words.iter().filter_map(Place::options);
         wanted.all(|choices| choices.iter().any(|choice| is_among(choice, words)))
     }
 }
 
-/// A place in a prefix that an option fills. Alternatives are of one kind in any sensible rule; if they are
-/// mixed, the place counts as one for options, which is the wider reading.
-fn has_options(choices: &[String]) -> bool {
-    choices.iter().any(|choice| choice.starts_with('-') && choice.len() > 1)
+impl Place {
+    /// Whether a rule that allows covers the word. `*` is no option, no variable and no file with arguments: those
+    /// decide what a program does, so a rule has to name them.
+    fn allows(&self, word: &String) -> bool {
+        match self {
+            Place::Named(choices) => choices.contains(word),
+            Place::AnyWord => !word.starts_with(['-', '+', '@']) && !is_assignment(word),
+        }
+    }
+
+    /// Whether a rule that forbids can mean the word.
+    fn names(&self, word: &String) -> bool {
+        match self {
+            Place::Named(choices) => choices.contains(word),
+            Place::AnyWord => true,
+        }
+    }
+
+    /// The choices of a place that an option fills. Alternatives are of one kind in any sensible rule; if they are
+    /// mixed, the place counts as one for options, which is the wider reading.
+    fn options(&self) -> Option<&[String]> {
+        match self {
+            Place::Named(choices) => {
+                let is_option = |choice: &String| choice.starts_with('-') && choice.len() > 1;
+                choices.iter().any(is_option).then_some(choices)
+            }
+            Place::AnyWord => None,
+        }
+    }
+}
+
+fn is_wildcard(word: &str) -> bool {
+    matches!(word, ANY_WORD | ANY_REST)
+}
+
+fn place(choices: &[String]) -> Result<Place, String> {
+    match choices {
+        [one] if one == ANY_WORD => Ok(Place::AnyWord),
+        [one] if one == ANY_REST => {
+            Err("`...` stands for all further words, so it must be the last".to_owned())
+        }
+        choices => match choices.iter().find(|word| is_wildcard(word)) {
+            Some(word) => Err(format!("`{word}` cannot be an alternative; write it as a word of its own")),
+            None => Ok(Place::Named(choices.to_vec())),
+        },
+    }
+}
+
+/// Whether an option has the program start another one, or reach further than its name says.
+fn does_more(argv: &[String]) -> bool {
+    let Some((program, words)) = argv.split_first() else {
+        return true;
+    };
+    runs_another(argv).is_some()
+        || reaches_further(argv).is_some()
+        || (family(program) == "git" && git::reaches_further(words).is_some())
 }
 
 fn is_among(choice: &str, words: &[String]) -> bool {

@@ -12,9 +12,17 @@ use super::shown::acts_on_a_screen;
 /// What was read.
 #[derive(Default)]
 pub(super) struct Reading {
-    pub(super) commands: Vec<Vec<String>>,
+    pub(super) commands: Vec<ReadCommand>,
     /// The first thing that was not understood.
     pub(super) doubt: Option<String>,
+}
+
+/// One simple command of the text.
+#[derive(Default)]
+pub(super) struct ReadCommand {
+    pub(super) argv: Vec<String>,
+    /// It reads what the command before it prints.
+    pub(super) piped: bool,
 }
 
 /// Words that a shell takes for its own where a command begins.
@@ -44,7 +52,7 @@ struct Reader<'t> {
     most: usize,
     reading: Reading,
     /// The command that is being read.
-    command: Vec<String>,
+    command: ReadCommand,
     word: Option<Partial>,
     /// The next word belongs to a redirection, not to the command.
     skips_word: bool,
@@ -70,7 +78,7 @@ impl<'t> Reader<'t> {
             rest: text.chars().peekable(),
             most,
             reading: Reading::default(),
-            command: Vec::new(),
+            command: ReadCommand::default(),
             word: None,
             skips_word: false,
             redirects: false,
@@ -152,11 +160,12 @@ impl<'t> Reader<'t> {
             _ => {}
         }
         self.end_word();
-        if self.command.is_empty() && !self.redirects {
+        if self.command.argv.is_empty() && !self.redirects {
             self.doubt("a separator without a command");
         }
         self.end_command();
         self.waits = twice || c == '|';
+        self.command.piped = c == '|' && !twice;
     }
 
     /// `2>&1`, `>/dev/null` and `2>/dev/null` move output and nothing else. Every other redirection reads or
@@ -262,14 +271,14 @@ impl<'t> Reader<'t> {
 
     /// `{}` by itself, behind a command, is what `find` replaces; every other brace means something to a shell.
     fn brace(&mut self, c: char) {
-        if c == '{' && self.word.is_none() && !self.command.is_empty() && self.take_word("}") {
+        if c == '{' && self.word.is_none() && !self.command.argv.is_empty() && self.take_word("}") {
             self.word = Some(Partial { text: "{}".to_owned(), quoted: false });
             return;
         }
         self.doubt(format!("a brace ({c})"));
         // By itself it begins or ends a group of commands.
         let ends = self.rest.peek().is_none_or(|next| " \t\n;".contains(*next));
-        if self.word.is_none() && (ends || self.command.is_empty()) {
+        if self.word.is_none() && (ends || self.command.argv.is_empty()) {
             self.end_command();
         } else {
             self.push(c);
@@ -292,12 +301,12 @@ impl<'t> Reader<'t> {
             }
         }
         self.waits = false;
-        self.command.push(word.text);
+        self.command.argv.push(word.text);
     }
 
     /// Whether the next word would be the name of a program. Behind `time` it is again for some shells.
     fn is_at_command(&self) -> bool {
-        match self.command.split_first() {
+        match self.command.argv.split_first() {
             None => true,
             Some((first, options)) => first == "time" && options.iter().all(|word| word.starts_with('-')),
         }
@@ -309,7 +318,7 @@ impl<'t> Reader<'t> {
             self.waits = false;
         }
         (self.redirects, self.skips_word) = (false, false);
-        if !self.command.is_empty() {
+        if !self.command.argv.is_empty() {
             self.reading.commands.push(std::mem::take(&mut self.command));
         }
     }
@@ -320,7 +329,7 @@ fn is_name(c: char) -> bool {
 }
 
 /// `NAME=…`, `NAME+=…`, and `NAME[…]=…`, however it was quoted.
-fn is_assignment(word: &str) -> bool {
+pub(super) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else {
         return false;
     };

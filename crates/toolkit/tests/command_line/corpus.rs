@@ -63,6 +63,7 @@ pub(crate) const PLAIN: &[&str] = &[
     ">/dev/null ls -l",
     "git commit -m 'two\nlines'",
     "git commit -m \"a # b; c && d | e > f\"",
+    "sqlite3 a.db 'select 1'",
     "git log HEAD~1",
     "git show HEAD~2:README.md",
     "git status",
@@ -71,7 +72,6 @@ pub(crate) const PLAIN: &[&str] = &[
     "git push --force origin main",
     "git config user.name x",
     "cargo test -p toolkit -- --nocapture",
-    "make -j4 CC=clang",
     "cp a.md b.md",
     "mkdir -p Notes/Übersicht",
     "cat Notes/猫.md",
@@ -84,8 +84,6 @@ pub(crate) const PLAIN: &[&str] = &[
     "find . -name {}",
     "rm -rf build",
     "dd if=/dev/zero of=x bs=1M count=1",
-    "export A=b",
-    "export PATH=/tmp; git status",
     "cd sub && ls",
     "cd /tmp; git status",
     "cd sub && /usr/bin/make",
@@ -481,6 +479,39 @@ pub(crate) const OPAQUE: &[&str] = &[
     "cd sub; bin/x",
     "pushd a; ../x",
     "echo a\r\nrm b",
+    "make -j4 CC=clang",
+    "make 'CC:=rm x'",
+    "export A=b",
+    "export PATH=/tmp; git status",
+    "declare -x A=b",
+    "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+    "/lib64/ld-linux-x86-64.so.2 --library-path /tmp /bin/rm x",
+    "ld.so --argv0 ls /bin/rm x",
+    "/lib/ld-musl-x86_64.so.1 --unknown y rm x",
+    "i386 rm x",
+    "linux32 -R rm x",
+    "x86_64 --addr-no-randomize rm x",
+    "setarch x86_64 -R rm x",
+    "run-parts scripts",
+    "coreutils --coreutils-prog=rm x",
+    "git zap x",
+    "git lfs pull",
+    "sqlite3 a.db",
+    "sqlite3 a.db '.sys rm x'",
+    "sqlite3 a.db .she",
+    "sqlite3 -cmd '.sys rm x' a.db 'select 1'",
+    "sqlite3 a.db \"select edit('x', 'rm')\"",
+    "ed f",
+    "ex f",
+    "m4 f",
+    "vim '+!rm x' f",
+    "psql -c x",
+    "gcc @args x.c",
+    "gcc -specs=x x.c",
+    "npm --prefix x test",
+    "pytest -p x",
+    "pytest -c x",
+    "nc -e rm host 1",
 ];
 
 /// Lines in which `rm` is run, behind something that is not understood.
@@ -538,6 +569,20 @@ pub(crate) const HIDING_RM: &[&str] = &[
     "function f { rm x; }",
     "trap 'rm $x' EXIT",
     "eval \"$a; rm x\"",
+    "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+    "/lib64/ld-linux-x86-64.so.2 --preload x --unknown y /bin/rm x",
+    "i386 rm x",
+    "linux32 -R rm x",
+    "setarch x86_64 -R rm x",
+    "setarch i686 rm x",
+    "sqlite3 a.db '.shell rm x'",
+    "sqlite3 a.db '.sys rm x'",
+    "vim '+!rm x' f",
+    "vim -c '!rm x' f",
+    "coreutils rm x",
+    "socat - rm",
+    "make CC='rm x'",
+    "gosu bob rm x",
 ];
 
 /// Never allowed by a rule, never remembered.
@@ -598,6 +643,17 @@ pub(crate) const WRAPPERS: &[&str] = &[
     "sed -f x",
     "vim -c x",
     "make SHELL=x",
+    "make CC=x",
+    "vim f",
+    "ed f",
+    "sqlite3 a.db",
+    "i386 x",
+    "uname26 x",
+    "ld.so x",
+    "/lib64/ld-linux-x86-64.so.2 x",
+    "run-parts x",
+    "git unknown",
+    "gcc @x",
 ];
 
 /// Programs like any other.
@@ -623,11 +679,13 @@ pub(crate) const NO_WRAPPERS: &[&str] = &[
     "npm test",
     "sort f",
     "man ls",
-    "vim f",
     "curl x",
+    "uname -a",
+    "sqlite3 a.db x",
 ];
 
-/// A program that a rule allows, with an option that the rule does not speak of.
+/// A rule that names a program, and a call whose further words nobody has allowed: they write, start something, leave
+/// the folder, or are not known to be harmless.
 pub(crate) const MORE_THAN_IT_SAYS: &[(&str, &str)] = &[
     ("git", "git -c core.pager=id log"),
     ("git", "git -C /elsewhere status"),
@@ -660,24 +718,39 @@ pub(crate) const MORE_THAN_IT_SAYS: &[(&str, &str)] = &[
     ("python3", "python3 -c 1"),
     ("perl", "perl -e 1"),
     ("npx", "npx cowsay"),
-];
-
-/// The same programs, doing what one allows them for.
-pub(crate) const AS_IT_SAYS: &[(&str, &str)] = &[
-    ("git", "git log --oneline"),
     ("git", "git commit -am x"),
     ("git", "git rebase main"),
-    ("find", "find . -name '*.md' -newer x"),
+    ("git", "git push"),
     ("tar", "tar xzf a"),
-    ("rg", "rg -n --pretty x"),
-    ("sort", "sort -u f"),
     ("man", "man ls"),
     ("curl", "curl -fsSL https://example.org"),
+    ("curl", "curl -c x https://example.org"),
     ("make", "make -j4 test"),
-    ("sed", "sed -n 3,10p f"),
-    ("awk", "awk '{print $1}' f"),
+    ("make", "make CC=x"),
     ("python3", "python3 x.py"),
+    ("awk", "awk '{print $1}' f"),
+    ("uniq", "uniq a b"),
+    ("tree", "tree -o x"),
+    ("shuf", "shuf -o x y"),
+    ("xxd", "xxd a b"),
+    ("cat", "cat /etc/passwd"),
+    ("touch", "touch x"),
+    ("cat", "cat a | sqlite3 b"),
+];
+
+/// The same programs, with words that are known to be harmless.
+pub(crate) const AS_IT_SAYS: &[(&str, &str)] = &[
+    ("git", "git log --oneline"),
+    ("git", "git status -s"),
+    ("find", "find . -name '*.md' -newer x"),
+    ("rg", "rg -n --pretty x"),
+    ("sort", "sort -u f"),
+    ("man", "man"),
+    ("make", "make"),
+    ("sed", "sed -n 3,10p f"),
+    ("uniq", "uniq -c a"),
     ("ls", "/bin/ls -l && ls"),
+    ("cat", "cat a | cat -n"),
 ];
 
 /// A here-document with each expansion, its end quoted and not.

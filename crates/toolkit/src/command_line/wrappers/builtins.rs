@@ -66,6 +66,11 @@ pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
         "eval" => Some(vec![Inner::Text { by: "eval".to_owned(), text: joined(words) }]),
         "trap" => Some(trap(words)),
         "source" | "." => hidden("runs a file that is not in the line"),
+        "export" | "declare" | "typeset" | "readonly" | "local"
+            if words.iter().any(|word| word.contains('=')) =>
+        {
+            hidden("sets a variable for the commands behind it")
+        }
         "alias" if words.iter().any(|word| word.contains('=')) => hidden("gives another meaning to a word"),
         "shopt" | "enable" => hidden("changes how the shell reads the line"),
         "hash" if words.iter().any(|word| word.starts_with('-')) => hidden("gives another meaning to a word"),

@@ -47,6 +47,12 @@ const INTERPRETERS: [Interpreter; 11] = [
     interpreter(&["tclsh", "wish"], "", ""),
 ];
 
+/// Whether the program is an interpreter: its first operand is a script or code.
+pub(super) fn knows(family: &str) -> bool {
+    matches!(family, "awk" | "gawk" | "mawk" | "nawk" | "sed" | "gsed")
+        || INTERPRETERS.iter().any(|known| known.names.contains(&family))
+}
+
 pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
     match call.family {
         "awk" | "gawk" | "mawk" | "nawk" => return Some(awk(call)),

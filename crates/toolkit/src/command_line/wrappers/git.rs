@@ -3,6 +3,20 @@
 use super::{Call, Inner, joined, values_of};
 use crate::command_line::options::is_option;
 
+/// Commands that git comes with, which no alias can replace. Any other one may be an alias for a shell command.
+const COMMANDS: &str = "add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr \
+     check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit \
+     commit-graph commit-tree config count-objects credential daemon describe diagnose diff diff-files diff-index \
+     diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref \
+     for-each-repo format-patch fsck gc get-tar-commit-id grep hash-object help hook index-pack init instaweb \
+     interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file \
+     merge-index merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects pack-refs \
+     patch-id prune prune-packed pull push range-diff read-tree rebase reflog remote repack replace request-pull \
+     rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog show show-branch show-index \
+     show-ref sparse-checkout stage stash status stripspace submodule svn switch symbolic-ref tag unpack-file \
+     unpack-objects update-index update-ref update-server-info upload-pack var verify-commit verify-pack verify-tag \
+     version whatchanged worktree write-tree";
+
 /// Commands of git that are there to start other programs.
 const STARTERS: [&str; 8] =
     ["filter-branch", "difftool", "mergetool", "send-email", "instaweb", "svn", "p4", "daemon"];
@@ -28,6 +42,11 @@ const REACHES: [(&[&str], &[&str]); 3] = [
     (&["archive", "format-patch"], &["-o", "--output", "--output-directory"]),
     (&["clone", "fetch", "pull"], &["--recurse-submodules"]),
 ];
+
+/// Whether the first operand of the program is one of its own commands.
+pub(super) fn knows(family: &str) -> bool {
+    family == "git"
+}
 
 pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
     if call.family != "git" {
@@ -58,6 +77,9 @@ pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
             inner.push(Inner::Text { by: "git submodule foreach".to_owned(), text: joined(&text) });
         }
         _ => {}
+    }
+    if !read.verb.is_empty() && !COMMANDS.split_ascii_whitespace().any(|known| known == read.verb) {
+        inner.push(Inner::hidden(format!("`git {}` may be an alias for any command", read.verb)));
     }
     if STARTERS.contains(&read.verb) {
         inner.push(Inner::hidden(format!("`git {}` starts other programs", read.verb)));

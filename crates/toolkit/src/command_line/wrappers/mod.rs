@@ -4,9 +4,11 @@
 
 mod builtins;
 mod code;
+mod consoles;
 mod env;
 mod find;
 pub(super) mod git;
+mod loader;
 mod prefixing;
 mod shells;
 mod verbs;
@@ -48,12 +50,14 @@ struct Call<'a> {
 type Kind = fn(Call<'_>) -> Option<Vec<Inner>>;
 
 /// The first one that knows a program has the word.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     shells::behind,
     env::behind,
+    loader::behind,
     prefixing::behind,
     builtins::behind,
     code::behind,
+    consoles::behind,
     find::behind,
     git::behind,
     remote::behind,
@@ -99,6 +103,7 @@ pub fn is_wrapper(argv: &[String]) -> bool {
     let family = family(program);
     let call = Call { program, family: &family, words };
     shells::is_shell(&family)
+        || loader::knows(program)
         || env::is_env(&family)
         || prefixing::knows(&family)
         || builtins::decides(&family)
@@ -115,6 +120,14 @@ pub fn reads_its_program(argv: &[String]) -> bool {
     let family = family(program);
     let call = Call { program, family: &family, words };
     shells::reads_input(call) || code::reads_input(call)
+}
+
+/// Whether words behind these decide what the program runs: a script, code, or one of its own commands.
+pub(super) fn chooses_program(program: &str, words: &[String]) -> bool {
+    let family = family(program);
+    let names_one = words.iter().any(|word| !word.starts_with('-'));
+    !names_one && (code::knows(&family) || verbs::knows(&family) || git::knows(&family))
+        || consoles::takes_code(program, &family)
 }
 
 /// All words as a shell would be handed them.

@@ -31,7 +31,7 @@ impl Wrapper {
 }
 
 /// The ones whose options we know.
-const KNOWN: [Wrapper; 21] = [
+const KNOWN: [Wrapper; 20] = [
     wrapper("sudo", "ABEHKNPSVbeiklnsv", "CDRTUghprtu")
         .long(
             &[
@@ -82,7 +82,6 @@ const KNOWN: [Wrapper; 21] = [
         ],
         &["map-user", "map-group", "root", "wd", "setuid", "setgid"],
     ),
-    wrapper("linux", "BFILRSXZ3v", ""),
     wrapper("busybox", "", ""),
     wrapper("toybox", "", ""),
     wrapper("builtin", "", ""),
@@ -91,7 +90,44 @@ const KNOWN: [Wrapper; 21] = [
 ];
 
 /// The ones that run something of which their words show a part at best.
-const UNCLEAR: [&str; 49] = [
+const UNCLEAR: [&str; 86] = [
+    "flatpak",
+    "flatpak-spawn",
+    "snap",
+    "lxc",
+    "nerdctl",
+    "distrobox",
+    "toolbox",
+    "catchsegv",
+    "machinectl",
+    "run-parts",
+    "runparts",
+    "coreutils",
+    "capsh",
+    "gosu",
+    "su-exec",
+    "sg",
+    "newgrp",
+    "tini",
+    "dumb-init",
+    "daemonize",
+    "chpst",
+    "envdir",
+    "setuidgid",
+    "softlimit",
+    "numactl",
+    "cpulimit",
+    "proot",
+    "fakechroot",
+    "hyperfine",
+    "chronic",
+    "ifne",
+    "pee",
+    "sem",
+    "logsave",
+    "dtach",
+    "socat",
+    "systemd-nspawn",
     "su",
     "runuser",
     "pkexec",

@@ -14,6 +14,11 @@ const RUNNERS: [(&[&str], &[&str]); 8] = [
     (&["cargo"], &["watch"]),
 ];
 
+/// Whether the first operand of the program is one of its own commands.
+pub(super) fn knows(family: &str) -> bool {
+    RUNNERS.iter().any(|(programs, _)| programs.contains(&family))
+}
+
 pub(super) fn behind(call: Call<'_>) -> Option<Vec<Inner>> {
     let (_, verbs) = RUNNERS.iter().find(|(programs, _)| programs.contains(&call.family))?;
     let at = call.words.iter().position(|word| !word.starts_with('-'))?;

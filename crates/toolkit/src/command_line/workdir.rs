@@ -1,0 +1,33 @@
+//! The folder that a call starts in, in the one spelling that rules compare.
+
+/// A folder without `.` and needless slashes. `None` if it is the vault's root. A folder that leaves the vault,
+/// or may, stays as it was written: no rule names it, and the sandbox refuses it.
+pub(super) fn plain_folder(given: &str) -> Option<String> {
+    if given.starts_with('/') || given.split('/').any(|part| part == "..") {
+        return Some(given.to_owned());
+    }
+    let parts: Vec<&str> = given.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_folder;
+
+    #[test]
+    fn one_folder_has_one_spelling() {
+        for (given, expected) in [
+            ("", None),
+            (".", None),
+            ("./", None),
+            ("./.", None),
+            ("Notes", Some("Notes")),
+            ("./Notes//evil/.", Some("Notes/evil")),
+            ("/", Some("/")),
+            ("Notes/..", Some("Notes/..")),
+            (" ", Some(" ")),
+        ] {
+            assert_eq!(plain_folder(given).as_deref(), expected, "{given:?}");
+        }
+    }
+}
