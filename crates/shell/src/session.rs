@@ -242,13 +242,17 @@ impl Closing for Session {
                 let seen = tasks.wait_new(task.id, Duration::ZERO, HEAD_BYTES).await.ok();
                 // What is long is in an artifact; the rest would be nowhere.
                 let unread = seen.as_ref().map(unread).unwrap_or_default();
-                let (artifacts, lost) = match seen.and_then(|seen| seen.end).as_deref() {
-                    Some(Ok(finished)) => (artifacts_of(finished), None),
-                    Some(Err(fault)) => (Vec::new(), Some(fault.message.clone())),
-                    None => (Vec::new(), None),
+                let (artifacts, warnings, lost) = match seen.and_then(|seen| seen.end).as_deref() {
+                    Some(Ok(finished)) => (artifacts_of(finished), finished.warnings.clone(), None),
+                    Some(Err(fault)) => (Vec::new(), Vec::new(), Some(fault.message.clone())),
+                    None => (Vec::new(), Vec::new(), None),
                 };
-                if was_running || lost.is_some() || !artifacts.is_empty() || !unread.is_empty() {
-                    let message = farewell(&task, was_running, lost.as_deref());
+                let is_silent = artifacts.is_empty() && unread.is_empty() && warnings.is_empty();
+                if was_running || lost.is_some() || !is_silent {
+                    let mut message = farewell(&task, was_running, lost.as_deref());
+                    for warning in warnings {
+                        message.push_str(&format!(". Warning: {warning}"));
+                    }
                     closed.push(Closed { message, artifacts, unread });
                 }
             }

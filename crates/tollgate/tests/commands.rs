@@ -324,6 +324,38 @@ fn what_a_vault_loosens_holds_only_after_a_person_trusts_it() {
 }
 
 #[test]
+fn a_repository_that_a_command_or_a_task_makes_is_named_in_the_receipt_and_in_the_record() {
+    let sandbox = Sandbox::new();
+    receipt(
+        &exec(&sandbox, &json!({ "cmd": "mkdir -p Notes/new; echo gitdir: /x > Notes/new/.git; echo made" })),
+        expect![[r"
+            Process exited with code 0
+            Warning: `Notes/new/.git` appeared while the command ran; programs load settings and code from it, so look at it before you use it
+            stdout:
+            made
+        "]],
+    );
+    let result =
+        exec_json(&sandbox, &json!({ "cmd": "mkdir Notes/new/.obsidian; sleep 1000", "timeout_ms": 700 }));
+    let warnings = &result["canonical"]["error"]["details"]["warnings"];
+    assert!(warnings[0].as_str().unwrap().starts_with("`Notes/new/.obsidian` appeared"), "{result}");
+    let plan = plan(&[
+        (
+            "task",
+            "ExecCommand",
+            json!({ "cmd": "mkdir -p Notes/task/.git; read x", "tty": true, "yield_time_ms": 0 }),
+        ),
+        ("end", "TaskInput", json!({ "task_id": "task_1", "input": "\n" })),
+        ("look", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+        ("wait", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &file, "--yes", "--json"]).expect_code(0);
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    assert!(shown.contains("Warning: `Notes/task/.git` appeared"), "{shown}");
+}
+
+#[test]
 fn a_command_leaves_protected_folders_and_what_is_outside_as_they_are() {
     let sandbox = Sandbox::new();
     let outside = sandbox.write("outside.md", "outside");

@@ -93,6 +93,9 @@ pub(super) struct Output {
     stderr: Option<StreamOutput>,
     /// The wall around it: `bubblewrap`, `landlock` or `none`.
     sandbox: String,
+    /// What it left that you should look at, such as a new repository in the vault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     duration_ms: u64,
 }
 
@@ -164,6 +167,7 @@ impl Tool for ExecCommand {
                     stdout,
                     stderr,
                     sandbox: sandbox_name(wall).to_owned(),
+                    warnings: Vec::new(),
                     duration_ms: elapsed(began, session.now()),
                 })
             }
@@ -215,6 +219,7 @@ impl Tool for ExecCommand {
                 },
                 output: printed,
                 unsandboxed,
+                warnings: &output.warnings,
             },
         };
         command::project(&became, with)
@@ -348,6 +353,7 @@ fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> 
         stdout: streams::ended(cx, "stdout", &finished.stdout)?,
         stderr: finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?,
         sandbox: sandbox_name(wall).to_owned(),
+        warnings: finished.warnings.clone(),
         duration_ms,
     })
 }
@@ -371,6 +377,9 @@ fn stopped(cx: &ToolCx, finished: &Finished, (wall, args): (Wall, &Args), mut fa
     }
     if !finished.survivors.is_empty() {
         fault = fault.detail("survivors", finished.survivors.clone());
+    }
+    if !finished.warnings.is_empty() {
+        fault = fault.detail("warnings", finished.warnings.clone());
     }
     fault
 }

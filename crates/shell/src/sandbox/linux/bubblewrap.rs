@@ -84,7 +84,12 @@ fn the_vault(words: &mut Words, reach: &Reach, top: &Top) {
     } else {
         words.mount("--bind", &reach.root);
     }
-    for entry in top.kept.iter().chain(&top.nested) {
+    // A folder on which something is mounted cannot be moved or removed. So each folder above a protected entry gets
+    // a mount of itself: otherwise it could be moved away with the entry in it, and another one put in its place.
+    for folder in top.nested.parents() {
+        words.mount("--bind", folder);
+    }
+    for entry in top.kept.iter().map(PathBuf::as_path).chain(top.nested.holdable()) {
         words.mount("--ro-bind", entry);
     }
     for entry in &top.hidden {
