@@ -10,14 +10,14 @@
 
 use envelope::{Channel, Failure, Fault, Risk, canonical_hash};
 use toolkit::command_line::CommandLine;
-use toolkit::{CancelCause, Entry};
+use toolkit::{CancelCause, Entry, PermittedBy};
 
 use crate::Engine;
 use crate::approval::{ApprovalRequest, Remembering, Verdict};
 use crate::call::Flight;
 use crate::catch::catch_call;
 use crate::inputs::{Inputs, PermittedArgs, observable, visible_text};
-use crate::policy::{AskReason, Opinion};
+use crate::policy::{AskReason, Mode, Opinion};
 use crate::rules::Subject;
 use crate::trace::Trace;
 
@@ -59,10 +59,13 @@ pub(crate) async fn permission(
         }
     };
     reasons.extend(asks.into_iter().map(|why| AskReason { why, by_plan: false }));
+    // Every reason to ask ends in a yes of the user's, given before or now.
+    let is_approved = !reasons.is_empty() || engine.policy().mode == Mode::Trusted;
     let open = unanswered(engine, entry, flight, &inputs, reasons, trace);
     if !open.is_empty() {
         ask_person(engine, entry, flight, &inputs, &open, trace).await?;
     }
+    flight.cx.permit(if is_approved { PermittedBy::User } else { PermittedBy::Rule });
     let called_with = inputs.changed.and_then(|value| value.as_object().cloned());
     Ok(PermittedArgs { decoded: inputs.decoded, paths: inputs.paths, called_with, preview: inputs.preview })
 }

@@ -49,6 +49,9 @@ pub(super) fn arguments(reach: &Reach, top: &Top, launch: &Launch, launcher: &Pa
         words.mount("--ro-bind-try", folder);
     }
     the_vault(&mut words, reach, top);
+    for program in reach.exec.denied.iter().filter(|program| is_visible(program, reach)) {
+        words.cover(program);
+    }
     words.pair("--ro-bind", launcher, Path::new(LAUNCHER));
     words.add(["--remount-ro", "/", "--chdir"]);
     words.0.push(match &launch.workdir {
@@ -56,6 +59,13 @@ pub(super) fn arguments(reach: &Reach, top: &Top, launch: &Launch, launcher: &Pa
         Workdir::Private => HOME.into(),
     });
     words.0
+}
+
+/// Whether a file of the system is there for the command at all.
+fn is_visible(file: &Path, reach: &Reach) -> bool {
+    let mut folders =
+        system::FOLDERS.iter().map(Path::new).chain(reach.readable.iter().map(PathBuf::as_path));
+    folders.any(|folder| file.starts_with(folder))
 }
 
 fn the_system(words: &mut Words, reach: &Reach) {

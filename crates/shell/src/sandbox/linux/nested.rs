@@ -207,6 +207,7 @@ mod tests {
 
     use super::super::Limits;
     use super::{Nested, Reach};
+    use crate::sandbox::ExecPolicy;
 
     fn reach(root: &Path) -> Reach {
         let limits = Limits { memory_bytes: 1, processes: 1, file_bytes: 1, open_files: 1 };
@@ -216,6 +217,7 @@ mod tests {
             hidden: Vec::new(),
             readable: Vec::new(),
             network: false,
+            exec: ExecPolicy::unrestricted(),
             limits,
         }
     }
