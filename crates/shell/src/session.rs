@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use envelope::{Artifact, Failure, Fault, RunId, Timestamp, VaultPath};
-use toolkit::{BoxFuture, Closed, Closing, ToolCx};
+use toolkit::command_line::CommandLine;
+use toolkit::{BoxFuture, Closed, Closing, PermittedBy, ToolCx};
 
 use crate::process::{
     Finished, HEAD_BYTES, MARK, Retrieved, Spawner, TaskId, TaskInfo, TaskState, Tasks, unavailable,
 };
-use crate::sandbox::{self, Doorbell, Launch, Prepared, Reach, Threshold, Wall, Walls, Workdir};
+use crate::sandbox::{
+    self, Doorbell, ExecPolicy, Launch, Prepared, Reach, Threshold, VaultFiles, Wall, Walls, Workdir,
+    program_files,
+};
 use crate::settings::CommandSettings;
 
 /// The session, or none where tools are only listed.
@@ -46,6 +50,8 @@ pub struct SessionParts {
     /// Our own binary.
     pub launcher: PathBuf,
     pub settings: CommandSettings,
+    /// Programs that deny rules name: no command may execute them.
+    pub denied_programs: Vec<String>,
     /// The variables that the settings name, with their values.
     pub passed_on: Vec<(OsString, OsString)>,
     pub lifetime: Lifetime,
@@ -56,6 +62,16 @@ pub struct SessionParts {
 pub(crate) struct Ready {
     pub(crate) prepared: Prepared,
     pub(crate) threshold: Option<(Threshold, Doorbell)>,
+}
+
+/// A command that a call wants to run.
+pub(crate) struct CommandRequest {
+    pub(crate) argv: Vec<OsString>,
+    pub(crate) workdir: PathBuf,
+    /// Variables besides those that every command gets.
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) tty: bool,
+    pub(crate) vault_files: VaultFiles,
 }
 
 /// What is started behind a wall.
@@ -149,23 +165,49 @@ impl Session {
         sandbox::resolve_workdir(&self.parts.root, given, &protected)
     }
 
+    /// The files of the vault that a command may execute.
+    ///
+    /// You expect a build that you approved to run what it builds. A rule allows the words that it names, so a
+    /// command that runs by a rule alone may execute the files that these words name, and no others.
+    pub(crate) fn vault_files(&self, by: PermittedBy, line: &CommandLine, workdir: &Path) -> VaultFiles {
+        if by == PermittedBy::User || self.parts.settings.execute_vault_files {
+            return VaultFiles::All;
+        }
+        let programs = line.commands.iter().filter_map(|command| command.argv.first());
+        let paths = programs.filter(|program| program.contains('/')).map(|program| workdir.join(program));
+        let real = paths.filter_map(|path| path.canonicalize().ok());
+        VaultFiles::Only(real.filter(|path| path.starts_with(&self.parts.root) && path.is_file()).collect())
+    }
+
+    /// What to say of a command that ended since a program could not be executed.
+    pub(crate) fn not_executable(&self, vault_files: &VaultFiles) -> Option<String> {
+        let mut why = Vec::new();
+        if *vault_files != VaultFiles::All {
+            why.push(
+                "a command that you did not approve yourself executes no files of the vault but the program that it \
+                 names, unless `execute_vault_files = true` is set under [commands] in .tollgate/config.toml"
+                    .to_owned(),
+            );
+        }
+        if !self.parts.denied_programs.is_empty() {
+            why.push(format!("deny rules forbid to execute {}", self.parts.denied_programs.join(", ")));
+        }
+        (!why.is_empty()).then(|| format!("a program could not be executed: {}", why.join("; ")))
+    }
+
     pub(crate) fn output_bytes(&self) -> u64 {
         self.parts.settings.output_bytes()
     }
 
     /// The command behind its wall, not started yet. `mark` is how its processes are known.
-    pub(crate) fn prepare(
-        &self,
-        wall: Wall,
-        mark: &str,
-        argv: Vec<OsString>,
-        workdir: PathBuf,
-        given: &BTreeMap<String, String>,
-        tty: bool,
-    ) -> Result<Ready, Fault> {
+    pub(crate) fn prepare(&self, wall: Wall, mark: &str, request: CommandRequest) -> Result<Ready, Fault> {
+        let CommandRequest { argv, workdir, env, tty, vault_files } = request;
         let settings = &self.parts.settings;
-        let reach = self.reach(settings.readable.clone(), settings.network);
-        let env = self.environment(given, tty, &self.parts.passed_on);
+        let denied = self.parts.denied_programs.iter();
+        let denied = denied.flat_map(|program| program_files(program, &settings.path)).collect();
+        let exec = ExecPolicy { vault_files, denied };
+        let reach = self.reach(settings.readable.clone(), settings.network, exec);
+        let env = self.environment(&env, tty, &self.parts.passed_on);
         let workdir = Workdir::Vault(workdir);
         self.behind(wall, &reach, Launched { argv, workdir, env, tty }, mark)
     }
@@ -180,12 +222,13 @@ impl Session {
         given: &BTreeMap<String, String>,
         (readable, network): (Vec<PathBuf>, bool),
     ) -> Result<Ready, Fault> {
-        let reach = self.reach(readable, network);
+        // It was set up by the user, and may be a file that it has fetched itself.
+        let reach = self.reach(readable, network, ExecPolicy::unrestricted());
         let env = self.environment(given, false, &[]);
         self.behind(wall, &reach, Launched { argv, workdir: Workdir::Private, env, tty: false }, mark)
     }
 
-    fn reach(&self, readable: Vec<PathBuf>, network: bool) -> Reach {
+    fn reach(&self, readable: Vec<PathBuf>, network: bool, exec: ExecPolicy) -> Reach {
         Reach {
             root: self.parts.root.clone(),
             protected: VaultPath::protected_names().map(str::to_owned).collect(),
@@ -193,6 +236,7 @@ impl Session {
             hidden: vec![OURS.to_owned()],
             readable,
             network,
+            exec,
             limits: self.parts.settings.limits(),
         }
     }
@@ -249,13 +293,17 @@ impl Closing for Session {
                 let seen = tasks.wait_new(task.id, Duration::ZERO, HEAD_BYTES).await.ok();
                 // What is long is in an artifact; the rest would be nowhere.
                 let unread = seen.as_ref().map(unread).unwrap_or_default();
-                let (artifacts, lost) = match seen.and_then(|seen| seen.end).as_deref() {
-                    Some(Ok(finished)) => (artifacts_of(finished), None),
-                    Some(Err(fault)) => (Vec::new(), Some(fault.message.clone())),
-                    None => (Vec::new(), None),
+                let (artifacts, warnings, lost) = match seen.and_then(|seen| seen.end).as_deref() {
+                    Some(Ok(finished)) => (artifacts_of(finished), finished.warnings.clone(), None),
+                    Some(Err(fault)) => (Vec::new(), Vec::new(), Some(fault.message.clone())),
+                    None => (Vec::new(), Vec::new(), None),
                 };
-                if was_running || lost.is_some() || !artifacts.is_empty() || !unread.is_empty() {
-                    let message = farewell(&task, was_running, lost.as_deref());
+                let is_silent = artifacts.is_empty() && unread.is_empty() && warnings.is_empty();
+                if was_running || lost.is_some() || !is_silent {
+                    let mut message = farewell(&task, was_running, lost.as_deref());
+                    for warning in warnings {
+                        message.push_str(&format!(". Warning: {warning}"));
+                    }
                     closed.push(Closed { message, artifacts, unread });
                 }
             }
@@ -365,6 +413,7 @@ mod tests {
             root: "/".into(),
             launcher: "/nowhere".into(),
             settings: CommandSettings::default(),
+            denied_programs: Vec::new(),
             passed_on: Vec::new(),
             lifetime: Lifetime::Session,
             now: Arc::new(|| Timestamp::UNIX_EPOCH),

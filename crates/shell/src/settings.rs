@@ -37,6 +37,8 @@ pub struct CommandSettings {
     pub output_mb: u64,
     /// How large a file that a command writes may become.
     pub file_mb: u64,
+    /// Whether a command that only a rule allows may execute files of the vault beyond the program that it names.
+    pub execute_vault_files: bool,
 }
 
 impl Default for CommandSettings {
@@ -52,6 +54,7 @@ impl Default for CommandSettings {
             open_files: 1_024,
             output_mb: 16_384,
             file_mb: 16_384,
+            execute_vault_files: false,
         }
     }
 }
@@ -76,6 +79,9 @@ impl CommandSettings {
         }
         if self.path != usual.path {
             said.push(format!("commands find programs in {}", self.path));
+        }
+        if self.execute_vault_files {
+            said.push("commands that a rule allows execute any file of the vault".to_owned());
         }
         let limits = [
             ("memory_mb", self.memory_mb, usual.memory_mb),

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::{
-    Approver, Clock, Engine, EngineParts, Forecaster, Hook, Observer, Policy, Purpose, SystemClock, SystemIds,
+    Approver, Clock, Engine, EngineParts, Forecaster, Hook, Observer, Policy, Purpose, Rule, RuleEffect,
+    SystemClock, SystemIds,
 };
 use envelope::{Requirement, RunId};
 use host::{HeadlessHost, Host, HostSettings};
 use plan::CheckLimits;
 use shell::{Lifetime, PastRuns, Session, SessionParts, Shell};
+use toolkit::command_line::Word;
 use toolkit::{BoxFuture, Closed, Closing, Refused, Registry, Surface, SurfaceRules};
 use upstream::{Left, Servers};
 use vault::Vault;
@@ -23,6 +25,9 @@ use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::trust;
 use crate::visible::path_words;
+
+/// The tool that runs commands.
+const EXEC_COMMAND: &str = "ExecCommand";
 
 /// The tools there are, with what they work on.
 pub(crate) struct Toolset {
@@ -179,10 +184,26 @@ pub(crate) fn session(place: &Place, lifetime: Lifetime) -> Result<Arc<Session>,
         root: place.vault.clone(),
         launcher,
         settings,
+        denied_programs: denied_programs(&place.settings.policy.rules),
         passed_on,
         lifetime,
         now: Arc::new(|| SystemClock::new().now()),
     }))
+}
+
+/// The programs of deny rules that name a program and nothing else. No command may execute them, whatever its words are.
+fn denied_programs(rules: &[Rule]) -> Vec<String> {
+    let is_about_commands = |rule: &&Rule| {
+        let names_it = |tool: &String| tool == "*" || tool.eq_ignore_ascii_case(EXEC_COMMAND);
+        rule.tools.is_empty() || rule.tools.iter().any(names_it)
+    };
+    let denies = rules.iter().filter(|rule| rule.effect == RuleEffect::Deny && rule.paths.is_empty());
+    let programs = denies.filter(is_about_commands).filter_map(|rule| match rule.command.as_deref() {
+        Some([Word::One(program)]) => Some(vec![program.clone()]),
+        Some([Word::Any(programs)]) => Some(programs.clone()),
+        Some(_) | None => None,
+    });
+    programs.flatten().collect()
 }
 
 /// The gate for one vault under its settings, with all its hooks or not at all.

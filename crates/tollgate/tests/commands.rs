@@ -324,6 +324,107 @@ fn what_a_vault_loosens_holds_only_after_a_person_trusts_it() {
 }
 
 #[test]
+fn a_repository_that_a_command_or_a_task_makes_is_named_in_the_receipt_and_in_the_record() {
+    let sandbox = Sandbox::new();
+    receipt(
+        &exec(&sandbox, &json!({ "cmd": "mkdir -p Notes/new; echo gitdir: /x > Notes/new/.git; echo made" })),
+        expect![[r"
+            Process exited with code 0
+            Warning: `Notes/new/.git` appeared while the command ran; programs load settings and code from it, so look at it before you use it
+            stdout:
+            made
+        "]],
+    );
+    let result =
+        exec_json(&sandbox, &json!({ "cmd": "mkdir Notes/new/.obsidian; sleep 1000", "timeout_ms": 700 }));
+    let warnings = &result["canonical"]["error"]["details"]["warnings"];
+    assert!(warnings[0].as_str().unwrap().starts_with("`Notes/new/.obsidian` appeared"), "{result}");
+    let plan = plan(&[
+        (
+            "task",
+            "ExecCommand",
+            json!({ "cmd": "mkdir -p Notes/task/.git; read x", "tty": true, "yield_time_ms": 0 }),
+        ),
+        ("end", "TaskInput", json!({ "task_id": "task_1", "input": "\n" })),
+        ("look", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+        ("wait", "TaskOutput", json!({ "task_id": "task_1", "timeout_ms": 60_000 })),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &file, "--yes", "--json"]).expect_code(0);
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    assert!(shown.contains("Warning: `Notes/task/.git` appeared"), "{shown}");
+}
+
+/// What `ExecCommand` gives without a yes: only rules let it run.
+fn exec_by_rule(sandbox: &Sandbox, args: &Value) -> Value {
+    sandbox.tollgate(&["call", "ExecCommand", &args.to_string(), "--json"]).json()
+}
+
+#[test]
+fn a_command_that_only_a_rule_allows_executes_the_file_that_it_names_and_no_other_one_of_the_vault() {
+    const RULES: &str = r#"
+        [[rules]]
+        effect = "allow"
+        command = ["./Scripts/build.sh"]
+        match = ["./Scripts/build.sh"]
+        not_match = ["./Scripts/helper.sh"]
+    "#;
+    let sandbox = Sandbox::new();
+    sandbox.script("vault/Scripts/build.sh", "echo built; Scripts/helper.sh; exit $?");
+    sandbox.script("vault/Scripts/helper.sh", "echo helped");
+    sandbox.trusted_config(RULES);
+    let build = json!({ "argv": ["./Scripts/build.sh"] });
+    let result = exec_by_rule(&sandbox, &build);
+    assert_eq!(result["data"]["stdout"]["text"], "built\n", "{result}");
+    assert_eq!(result["data"]["exit_status"], 126);
+    let warning = result["data"]["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("`execute_vault_files = true`"), "{warning}");
+    // A yes to the call is a yes to what it runs in turn, whatever lets it through otherwise.
+    sandbox.trusted_config(&RULES.replace("allow", "ask"));
+    assert_eq!(exec_json(&sandbox, &build)["data"]["stdout"]["text"], "built\nhelped\n");
+    sandbox.config(&format!("[commands]\nexecute_vault_files = true\n{RULES}"));
+    let refused = exec(&sandbox, &build).expect_code(3);
+    assert!(
+        refused.err.contains("commands that a rule allows execute any file of the vault"),
+        "{}",
+        refused.err
+    );
+    sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
+    assert_eq!(exec_by_rule(&sandbox, &build)["data"]["stdout"]["text"], "built\nhelped\n");
+}
+
+#[test]
+fn a_program_that_a_deny_rule_names_cannot_be_executed_by_a_script_either() {
+    let sandbox = Sandbox::new();
+    sandbox.script(
+        "vault/Scripts/clean.sh",
+        "rm Inbox.md; /bin/rm Inbox.md; find . -name Inbox.md -exec rm {} +",
+    );
+    sandbox.write("vault/Scripts/clean.py", "import subprocess; subprocess.run(['rm', 'Inbox.md'])");
+    let deny = |command: &str, not: &str| {
+        format!(
+            "[[rules]]\neffect = \"deny\"\ncommand = {command}\nmatch = [\"rm -rf x\"]\nnot_match = [\"{not}\"]\n"
+        )
+    };
+    sandbox.trusted_config(&deny("[[\"rm\", \"unlink\"]]", "ls"));
+    for cmd in [
+        "Scripts/clean.sh",
+        "sh Scripts/clean.sh",
+        "python3 Scripts/clean.py",
+        "perl -e 'exec qw(rm Inbox.md)'",
+    ] {
+        exec(&sandbox, &json!({ "cmd": cmd }));
+        assert!(sandbox.path("vault/Inbox.md").exists(), "{cmd}");
+    }
+    let result = exec_json(&sandbox, &json!({ "cmd": "r=rm; $r Inbox.md" }));
+    let warning = result["data"]["warnings"][0].as_str().unwrap_or_else(|| panic!("{result}"));
+    assert!(warning.ends_with("deny rules forbid to execute rm, unlink"), "{warning}");
+    sandbox.trusted_config(&deny("[\"rm\", \"-rf\"]", "rm x"));
+    exec(&sandbox, &json!({ "cmd": "Scripts/clean.sh" }));
+    assert!(!sandbox.path("vault/Inbox.md").exists(), "a rule about some words is none about the program");
+}
+
+#[test]
 fn a_command_leaves_protected_folders_and_what_is_outside_as_they_are() {
     let sandbox = Sandbox::new();
     let outside = sandbox.write("outside.md", "outside");

@@ -19,6 +19,15 @@ pub struct Progress {
     pub message: String,
 }
 
+/// Whose decision lets a call run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermittedBy {
+    /// The user approved this call or the plan that shows it, or lets every call run.
+    User,
+    /// A rule of the settings, or nothing that stands against it. Nobody has seen this call.
+    Rule,
+}
+
 /// Where progress goes.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
@@ -36,6 +45,7 @@ struct Inner {
     context: OnceLock<Arc<Map<String, Value>>>,
     seen: Mutex<Seen>,
     run: OnceLock<RunId>,
+    permitted_by: OnceLock<PermittedBy>,
     /// What waits until the result is on record.
     waiting: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
@@ -84,6 +94,7 @@ impl ToolCx {
             context: OnceLock::new(),
             seen: Mutex::default(),
             run: OnceLock::new(),
+            permitted_by: OnceLock::new(),
             waiting: Mutex::default(),
         }))
     }
@@ -93,6 +104,16 @@ impl ToolCx {
     pub fn of_run(self, run: RunId) -> ToolCx {
         let _named_before = self.0.run.set(run);
         self
+    }
+
+    /// Records whose decision lets the call run. Called by the gate, once; the first time counts.
+    pub fn permit(&self, by: PermittedBy) {
+        let _decided_before = self.0.permitted_by.set(by);
+    }
+
+    /// Whose decision lets the call run. A rule's, unless the gate has said otherwise.
+    pub fn permitted_by(&self) -> PermittedBy {
+        self.0.permitted_by.get().copied().unwrap_or(PermittedBy::Rule)
     }
 
     /// The run that the call belongs to: what it leaves running is this run's and no other's.

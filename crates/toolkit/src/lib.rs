@@ -49,7 +49,7 @@ pub use artifact::{ArtifactSink, OpenArtifact};
 pub use cancel::{CancelCause, CancelToken};
 pub use closing::{Closed, Closing};
 pub use conventions::check_conventions;
-pub use cx::{Progress, ProgressSink, Seen, ToolCx};
+pub use cx::{PermittedBy, Progress, ProgressSink, Seen, ToolCx};
 pub use foreign::ForeignTool;
 pub use paths::{PathKeys, Reach};
 pub use registry::{Entry, Refused, Registry};

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use envelope::{Channel, Failure, Fault, Risk, canonical_hash};
 use serde_json::Value;
 use toolkit::command_line::CommandLine;
-use toolkit::{CancelCause, Entry};
+use toolkit::{CancelCause, Entry, PermittedBy};
 
 use crate::approval::{ApprovalRequest, Remembering, Verdict};
 use crate::call::Flight;
 use crate::catch::{catch_call, catch_panic};
 use crate::forecast::{ApprovedCalls, Forecast, ForecastCall};
 use crate::inputs::{Inputs, PermittedArgs, observable, visible_text};
-use crate::policy::{AskReason, Opinion};
+use crate::policy::{AskReason, Mode, Opinion};
 use crate::question::{CallQuestion, call_question};
 use crate::rules::Subject;
 use crate::trace::Trace;
@@ -65,11 +65,14 @@ pub(crate) async fn permission(
         }
     };
     reasons.extend(asks.into_iter().map(|why| AskReason { why, by_plan: false }));
+    // Every reason to ask ends in a yes of the user's, given before or now.
+    let is_approved = !reasons.is_empty() || engine.policy().mode == Mode::Trusted;
     let open = unanswered(engine, entry, flight, &inputs, reasons, trace);
     let approved = match open.whys.is_empty() {
         true => None,
         false => ask_person(engine, entry, flight, &inputs, &open, trace).await?,
     };
+    flight.cx.permit(if is_approved { PermittedBy::User } else { PermittedBy::Rule });
     Ok(PermittedArgs {
         called_with: inputs.changed.and_then(|value| value.as_object().cloned()),
         decoded: inputs.decoded,

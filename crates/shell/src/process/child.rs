@@ -1,6 +1,5 @@
 //! A command that was started: what it prints, what it reads, how it is stopped.
 
-use std::any::Any;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::exit::Exit;
 use super::feed::{Feed, Progress};
 use super::finished::{Cause, Cursor, End, NewOutput};
 use super::input::{Input, Typist, closed};
-use super::job::{Job, Limits};
+use super::job::{CommandResources, Job, Limits};
 use super::keeper::{Keeper, Request, Status, Watched};
 use super::spawner::{self, Spawner, unavailable};
 use super::spool::Spool;
@@ -47,7 +46,7 @@ pub struct Running {
 struct Around {
     tree: Tree,
     end: Arc<OwnedFd>,
-    keep: (Spawner, Box<dyn Any + Send>),
+    keep: (Spawner, Box<dyn CommandResources>),
     limits: Limits,
     input: Input,
 }

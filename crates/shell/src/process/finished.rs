@@ -35,6 +35,8 @@ pub struct Finished {
     pub stderr: Option<Stream>,
     /// Processes that could not be ended.
     pub survivors: Vec<i32>,
+    /// What the user has to know about what it left, one sentence each.
+    pub warnings: Vec<String>,
 }
 
 impl Finished {

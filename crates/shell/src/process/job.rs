@@ -1,6 +1,5 @@
 //! A command that is to be started, and how far it may go.
 
-use std::any::Any;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use toolkit::ArtifactSink;
 use super::input::Input;
 use super::pty::Window;
 use super::tree::Enclosure;
-use crate::sandbox::{Doorbell, Threshold};
+use crate::sandbox::{Doorbell, Leftovers, Threshold};
 
 /// No `Default`: whoever starts a command says how far it may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +21,23 @@ pub struct Limits {
     pub grace: Duration,
     /// Of each stream. Whoever prints more is killed.
     pub output_bytes: u64,
+}
+
+/// What has to stay as long as a command runs, such as the folders that were made for it. Dropped when it has ended.
+pub trait CommandResources: Send {
+    /// What the user has to know when the command has ended, one sentence each.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// For a command that needs nothing.
+impl CommandResources for () {}
+
+impl CommandResources for Leftovers {
+    fn warnings(&self) -> Vec<String> {
+        Leftovers::warnings(self)
+    }
 }
 
 /// A command that is to be started.
@@ -40,8 +56,7 @@ pub struct Job {
     pub enclosure: Enclosure,
     /// How it is known whether the command was reached, where something is built around it first.
     pub threshold: Option<(Threshold, Doorbell)>,
-    /// What has to stay as long as the command runs, such as the folders that were made for it.
-    pub keep: Box<dyn Any + Send>,
+    pub keep: Box<dyn CommandResources>,
     pub limits: Limits,
     /// Where long output goes. Outlives the call if the command does.
     pub artifacts: Arc<dyn ArtifactSink>,

@@ -3,7 +3,6 @@
 //! Every way to end leads through here: the command itself, its time, a person, a full disk. It always comes
 //! to an end: each wait has a limit of its own, and what could not be done in time is said in the result.
 
-use std::any::Any;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +16,7 @@ use super::capture::Captured;
 use super::event::{Flag, Timer, wait};
 use super::exit::Exit;
 use super::finished::{Cause, End, Finished};
+use super::job::CommandResources;
 use super::spawner::Spawner;
 use super::tree::Tree;
 use crate::sandbox::{Threshold, not_run};
@@ -113,7 +113,7 @@ pub(super) struct Keeper {
     pub(super) stop_reading: Arc<Flag>,
     pub(super) status: Arc<watch::Sender<Status>>,
     /// The thread that started the command, and what was made for it. They must not go before it does.
-    pub(super) keep: (Spawner, Box<dyn Any + Send>),
+    pub(super) keep: (Spawner, Box<dyn CommandResources>),
 }
 
 impl Keeper {
@@ -153,9 +153,11 @@ impl Keeper {
             cause = Cause::OutputLimit;
         }
         let stderr = stderr.map(|stderr| stderr.stream).transpose();
+        let warnings = self.keep.1.warnings();
         drop(self.keep);
-        let finished =
-            stdout.stream.and_then(|stdout| Ok(Finished { cause, exit, stdout, stderr: stderr?, survivors }));
+        let finished = stdout
+            .stream
+            .and_then(|stdout| Ok(Finished { cause, exit, stdout, stderr: stderr?, survivors, warnings }));
         let was_reached = self.threshold.is_none_or(|threshold| threshold.was_crossed());
         Ok(match finished {
             Ok(finished) if cause == Cause::Itself && !was_reached => Err(not_run(finished.complaint())),

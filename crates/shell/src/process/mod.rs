@@ -44,7 +44,7 @@ pub use exit::Exit;
 pub use feed::{Fresh, Progress};
 pub use finished::{Cause, Cursor, End, Finished, NewOutput};
 pub use input::Input;
-pub use job::{Job, Limits};
+pub use job::{CommandResources, Job, Limits};
 pub use pty::Window;
 pub use run::{Outcome, run};
 pub use spawner::Spawner;

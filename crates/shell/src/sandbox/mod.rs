@@ -5,6 +5,7 @@
 //!
 //! What is absent on purpose: a way down. A wall that cannot be built is a fault, never the next lower wall.
 
+mod exec_policy;
 mod reach;
 mod scratch;
 mod wall;
@@ -19,6 +20,7 @@ use elsewhere as here;
 #[cfg(target_os = "linux")]
 use linux as here;
 
+pub use exec_policy::{ExecPolicy, VaultFiles, program_files};
 pub use here::{Doorbell, LAUNCH, Leftovers, Prepared, Threshold, command, launcher_main, probe};
 pub(crate) use here::{not_run, threshold};
 pub use reach::{Launch, Limits, Reach, Workdir};

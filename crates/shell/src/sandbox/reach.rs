@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use envelope::{Failure, Fault};
 use serde::{Deserialize, Serialize};
 
+use super::exec_policy::ExecPolicy;
 use super::workdir::outside;
 
 /// What one command may touch. The policy decides it; no part of it comes from the call.
@@ -20,6 +21,7 @@ pub struct Reach {
     /// Folders outside the root that may be read.
     pub readable: Vec<PathBuf>,
     pub network: bool,
+    pub exec: ExecPolicy,
     pub limits: Limits,
 }
 

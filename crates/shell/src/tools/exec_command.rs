@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use super::session;
 use super::streams::{self, StreamOutput, WINDOW, exit_words};
 use crate::process::{self, Enclosure, Finished, Input, Job, Limits, Outcome, Window};
 use crate::sandbox::Wall;
-use crate::session::{GRACE, Lifetime, Ready, STOP_MS, Session, Shell};
+use crate::session::{CommandRequest, GRACE, Lifetime, Ready, STOP_MS, Session, Shell};
 
 /// A longer one is a program, and belongs into a file.
 const MAX_COMMAND: usize = 64 * 1024;
@@ -29,6 +28,10 @@ const SHOWN_INPUT: usize = 2000;
 const YIELD_MS: u64 = 10_000;
 /// Less than the longest time of a call, so that it is the yield that ends the wait.
 const MAX_YIELD_MS: u64 = 590_000;
+/// The statuses with which a shell says that a program cannot be executed, and that there is none. Some shells give the
+/// second for both, if they look for the program in several folders.
+const CANNOT_EXECUTE: i32 = 126;
+const NOT_FOUND: i32 = 127;
 /// Tokens for what a command had printed when it was stopped.
 const STOPPED_BUDGET: usize = 800;
 
@@ -95,6 +98,9 @@ pub(super) struct Output {
     stderr: Option<StreamOutput>,
     /// The wall around it: `bubblewrap`, `landlock` or `none`.
     sandbox: String,
+    /// What it left that you should look at, such as a new repository in the vault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     duration_ms: u64,
 }
 
@@ -157,7 +163,14 @@ impl Tool for ExecCommand {
         let wall = session.wall().await?;
         let began = session.now();
         let outcome = start(session, cx, &args, wall).await?;
-        let ended = |finished: Finished| completed(cx, &finished, wall, elapsed(began, session.now()));
+        let ended = |finished: Finished| {
+            let mut output = completed(cx, &finished, wall, elapsed(began, session.now()))?;
+            if output.could_not_execute() && wall != Wall::Open {
+                let vault_files = request(session, cx, &args)?.vault_files;
+                output.warnings.extend(session.not_executable(&vault_files));
+            }
+            Ok(output)
+        };
         match outcome {
             Outcome::Completed(finished) => ended(finished),
             Outcome::Promoted(task) => {
@@ -172,6 +185,7 @@ impl Tool for ExecCommand {
                     stdout,
                     stderr,
                     sandbox: sandbox_name(wall).to_owned(),
+                    warnings: Vec::new(),
                     duration_ms: elapsed(began, session.now()),
                 })
             }
@@ -223,9 +237,19 @@ impl Tool for ExecCommand {
                 },
                 output: printed,
                 unsandboxed,
+                warnings: &output.warnings,
             },
         };
         command::project(&became, with)
+    }
+}
+
+impl Output {
+    /// Whether a shell says so. What other programs say of it is their own.
+    fn could_not_execute(&self) -> bool {
+        let complaint = self.stderr.as_ref().unwrap_or(&self.stdout);
+        self.exit_status == Some(CANNOT_EXECUTE)
+            || (self.exit_status == Some(NOT_FOUND) && complaint.text.contains("Permission denied"))
     }
 }
 
@@ -294,9 +318,9 @@ impl Args {
 
 /// Starts the command behind its wall and waits for it as long as the call wants.
 async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
-    let workdir = session.workdir(args.workdir.as_deref())?;
     let mark = cx.call_id().to_string();
-    let Ready { prepared, threshold } = ready(session, wall, &mark, args, workdir).await?;
+    let request = request(session, cx, args)?;
+    let Ready { prepared, threshold } = ready(session, wall, &mark, request).await?;
     let typed = args.stdin.clone().map(String::into_bytes);
     let input = match (args.tty, typed) {
         (true, typed) => Input::Open(typed.unwrap_or_default()),
@@ -333,17 +357,26 @@ async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> 
     Ok(process::run(session.spawner()?, &session.place_for_tasks(cx), job, yield_after, cx.cancel()).await)
 }
 
+fn request(session: &Session, cx: &ToolCx, args: &Args) -> Result<CommandRequest, Fault> {
+    let workdir = session.workdir(args.workdir.as_deref())?;
+    Ok(CommandRequest {
+        argv: args.words(),
+        vault_files: session.vault_files(cx.permitted_by(), &args.line(), &workdir),
+        workdir,
+        env: args.env.clone().unwrap_or_default(),
+        tty: args.tty,
+    })
+}
+
 /// Looks around in the vault and the system for what the wall has to cover, where waiting holds nobody up.
 async fn ready(
     session: &Arc<Session>,
     wall: Wall,
     mark: &str,
-    args: &Args,
-    workdir: PathBuf,
+    request: CommandRequest,
 ) -> Result<Ready, Fault> {
-    let (session, mark, words, tty) = (Arc::clone(session), mark.to_owned(), args.words(), args.tty);
-    let env = args.env.clone().unwrap_or_default();
-    let work = move || session.prepare(wall, &mark, words, workdir, &env, tty);
+    let (session, mark) = (Arc::clone(session), mark.to_owned());
+    let work = move || session.prepare(wall, &mark, request);
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_panic| {
         Err(Fault::new(Failure::ExecutionFailed, "building the sandbox around the command crashed"))
     })
@@ -359,6 +392,7 @@ fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> 
         stdout: streams::ended(cx, "stdout", &finished.stdout)?,
         stderr: finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?,
         sandbox: sandbox_name(wall).to_owned(),
+        warnings: finished.warnings.clone(),
         duration_ms,
     })
 }
@@ -382,6 +416,9 @@ fn stopped(cx: &ToolCx, finished: &Finished, (wall, args): (Wall, &Args), mut fa
     }
     if !finished.survivors.is_empty() {
         fault = fault.detail("survivors", finished.survivors.clone());
+    }
+    if !finished.warnings.is_empty() {
+        fault = fault.detail("warnings", finished.warnings.clone());
     }
     fault
 }

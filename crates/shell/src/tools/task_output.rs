@@ -52,6 +52,9 @@ pub(super) struct Output {
     /// Absent with a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr: Option<StreamOutput>,
+    /// What it left that you should look at, once it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 impl Tool for TaskOutput {
@@ -109,6 +112,7 @@ impl Tool for TaskOutput {
             task: TaskOut::of(&seen.task, session),
             stdout,
             stderr,
+            warnings: warnings_of(&seen),
         })
     }
 
@@ -128,9 +132,15 @@ impl Tool for TaskOutput {
             retrieval: output.retrieval_status,
             task: output.task.snapshot(),
             output: printed,
+            warnings: &output.warnings,
         };
         task::project(&said, with)
     }
+}
+
+fn warnings_of(seen: &Retrieved) -> Vec<String> {
+    let finished = seen.end.as_deref().and_then(|end| end.as_ref().ok());
+    finished.map(|finished| finished.warnings.clone()).unwrap_or_default()
 }
 
 /// Once a task is over its artifacts are complete: they are part of the record from now on.

@@ -26,6 +26,9 @@ pub(super) struct Output {
     task: TaskOut,
     /// False when it had ended before.
     was_running: bool,
+    /// What it left that you should look at, once it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 impl Tool for TaskStop {
@@ -62,7 +65,9 @@ impl Tool for TaskStop {
         if let Err(fault) = end.as_ref() {
             return Err(fault.clone());
         }
+        let mut warnings = Vec::new();
         if let Ok(finished) = end.as_ref() {
+            warnings.clone_from(&finished.warnings);
             let artifacts = [Some(&finished.stdout), finished.stderr.as_ref()];
             artifacts
                 .into_iter()
@@ -75,7 +80,7 @@ impl Tool for TaskStop {
                     .hint("end these processes by hand"));
             }
         }
-        Ok(Output { task: TaskOut::of(&session.tasks(cx).get(id)?, session), was_running })
+        Ok(Output { task: TaskOut::of(&session.tasks(cx).get(id)?, session), was_running, warnings })
     }
 
     fn summary(&self, output: &Output) -> String {
@@ -87,6 +92,11 @@ impl Tool for TaskStop {
     }
 
     fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        task::project(&Task::Stopped { task: output.task.snapshot(), was_running: output.was_running }, with)
+        let stopped = Task::Stopped {
+            task: output.task.snapshot(),
+            was_running: output.was_running,
+            warnings: &output.warnings,
+        };
+        task::project(&stopped, with)
     }
 }

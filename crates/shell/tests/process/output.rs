@@ -33,6 +33,7 @@ async fn a_short_output_is_in_the_result_and_leaves_no_artifact() {
         stdout: short(b"one\nthree", 2),
         stderr: Some(short(b"two\n", 1)),
         survivors: Vec::new(),
+        warnings: Vec::new(),
     };
     assert_eq!(finished, expected);
 }

@@ -22,7 +22,7 @@ const fn key(section: &'static str, name: &'static str, value: &'static str, doc
     Key { section, name, value, doc }
 }
 
-pub(super) const KEYS: [Key; 62] = [
+pub(super) const KEYS: [Key; 63] = [
     key(
         "",
         "mode",
@@ -102,6 +102,12 @@ pub(super) const KEYS: [Key; 62] = [
     key("commands", "open_files", "1024", "Files that one process may have open."),
     key("commands", "output_mb", "16384", "What one command may print before it is stopped."),
     key("commands", "file_mb", "16384", "How large a file that a command writes may become."),
+    key(
+        "commands",
+        "execute_vault_files",
+        "false",
+        "Whether a command that an allow rule lets through unasked may execute any file of the vault, as `make` or `npm test` may need. Unless true it executes only the file that it names, such as ./build.sh. A command that you approve yourself may execute all of them. Interpreters read files rather than execute them, so this does not hold them back.",
+    ),
     key(
         "approval",
         "writes",

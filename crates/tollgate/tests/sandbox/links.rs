@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use envelope::Failure;
-use shell::sandbox::{Wall, command};
+use shell::sandbox::{Prepared, Wall, command};
 
 use crate::works::standing;
 use crate::world::{World, launcher};
@@ -71,6 +71,77 @@ fn protected_names_further_down_stay_as_they_are() {
         let config = fs::read_to_string(world.path("vault/notes/repo/.git/config")).unwrap();
         let names = fs::read_dir(world.path("vault/notes/repo/.git")).unwrap().count();
         assert_eq!((config.as_str(), names), ("mine", 1), "{wall:?}");
+    }
+}
+
+/// A vault with a repository two folders down and a worktree beside it, whose `.git` is a file.
+fn with_repositories() -> World {
+    let world = World::new();
+    fs::create_dir_all(world.path("vault/notes/deep/repo/.git")).unwrap();
+    fs::create_dir_all(world.path("vault/notes/deep/tree")).unwrap();
+    fs::write(world.path("vault/notes/deep/repo/.git/config"), "mine").unwrap();
+    fs::write(world.path("vault/notes/deep/tree/.git"), "gitdir: mine").unwrap();
+    world
+}
+
+/// Ways to get another repository to where one is protected.
+const REPLACES: [&str; 12] = [
+    "mv notes/deep notes/deep2; mkdir -p notes/deep/repo/.git notes/deep/tree; echo x > notes/deep/repo/.git/config",
+    "mv notes/deep/repo notes/deep/r2; mkdir -p notes/deep/repo/.git; echo x > notes/deep/repo/.git/config",
+    "mv notes elsewhere; mkdir -p notes/deep/repo/.git; echo x > notes/deep/repo/.git/config",
+    "mkdir -p o/repo/.git; echo x > o/repo/.git/config; works 316 -100 o -100 notes/deep 2",
+    "mkdir -p o/deep/repo/.git; echo x > o/deep/repo/.git/config; mv notes old; mv o notes",
+    "ln -s /tmp notes/link; mv -fT notes/link notes/deep",
+    "echo gitdir: x > notes/deep/tree/.git",
+    "rm -f notes/deep/tree/.git; echo gitdir: x > notes/deep/tree/.git",
+    "echo gitdir: x > notes/g; mv -f notes/g notes/deep/tree/.git",
+    "ln notes/deep/tree/.git notes/hard && echo gitdir: x > notes/hard",
+    "mv notes/deep/tree notes/t2; mkdir -p notes/deep/tree; echo gitdir: x > notes/deep/tree/.git",
+    "rm -rf notes; mkdir -p notes/deep/tree; echo gitdir: x > notes/deep/tree/.git",
+];
+
+#[test]
+fn no_nested_repository_is_replaced_by_moving_a_folder_above_it() {
+    for wall in standing().into_iter().filter(|wall| *wall != Wall::Open) {
+        for script in REPLACES {
+            let world = with_repositories();
+            world.run(wall, script);
+            let read = |path: &str| fs::read_to_string(world.path("vault/notes/deep").join(path));
+            assert_eq!(read("repo/.git/config").unwrap(), "mine", "{wall:?}, {script}");
+            assert_eq!(read("tree/.git").unwrap(), "gitdir: mine", "{wall:?}, {script}");
+        }
+    }
+}
+
+#[test]
+fn notes_beside_a_nested_repository_can_be_changed_and_moved_in_bubblewrap() {
+    if !standing().contains(&Wall::Bubblewrap) {
+        return;
+    }
+    let world = with_repositories();
+    let script = "set -e; echo 1 > notes/deep/repo/a.md; mv notes/deep/repo/a.md notes/b.md; mkdir notes/deep/new
+        mv notes/deep/new notes/deep/newer; mv notes/b.md notes/deep/newer; rm notes/a.md; cat notes/deep/newer/b.md";
+    let output = world.run(Wall::Bubblewrap, script);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n", "{err}");
+}
+
+#[test]
+fn a_repository_that_a_command_makes_is_named_when_it_has_ended() {
+    for wall in standing().into_iter().filter(|wall| *wall != Wall::Open) {
+        let world = with_repositories();
+        fs::create_dir(world.path("vault/Plans")).unwrap();
+        let launch = world.launch("mkdir -p Plans/x/.obsidian; echo gitdir: x > Plans/.git");
+        let Prepared { mut command, leftovers } =
+            command(wall, &world.reach(wall), &launch, &launcher()).unwrap();
+        assert_eq!(leftovers.warnings(), [] as [&str; 0], "{wall:?}");
+        let output = command.output().unwrap();
+        let warnings = leftovers.warnings();
+        let [warning] = warnings.as_slice() else { panic!("{wall:?}: {warnings:?}, {output:?}") };
+        assert!(
+            warning.starts_with("`Plans/.git`, `Plans/x/.obsidian` appeared while the command ran"),
+            "{warning}"
+        );
     }
 }
 

@@ -14,6 +14,7 @@
 )]
 
 mod ends;
+mod executes;
 mod links;
 mod other_user;
 mod probes;

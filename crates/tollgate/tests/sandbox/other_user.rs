@@ -14,7 +14,7 @@ fn a_common_user_is_walled_in_as_well() {
         eprintln!("skipped: the other tests run as a common user already");
         return;
     }
-    let tests = ["tries::", "works::", "ends::", "links::"];
+    let tests = ["tries::", "works::", "ends::", "links::", "executes::"];
     let output = Command::new(std::env::current_exe().unwrap())
         .args(tests)
         // One after the other: how many processes a command may have is counted for all that a common user runs.

@@ -63,6 +63,18 @@ fn something_new_at_the_top_can_be_made_where_the_wall_knows_names() {
 }
 
 #[test]
+fn ordinary_modes_can_be_set_where_the_wall_knows_names() {
+    for wall in standing().into_iter().filter(|wall| *wall != Wall::Landlock) {
+        check_behind(
+            wall,
+            "chmod 755 notes/a.md; mkdir -m 1700 notes/m; install -m 600 notes/a.md notes/b.md; umask 077; > notes/c
+             stat -c %a notes/a.md notes/m notes/b.md notes/c",
+            "755\n1700\n600\n600\n",
+        );
+    }
+}
+
+#[test]
 fn protected_folders_and_named_folders_outside_can_be_read() {
     check(r#"cat .obsidian/app.json "$READABLE/manual.md""#, "{}\nhow to\n");
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use shell::sandbox::{Launch, Limits, Prepared, Reach, Wall, Workdir, command};
+use shell::sandbox::{ExecPolicy, Launch, Limits, Prepared, Reach, Wall, Workdir, command};
 
 use crate::probes::PRELUDE;
 
@@ -95,6 +95,7 @@ impl World {
             hidden: vec![".tollgate".to_owned()],
             readable: vec![self.path("readable")],
             network: false,
+            exec: ExecPolicy::unrestricted(),
             limits,
         }
     }

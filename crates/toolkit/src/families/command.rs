@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::printed::{Kept, Output, Printed, printed, section};
 use super::streams::{Form, REFERENCE, told, unprintable};
-use super::{Projected, Projection, external};
+use super::{Projected, Projection, external, warnings};
 
 /// Tokens of a receipt that are neither output nor say where the whole of it is: the outcome, handles, headings.
 pub(super) const WORDS: usize = 28;
@@ -23,6 +23,8 @@ pub enum Command<'a> {
         output: Output<'a>,
         /// Set when no sandbox stood around it.
         unsandboxed: bool,
+        /// What the user has to know about what it left.
+        warnings: &'a [String],
     },
     Promoted {
         task_id: &'a str,
@@ -58,6 +60,8 @@ struct Completed {
     kept: Kept,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sandbox: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +85,9 @@ struct TaskHandle {
 pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
     let tokens = with.budget().saturating_sub(WORDS);
     let bounded = match command {
-        Command::Completed { end, output, unsandboxed } => {
+        Command::Completed { end, output, unsandboxed, warnings } => {
+            let warnings = warnings::bounded(warnings, with.budget());
+            let tokens = tokens.saturating_sub(warnings::tokens(&warnings));
             let (output, kept) = printed(output, (tokens, Form::Truth), with)?;
             let truncated = kept.truncated();
             let (exit_status, signal) = match end {
@@ -89,7 +95,15 @@ pub fn project(command: &Command<'_>, with: &mut Projection<'_>) -> Result<Proje
                 End::Signal(name) => (None, Some((*name).to_owned())),
             };
             let sandbox = unsandboxed.then(|| "none".to_owned());
-            Bounded::Completed(Box::new(Completed { exit_status, signal, output, truncated, kept, sandbox }))
+            Bounded::Completed(Box::new(Completed {
+                exit_status,
+                signal,
+                output,
+                truncated,
+                kept,
+                sandbox,
+                warnings,
+            }))
         }
         Command::Promoted { task_id, output, unsandboxed } => {
             let (output, kept) = printed(output, (tokens, Form::Truth), with)?;
@@ -137,6 +151,8 @@ impl Completed {
         if self.sandbox.is_some() {
             text.push_str(" (no sandbox)");
         }
+        warnings::render(&mut text, &self.warnings);
+        let tokens = tokens.saturating_sub(warnings::tokens(&self.warnings));
         self.kept.render(&mut text);
         if !self.output.render(&mut text, &self.kept, tokens) {
             text.push_str("\n(no output)");

@@ -29,6 +29,7 @@ pub mod search;
 pub mod text;
 pub mod streams;
 pub mod task;
+mod warnings;
 
 use envelope::{CanonicalResult, CanonicalStatus, Family};
 use serde::Serialize;

@@ -8,7 +8,7 @@ use super::command::{WORDS, ended};
 use super::plain::{Receipt, cost, counted, fitting, is_zero, room};
 use super::printed::{Kept, Output, Printed, printed};
 use super::streams::{Form, unprintable};
-use super::{Projected, Projection, external};
+use super::{Projected, Projection, external, warnings};
 
 /// What can be said of tasks, complete.
 #[derive(Debug, Clone)]
@@ -18,11 +18,14 @@ pub enum Task<'a> {
         retrieval: Retrieval,
         task: Snapshot<'a>,
         output: Output<'a>,
+        /// What the user has to know about what it left, once it has ended.
+        warnings: &'a [String],
     },
     Listed(Vec<Snapshot<'a>>),
     Stopped {
         task: Snapshot<'a>,
         was_running: bool,
+        warnings: &'a [String],
     },
     Told {
         task_id: &'a str,
@@ -83,6 +86,8 @@ struct TaskOutput {
     truncated: bool,
     #[serde(flatten)]
     kept: Kept,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +116,8 @@ struct TaskList {
 struct TaskStopped {
     stopped: TaskShown,
     was_running: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,8 +130,8 @@ struct TaskTold {
 /// Bounds what is said of tasks.
 pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, Fault> {
     let bounded = match task {
-        Task::Output { retrieval, task, output } => {
-            Bounded::Output(Box::new(bounded_output(*retrieval, task, output, with)?))
+        Task::Output { retrieval, task, output, warnings } => {
+            Bounded::Output(Box::new(bounded_output(*retrieval, task, (output, warnings), with)?))
         }
         Task::Listed(tasks) => {
             let shown = tasks.iter().map(|task| shown(task, Detail::Listed));
@@ -132,9 +139,11 @@ pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, 
             let left_out = (tasks.len() - fits.len()) as u64;
             Bounded::Listed(TaskList { tasks: fits, left_out })
         }
-        Task::Stopped { task, was_running } => {
-            Bounded::Stopped(TaskStopped { stopped: shown(task, Detail::Handle), was_running: *was_running })
-        }
+        Task::Stopped { task, was_running, warnings } => Bounded::Stopped(TaskStopped {
+            stopped: shown(task, Detail::Handle),
+            was_running: *was_running,
+            warnings: warnings::bounded(warnings, with.budget()),
+        }),
         Task::Told { task_id, bytes, closed } => Bounded::Told(TaskTold {
             task_id: (*task_id).to_owned(),
             bytes_written: *bytes,
@@ -147,13 +156,15 @@ pub fn project(task: &Task<'_>, with: &mut Projection<'_>) -> Result<Projected, 
 fn bounded_output(
     retrieval: Retrieval,
     task: &Snapshot<'_>,
-    output: &Output<'_>,
+    (output, warnings): (&Output<'_>, &[String]),
     with: &mut Projection<'_>,
 ) -> Result<TaskOutput, Fault> {
-    let (output, kept) = printed(output, (with.budget().saturating_sub(WORDS), Form::Truth), with)?;
+    let warnings = warnings::bounded(warnings, with.budget());
+    let tokens = with.budget().saturating_sub(WORDS + warnings::tokens(&warnings));
+    let (output, kept) = printed(output, (tokens, Form::Truth), with)?;
     let truncated = kept.truncated();
     let task = shown(task, Detail::Handle);
-    Ok(TaskOutput { retrieval_status: retrieval, task, output, truncated, kept })
+    Ok(TaskOutput { retrieval_status: retrieval, task, output, truncated, kept, warnings })
 }
 
 /// How much of a task is said.
@@ -230,6 +241,8 @@ impl TaskOutput {
                 format!("Task {} {}", self.task.task_id, self.task.state())
             }
         };
+        warnings::render(&mut text, &self.warnings);
+        let tokens = tokens.saturating_sub(warnings::tokens(&self.warnings));
         self.kept.render(&mut text);
         if !self.output.render(&mut text, &self.kept, tokens) && self.retrieval_status == Retrieval::Success {
             text.push_str("\n(no new output)");
@@ -261,10 +274,12 @@ impl TaskList {
 impl TaskStopped {
     fn render(&self) -> String {
         let (id, state) = (&self.stopped.task_id, self.stopped.state());
-        match self.was_running {
+        let mut text = match self.was_running {
             true => format!("Task {id} stopped with all its processes ({state})"),
             false => format!("Task {id} had ended before: {state}"),
-        }
+        };
+        warnings::render(&mut text, &self.warnings);
+        text
     }
 }
 

@@ -49,6 +49,9 @@ pub(super) fn arguments(reach: &Reach, top: &Top, launch: &Launch, launcher: &Pa
         words.mount("--ro-bind-try", folder);
     }
     the_vault(&mut words, reach, top);
+    for program in reach.exec.denied.iter().filter(|program| is_visible(program, reach)) {
+        words.cover(program);
+    }
     words.pair("--ro-bind", launcher, Path::new(LAUNCHER));
     words.add(["--remount-ro", "/", "--chdir"]);
     words.0.push(match &launch.workdir {
@@ -56,6 +59,13 @@ pub(super) fn arguments(reach: &Reach, top: &Top, launch: &Launch, launcher: &Pa
         Workdir::Private => HOME.into(),
     });
     words.0
+}
+
+/// Whether a file of the system is there for the command at all.
+fn is_visible(file: &Path, reach: &Reach) -> bool {
+    let mut folders =
+        system::FOLDERS.iter().map(Path::new).chain(reach.readable.iter().map(PathBuf::as_path));
+    folders.any(|folder| file.starts_with(folder))
 }
 
 fn the_system(words: &mut Words, reach: &Reach) {
@@ -84,7 +94,12 @@ fn the_vault(words: &mut Words, reach: &Reach, top: &Top) {
     } else {
         words.mount("--bind", &reach.root);
     }
-    for entry in top.kept.iter().chain(&top.nested) {
+    // A folder on which something is mounted cannot be moved or removed. So each folder above a protected entry gets
+    // a mount of itself: otherwise it could be moved away with the entry in it, and another one put in its place.
+    for folder in top.nested.parents() {
+        words.mount("--bind", folder);
+    }
+    for entry in top.kept.iter().map(PathBuf::as_path).chain(top.nested.holdable()) {
         words.mount("--ro-bind", entry);
     }
     for entry in &top.hidden {

@@ -14,6 +14,7 @@ use landlock::{
 use super::spec::Spec;
 use super::top::Top;
 use super::{Wall, bubblewrap, system};
+use crate::sandbox::VaultFiles;
 
 /// The oldest interface that keeps a command from sending signals to processes it did not start.
 const NEEDED: ABI = ABI::V6;
@@ -62,21 +63,58 @@ fn named(status: LandlockStatus) -> String {
 /// The mounts decide already; these rules hold if one of them does not, as far as the kernel knows them.
 fn behind_bubblewrap(spec: &Spec) -> Result<RestrictionStatus, RulesetError> {
     let writable = [spec.reach.root.as_path(), Path::new(bubblewrap::TEMPORARY), Path::new("/dev")];
+    let unless_restricted = without_execute(spec);
     rules(spec, CompatLevel::BestEffort)?
-        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(NEEDED)))?
-        .add_rules(path_beneath_rules(writable, AccessFs::from_all(NEEDED)))?
+        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(NEEDED) & unless_restricted))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(NEEDED) & unless_restricted))?
+        .add_rules(path_beneath_rules(executable(spec, &[]), BitFlags::from(AccessFs::Execute)))?
         .restrict_self()
+}
+
+/// Every right, or every one but that to execute where only some files may be executed. A right to a folder holds
+/// for all that is below it and cannot be taken back there, so it is given where files may be executed, and only there.
+fn without_execute(spec: &Spec) -> BitFlags<AccessFs> {
+    match spec.reach.exec.vault_files {
+        VaultFiles::All => BitFlags::all(),
+        VaultFiles::Only(_) => !BitFlags::from(AccessFs::Execute),
+    }
+}
+
+/// What may be executed where not everything may: the programs of the system, those in readable folders, and the
+/// files of the vault that the call may execute. Neither the vault nor the private folders of the command.
+fn executable(spec: &Spec, except: &[PathBuf]) -> Vec<PathBuf> {
+    let files = match &spec.reach.exec.vault_files {
+        VaultFiles::All => return Vec::new(),
+        VaultFiles::Only(files) => files,
+    };
+    let mut closed = except.to_vec();
+    closed.push(spec.reach.root.clone());
+    closed.extend(spec.private.iter().flat_map(|private| [private.home.clone(), private.temporary.clone()]));
+    let real = |folder: &PathBuf| fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+    let folders = system::real_folders().into_iter().chain(spec.reach.readable.iter().map(real));
+    let mut found: Vec<PathBuf> = folders
+        .filter(|folder| !folder.starts_with(&spec.reach.root))
+        .flat_map(|folder| system::parts_without(&folder, &closed))
+        .collect();
+    found.push(spec.launcher.clone());
+    found.extend(files.iter().cloned());
+    found
 }
 
 fn alone(spec: &Spec) -> Result<RestrictionStatus, RulesetError> {
     // Without a list of the top there is nothing to grant.
     let top = Top::of(&spec.reach).unwrap_or_default();
-    let read = AccessFs::from_read(NEEDED);
-    let change = AccessFs::from_all(NEEDED);
+    let read = AccessFs::from_read(NEEDED) & without_execute(spec);
+    let change = AccessFs::from_all(NEEDED) & without_execute(spec);
+    let closed = closed_of_the_system(spec);
     let use_device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     let private = spec.private.iter().flat_map(|private| [&private.home, &private.temporary]);
+    // The names in folders of which a part is closed can be seen all the same.
     let mut listed: Vec<&Path> = vec![Path::new(system::SETTINGS)];
-    let mut readable: Vec<PathBuf> = of_the_system(spec);
+    let folders = system::real_folders();
+    let has_denied = |folder: &&PathBuf| spec.reach.exec.denied.iter().any(|file| file.starts_with(folder));
+    listed.extend(folders.iter().filter(has_denied).map(PathBuf::as_path));
+    let mut readable: Vec<PathBuf> = of_the_system(spec, &closed);
     if top.hidden.is_empty() {
         readable.push(spec.reach.root.clone());
     } else {
@@ -89,6 +127,7 @@ fn alone(spec: &Spec) -> Result<RestrictionStatus, RulesetError> {
         .add_rules(path_beneath_rules(listed, BitFlags::from(AccessFs::ReadDir)))?
         .add_rules(path_beneath_rules(top.wholly_open(), change))?
         .add_rules(path_beneath_rules(private, change))?
+        .add_rules(path_beneath_rules(executable(spec, &closed), BitFlags::from(AccessFs::Execute)))?
         .add_rules(path_beneath_rules(DEVICES, use_device))?
         .add_rules(path_beneath_rules(own_terminal(spec), use_device))?
         .restrict_self()
@@ -103,14 +142,20 @@ fn rules(spec: &Spec, level: CompatLevel) -> Result<RulesetCreated, RulesetError
     rules.create()
 }
 
-fn of_the_system(spec: &Spec) -> Vec<PathBuf> {
-    let secrets = system::secrets();
+/// Files and folders of the system that this command may neither read nor execute.
+fn closed_of_the_system(spec: &Spec) -> Vec<PathBuf> {
+    let mut closed = system::secrets();
+    closed.extend(spec.reach.exec.denied.iter().cloned());
+    closed
+}
+
+fn of_the_system(spec: &Spec, closed: &[PathBuf]) -> Vec<PathBuf> {
     let mut readable: Vec<PathBuf> = KERNEL.iter().map(PathBuf::from).collect();
-    for folder in system::FOLDERS.iter().map(Path::new) {
-        readable.extend(system::parts_without(folder, &secrets));
+    for folder in system::real_folders() {
+        readable.extend(system::parts_without(&folder, closed));
     }
     readable.extend(system::resolver().filter(|_| spec.reach.network));
-    readable.extend(spec.reach.readable.iter().cloned());
+    readable.extend(spec.reach.readable.iter().flat_map(|folder| system::parts_without(folder, closed)));
     readable.push(spec.launcher.clone());
     readable
 }

@@ -14,6 +14,7 @@ mod cgroup;
 mod launcher;
 mod probe;
 mod top;
+mod nested;
 mod system;
 mod placeholder;
 mod bubblewrap;

@@ -9,6 +9,7 @@ use envelope::{Failure, Fault};
 
 use super::launcher::LAUNCH;
 use super::limits::Holder;
+use super::nested::Nested;
 use super::placeholder::Placeholder;
 use super::spec::{Private, Role, Spec};
 use super::top::Top;
@@ -29,9 +30,18 @@ pub struct Prepared {
 /// What was made on disk for one command. Dropping it takes that away again.
 #[derive(Debug, Default)]
 pub struct Leftovers {
+    /// The protected entries further down in the vault as they were before the command.
+    nested: Option<Nested>,
     _placeholders: Vec<Placeholder>,
     _scratch: Option<Scratch>,
     _holder: Option<Holder>,
+}
+
+impl Leftovers {
+    /// What the user has to know about the vault now that the command has ended, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.nested.iter().flat_map(Nested::changes).collect()
+    }
 }
 
 /// Prepares a command behind a wall. Nothing is started yet.
@@ -75,7 +85,7 @@ fn without_wall(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepa
     let spec = Spec { scratch: own.clone(), ..spec(Wall::Open, reach, launch, launcher, &holder) };
     let words = spec.words(Role::Supervise, &launch.argv)?;
     let command = starting(&words, launch, own.as_deref().unwrap_or(Path::new("/")));
-    let leftovers = Leftovers { _placeholders: Vec::new(), _scratch: scratch, _holder: Some(holder) };
+    let leftovers = Leftovers { _scratch: scratch, _holder: Some(holder), ..Leftovers::default() };
     Ok(Prepared { command, leftovers })
 }
 
@@ -105,13 +115,19 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
     words.extend(bubblewrap::arguments(reach, &top, launch, launcher));
     words.push("--".into());
     words.extend(spec.words(role, &launch.argv)?);
-    let leftovers = Leftovers { _placeholders: placeholders, _scratch: None, _holder: Some(holder) };
+    let leftovers = Leftovers {
+        nested: Some(top.nested),
+        _placeholders: placeholders,
+        _scratch: None,
+        _holder: Some(holder),
+    };
     // Bubblewrap goes to the private folder itself: outside there is none.
     Ok(Prepared { command: starting(&words, launch, Path::new("/")), leftovers })
 }
 
 fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepared, Fault> {
-    refuse_unholdable(&Top::of(reach).map_err(|error| unusable(&reach.root, &error))?)?;
+    let top = Top::of(reach).map_err(|error| unusable(&reach.root, &error))?;
+    refuse_unholdable(&top)?;
     let made = Scratch::new().and_then(|scratch| {
         let private = Private { home: scratch.folder("home")?, temporary: scratch.folder("tmp")? };
         Ok((scratch, private))
@@ -125,7 +141,12 @@ fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Pr
         ..spec(Wall::Landlock, reach, launch, launcher, &holder)
     };
     let command = starting(&spec.words(Role::Supervise, &launch.argv)?, launch, &home);
-    let leftovers = Leftovers { _placeholders: Vec::new(), _scratch: Some(scratch), _holder: Some(holder) };
+    let leftovers = Leftovers {
+        nested: Some(top.nested),
+        _placeholders: Vec::new(),
+        _scratch: Some(scratch),
+        _holder: Some(holder),
+    };
     Ok(Prepared { command, leftovers })
 }
 

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use super::spec::Role;
 use super::trial::{ABSENT, Ground, KEPT};
 use super::{LAUNCH, Launch, Limits, Reach, Wall, Walls, bubblewrap, command, mending};
-use crate::sandbox::Workdir;
 use crate::sandbox::scratch::Scratch;
+use crate::sandbox::{ExecPolicy, Workdir};
 
 /// Builds each wall once and looks from both sides whether it holds.
 pub fn probe(launcher: &Path) -> Walls {
@@ -54,6 +54,7 @@ fn small_reach(ground: &Ground) -> Reach {
         hidden: Vec::new(),
         readable: Vec::new(),
         network: false,
+        exec: ExecPolicy::unrestricted(),
         limits,
     }
 }

@@ -120,6 +120,36 @@ const NOT_WITH_FILE_RULES_ALONE: &[i64] = &[
     libc::SYS_futimesat,
 ];
 
+/// Calls that set the mode of a file, and the index of the argument that holds it.
+const SETS_MODE: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mkdirat, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+];
+
+/// Calls that set the mode of a file only if their flags say that they make one: the indexes of flags and mode.
+const OPENS: &[(i64, u8, u8)] = &[
+    (libc::SYS_openat, 2, 3),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+];
+
+/// The bits that let a program run with the rights of the user or group that owns its file.
+const SET_ID_BITS: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
+
+/// The flags with which `open` makes a file: by name, and without one (`O_TMPFILE` less `O_DIRECTORY`).
+const MAKES_FILE: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+
 /// The same on every architecture, and newer than the list that we take the others from.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
@@ -163,9 +193,11 @@ fn filters(spec: &Spec) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
         with_file_rules_alone(&mut denied)?;
     }
     let mut unknown = Rules::new();
-    // Its flags lie in memory, where no filter can read them. A program that is told there is no such call
+    // Their flags lie in memory, where no filter can read them. A program that is told there is no such call
     // takes the older one.
-    deny(&mut unknown, libc::SYS_clone3, &[])?;
+    for call in [libc::SYS_clone3, libc::SYS_openat2] {
+        deny(&mut unknown, call, &[])?;
+    }
     let answers = [(denied, libc::EPERM), (unknown, libc::ENOSYS)];
     let compiled = answers.into_iter().map(|(rules, answer)| compiled(rules, answer));
     compiled.chain(other_numbers().map(Ok)).collect()
@@ -199,6 +231,24 @@ fn always(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
     deny(rules, libc::SYS_unshare, &[(0, SeccompCmpOp::MaskedEq(0x80), 0x80)])?;
     for order in ORDERS {
         deny(rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, order)])?;
+    }
+    set_id_bits(rules)
+}
+
+/// Refuses every call that would give a file the set-user-id or set-group-id bit.
+///
+/// The mounts of a command ignore these bits, but the files stay on the disk, where the next user's shell does not.
+fn set_id_bits(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    let has = |argument: u8, bits: u64| (argument, SeccompCmpOp::MaskedEq(bits), bits);
+    for bit in SET_ID_BITS.map(u64::from) {
+        for (call, mode) in SETS_MODE {
+            deny(rules, *call, &[has(*mode, bit)])?;
+        }
+        for (call, flags, mode) in OPENS {
+            for makes in MAKES_FILE {
+                deny(rules, *call, &[has(*flags, u64::from(makes.unsigned_abs())), has(*mode, bit)])?;
+            }
+        }
     }
     Ok(())
 }
@@ -243,10 +293,13 @@ fn with_file_rules_alone(rules: &mut Rules) -> Result<(), seccompiler::BackendEr
     deny(rules, libc::SYS_ioprio_set, &[(0, SeccompCmpOp::Ne, 1)])
 }
 
-/// Denies a call when all tests hold, which none means always.
+/// Denies a call when all tests hold, which none means always. A call that is denied always stays so.
 fn deny(rules: &mut Rules, call: i64, tests: &[Test]) -> Result<(), seccompiler::BackendError> {
+    let known = rules.contains_key(&call);
     let rules = rules.entry(call).or_default();
-    if !tests.is_empty() {
+    if tests.is_empty() {
+        rules.clear();
+    } else if !known || !rules.is_empty() {
         let conditions = tests.iter().map(|(argument, how, value)| {
             SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, how.clone(), *value)
         });

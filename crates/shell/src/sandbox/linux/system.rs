@@ -3,6 +3,7 @@
 //! What is absent on purpose: the person's home, `/run` with its sockets, `/var`, `/mnt`. A policy can name
 //! folders there as readable.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,11 @@ pub(super) const SETTINGS: &str = "/etc";
 
 /// How deep secrets are looked for: `/etc/NetworkManager/system-connections/home` is the deepest usual place.
 const DEPTH: usize = 3;
+
+/// The folders by their real paths: `/bin` is often a link to `/usr/bin`, and what is closed there is closed here.
+pub(super) fn real_folders() -> BTreeSet<PathBuf> {
+    FOLDERS.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect()
+}
 
 /// What lies in the settings and is closed to other users of the system.
 ///

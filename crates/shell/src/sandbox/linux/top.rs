@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Reach;
+use super::nested::Nested;
 
 /// The entries at the top of a vault.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(super) struct Top {
     /// A protected name that cannot be kept as it is: a link into the vault or into nothing, or no file at all.
     pub(super) unholdable: Option<PathBuf>,
     /// Protected names further down that are there.
-    pub(super) nested: Vec<PathBuf>,
+    pub(super) nested: Nested,
     /// A protected name is a link. No rule holds a link itself in place, so the whole top has to be closed.
     pub(super) has_protected_link: bool,
 }
@@ -56,15 +57,15 @@ impl Top {
         for list in [&mut top.open, &mut top.kept, &mut top.hidden] {
             list.sort();
         }
-        top.nested = nested(&top.open, reach);
+        top.nested = Nested::find(reach);
         Ok(top)
     }
 
     /// The open entries in which nothing protected lies.
     pub(super) fn wholly_open(&self) -> impl Iterator<Item = &Path> {
         let holds_some = |entry: &PathBuf| {
-            let mut protected = self.kept.iter().chain(&self.hidden).chain(&self.nested);
-            protected.any(|protected| protected.starts_with(entry))
+            let mut protected = self.kept.iter().chain(&self.hidden).map(PathBuf::as_path);
+            protected.any(|protected| protected.starts_with(entry)) || self.nested.is_any_below(entry)
         };
         self.open.iter().filter(move |entry| !holds_some(entry)).map(PathBuf::as_path)
     }
@@ -74,33 +75,4 @@ impl Top {
         let holds_some = |entry: &PathBuf| self.hidden.iter().any(|hidden| hidden.starts_with(entry));
         self.open.iter().chain(&self.kept).filter(move |entry| !holds_some(entry)).map(PathBuf::as_path)
     }
-}
-
-/// More folders than this are not looked through, and more names not held, before a command.
-const MAX_FOLDERS: usize = 50_000;
-const MAX_NESTED: usize = 500;
-
-/// Folders with protected names below the open entries, such as the repository of a part of the vault. Those that
-/// a command makes anew are not held: no mount covers a name that is not there.
-fn nested(open: &[PathBuf], reach: &Reach) -> Vec<PathBuf> {
-    let is_protected = |name: &std::ffi::OsStr| {
-        let name = name.to_string_lossy().to_lowercase();
-        reach.protected.iter().chain(&reach.hidden).any(|protected| protected.to_lowercase() == name)
-    };
-    let (mut found, mut looked) = (Vec::new(), 0);
-    let mut folders: Vec<PathBuf> = open.iter().filter(|entry| entry.is_dir()).cloned().collect();
-    while let Some(folder) = folders.pop() {
-        looked += 1;
-        if looked > MAX_FOLDERS || found.len() > MAX_NESTED {
-            break;
-        }
-        // A folder that cannot be read by us cannot be read by the command.
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-            let list = if is_protected(&entry.file_name()) { &mut found } else { &mut folders };
-            list.push(entry.path());
-        }
-    }
-    found.sort();
-    found
 }

@@ -6,6 +6,7 @@ mod network;
 mod outside;
 mod processes;
 mod protected;
+mod set_id;
 
 /// One attempt to get through a wall.
 pub(crate) struct Probe {
@@ -33,17 +34,18 @@ const fn probe(name: &'static str, power: Power, script: &'static str) -> Probe 
 }
 
 pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
-    [outside::ALL, protected::ALL, processes::ALL, kernel::ALL, network::ALL, limits::ALL]
+    [outside::ALL, protected::ALL, processes::ALL, kernel::ALL, network::ALL, limits::ALL, set_id::ALL]
         .into_iter()
         .flatten()
 }
 
 /// Words that the scripts share. `call` counts a system call as let through unless it was refused as such;
-/// `works` counts it only when it succeeded.
+/// `works` counts it only when it succeeded. `left` counts files with set-user-id or set-group-id bits.
 pub(crate) const PRELUDE: &str = r#"
 got() { echo BROKE; }
 call() { perl -e '@a = map { /^-?\d+$/ ? $_ + 0 : $_ } @ARGV; $r = syscall(shift @a, @a); $e = $! + 0;
     print "BROKE: answer $r, error $e\n" if $r != -1 || ($e != 1 && $e != 38)' -- "$@"; }
 works() { perl -e '@a = map { /^-?\d+$/ ? $_ + 0 : $_ } @ARGV; $r = syscall(shift @a, @a);
     print "BROKE: answer $r\n" if $r != -1' -- "$@"; }
+left() { find "$VAULT" -perm /6000 | grep -q . && got; }
 "#;

@@ -20,7 +20,7 @@ fn stream(text: &str) -> Stream<'_> {
 fn receipt_of(text: &str, artifact: Option<&str>) -> String {
     let end = End::Exited(0);
     let output = Output::Combined(Stream { artifact, ..stream(text) });
-    let completed = Command::Completed { end, output, unsandboxed: false };
+    let completed = Command::Completed { end, output, unsandboxed: false, warnings: &[] };
     let projected = project(&completed, &mut Projection::new(500, None)).unwrap();
     receipt("ran", &projected, 500)
 }
@@ -68,17 +68,20 @@ proptest! {
         err in printed(),
         terminal in any::<bool>(),
         unsandboxed in any::<bool>(),
+        warnings in vec("[a-z`/. ]{0,200}", 0..4),
         budget in 200_usize..2_000,
     ) {
         let output = match terminal {
             true => Output::Combined(stream(&out)),
             false => Output::Separate { stdout: stream(&out), stderr: stream(&err) },
         };
+        // Warnings are told in addition where the budget has no room for them.
+        let budget = if warnings.is_empty() { budget } else { budget + 40 };
         let check = |project: &dyn Fn(&mut Projection<'_>) -> Projected| {
             let sink = Nowhere::default();
             receipt("ran", &project(&mut Projection::new(budget, Some(&sink))), budget);
         };
-        let completed = Command::Completed { end: End::Exited(101), output, unsandboxed };
+        let completed = Command::Completed { end: End::Exited(101), output, unsandboxed, warnings: &warnings };
         check(&|with| project(&completed, with).unwrap());
         let promoted = Command::Promoted { task_id: "task-12", output, unsandboxed };
         check(&|with| project(&promoted, with).unwrap());
@@ -90,7 +93,8 @@ proptest! {
             signal: Some("SIGKILL"),
             runtime_ms: 123_456,
         };
-        let seen = Task::Output { retrieval: Retrieval::Success, task: snapshot.clone(), output };
+        let seen =
+            Task::Output { retrieval: Retrieval::Success, task: snapshot.clone(), output, warnings: &warnings };
         check(&|with| task::project(&seen, with).unwrap());
         let listed = Task::Listed(vec![snapshot; out.len() % 70]);
         check(&|with| task::project(&listed, with).unwrap());
