@@ -99,7 +99,7 @@ async fn the_record_keeps_the_hash_of_all_that_was_shown() {
     let folder = tempfile::tempdir().unwrap();
     let gate = asking(People::yes());
     let steps = plan(json!([{ "id": "w", "tool": "test.write", "args": { "path": "a.md" } }]));
-    let place = RunPlace::Disk(folder.path().to_owned());
+    let place = RunPlace::Disk(folder.path().to_owned().into());
     let told = Told::new(&["creates a.md", "changes a.md"]);
     let report = gate.run_foreseen(&steps, place, RunCancel::new(), Some(told)).await;
     let header = std::fs::read_to_string(report.run_dir.unwrap().join("run.json")).unwrap();

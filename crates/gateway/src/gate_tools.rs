@@ -4,12 +4,12 @@
 mod tests;
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use backend::BoxFuture;
 use engine::{Engine, RunPlace, SessionRequest};
 use envelope::{Status, ToolName, ToolResult};
+use journal::RunsFolder;
 use toolkit::{CancelToken, CompiledSchema, Visibility};
 
 use crate::api_error::ApiError;
@@ -26,7 +26,7 @@ pub type MakeEngine = Arc<dyn Fn() -> Result<Engine, String> + Send + Sync>;
 pub struct GateTools {
     make: MakeEngine,
     /// Where runs are recorded.
-    runs: PathBuf,
+    runs: RunsFolder,
     offered: Vec<OfferedTool>,
     /// The tools that are offered, in the same order, as the gate knows them.
     own: Vec<ToolName>,
@@ -37,7 +37,7 @@ pub struct GateTools {
 
 impl GateTools {
     /// Every tool that can be called as things are; or why there is no gate.
-    pub fn new(make: MakeEngine, runs: PathBuf) -> Result<GateTools, String> {
+    pub fn new(make: MakeEngine, runs: RunsFolder) -> Result<GateTools, String> {
         let engine = make()?;
         let mut offered = Vec::new();
         let mut own = Vec::new();

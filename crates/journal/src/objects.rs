@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use envelope::{DataRef, Hash};
 
-use crate::disk::{Dir, Disk};
+use crate::disk::{Dir, Disk, folder_above};
 use crate::error::JournalError;
 use crate::run_log::io_error;
 
@@ -27,9 +27,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// The store that belongs to a run: the state folder is two above it.
+    /// The store that belongs to a run: the state folder is two above it. By its name and not by `..`, which would
+    /// follow a link that took the place of the folder in between.
     pub(crate) fn beside(run_dir: &Path) -> Objects {
-        Objects { state: run_dir.join("..").join(".."), durable: Mutex::default() }
+        let state = folder_above(&folder_above(run_dir));
+        Objects { state, durable: Mutex::default() }
     }
 
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {

@@ -88,7 +88,7 @@ impl Toolset {
             Some(kept) => kept.open(place, &shell)?,
             None => Arc::new(servers::open(place, Some(&shell), left)?),
         };
-        let past = Arc::new(RunsOnRecord { runs: place.runs() });
+        let past = Arc::new(RunsOnRecord { runs: place.runs_for_clients()? });
         Toolset::new(Some(Opened { vault, host, shell: Some(shell), past }), servers, restore)
     }
 

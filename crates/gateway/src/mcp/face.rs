@@ -1,12 +1,12 @@
 //! The server that a client sees: what it can do, and which part of us does it.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{Approver, RunPlace, SessionRequest};
 use envelope::RunId;
+use journal::RunsFolder;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Implementation,
     ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -61,7 +61,7 @@ impl Default for McpSettings {
 /// Where runs are recorded.
 #[derive(Debug, Clone)]
 pub enum Recorded {
-    Disk(PathBuf),
+    Disk(RunsFolder),
     /// Gone with the process; for measuring.
     Memory,
 }

@@ -98,7 +98,7 @@ impl House {
         let count = AtomicU64::new(0);
         let parts = McpParts {
             make: Arc::new(make),
-            recorded: Recorded::Disk(runs.path().to_owned()),
+            recorded: Recorded::Disk(runs.path().to_owned().into()),
             desk: desk.clone(),
             foreseer: Arc::new(Foreseen(ways.foreseen)),
             plans: Arc::new(NoPlans),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use journal::{RunState, RunSummary};
+use journal::{RunState, RunsFolder};
 use serde::Serialize;
 use serde_json::json;
 use shell::Demand;
@@ -279,12 +279,16 @@ fn durable_write(folder: &Path) -> std::io::Result<()> {
 }
 
 fn runs(place: &Place) -> Vec<Finding> {
-    let runs = match journal::list_runs(&place.runs()) {
-        Ok(runs) => runs,
-        Err(error) => return vec![Finding::failed("runs", Stop::from(error))],
+    let listed = place.runs().and_then(|folder| {
+        let runs = folder.list()?;
+        Ok((folder, runs))
+    });
+    let (folder, runs) = match listed {
+        Ok(listed) => listed,
+        Err(stop) => return vec![Finding::failed("runs", stop)],
     };
-    let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), path_words(&place.runs())))];
-    findings.extend(unreadable(place, &runs));
+    let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), path_words(folder.path())))];
+    findings.extend(unreadable(&folder));
     for run in &runs {
         match &run.state {
             RunState::Running => {
@@ -311,9 +315,10 @@ fn runs(place: &Place) -> Vec<Finding> {
 }
 
 /// Folders among the runs that are none: what a crash before the first record leaves, or a stranger put there.
-fn unreadable(place: &Place, runs: &[RunSummary]) -> Vec<Finding> {
-    let Ok(entries) = std::fs::read_dir(place.runs()) else { return Vec::new() };
-    let known = |path: &Path| runs.iter().any(|run| run.dir == path);
+fn unreadable(folder: &RunsFolder) -> Vec<Finding> {
+    let Ok(entries) = std::fs::read_dir(folder.path()) else { return Vec::new() };
+    let all = journal::list_runs(folder.path()).unwrap_or_default();
+    let known = |path: &Path| all.iter().any(|run| run.dir == path);
     entries
         .flatten()
         .map(|entry| entry.path())

@@ -126,7 +126,7 @@ impl Changing {
         let now = more.clone();
         let parts = McpParts {
             make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
-            recorded: Recorded::Disk(runs),
+            recorded: Recorded::Disk(runs.into()),
             desk: Arc::new(Nobody),
             foreseer: Arc::new(Nobody),
             plans: Arc::new(Nobody),
