@@ -53,6 +53,7 @@ pub use folder::{Entry, Record, Records, RunFolder};
 pub use header::{RunHeader, RunKind};
 pub use kind::{ChainHead, Kind, Seq};
 pub use no_links::{is_link_error, open_file_no_links, open_folder_no_links};
+pub use objects::digest;
 pub use problem::{Problem, ProblemKind, TornTail};
 pub use recover::{Dropped, Recovery};
 pub use rehearsal::{OpenCall, Rehearsal};

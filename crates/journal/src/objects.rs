@@ -176,7 +176,7 @@ fn unique_ending() -> String {
 }
 
 /// How long a file is and its hash, without keeping it in memory.
-fn digest(file: File) -> io::Result<(u64, Hash)> {
+pub fn digest(file: File) -> io::Result<(u64, Hash)> {
     let mut hasher = blake3::Hasher::new();
     let bytes = io::copy(&mut io::BufReader::with_capacity(64 << 10, file), &mut hasher)?;
     Ok((bytes, Hash::from_bytes(*hasher.finalize().as_bytes())))

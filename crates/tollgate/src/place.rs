@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::quoting::quoted;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::trust;
 use crate::vault_id;
 use crate::visible::path_words;
 
@@ -33,6 +34,11 @@ impl Place {
         self.settings.state.clone().unwrap_or_else(|| self.vault.join(".tollgate"))
     }
 
+    /// The folder for everything we keep about this vault, if it lies outside of the vault. Needs trust.
+    pub(crate) fn state_outside(&self) -> Option<PathBuf> {
+        self.settings.state.clone().filter(|state| !state.starts_with(&self.vault))
+    }
+
     /// The runs of this vault, for its owner at the command line.
     pub(crate) fn runs(&self) -> Result<RunsFolder, Stop> {
         self.runs_folder(UnnamedRuns::Accept)
@@ -41,11 +47,12 @@ impl Place {
     /// The runs of this vault, for clients and models. A run of an earlier build names no vault; it is theirs to read
     /// only where the folder itself belongs to this vault.
     pub(crate) fn runs_for_clients(&self) -> Result<RunsFolder, Stop> {
-        let is_own = self.state().starts_with(&self.vault);
+        let is_own = self.state_outside().is_none();
         self.runs_folder(if is_own { UnnamedRuns::Accept } else { UnnamedRuns::Refuse })
     }
 
     fn runs_folder(&self, unnamed: UnnamedRuns) -> Result<RunsFolder, Stop> {
+        trust::require_state(self)?;
         let name = vault_id::name(&self.vault)?;
         Ok(RunsFolder::of_vault(self.state().join("runs"), name, unnamed))
     }

@@ -213,13 +213,13 @@ pub(crate) fn foreseeing<S: Approver + Observer + 'static>(
     })
     .map_err(|bad| {
         Stop::bad_input("bad_config", format!("{}: {bad}", crate::settings::CONFIG_FILE))
-            .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
+            .hint("fix that [[rules]] entry; they are counted from 1 in the order of the file")
     })
 }
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &Toolset::open(place, Lifetime::Run)?, Vec::new(), approver, None).map(|_unused| ())
+    gate(place, &Toolset::listed(place)?, Vec::new(), approver, None).map(|_unused| ())
 }
 
 fn gate(
@@ -246,7 +246,7 @@ fn gate(
             "bad_config",
             format!("{}: {bad}", path_words(&place.vault.join(crate::settings::CONFIG_FILE))),
         )
-        .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
+        .hint("fix that [[rules]] entry; they are counted from 1 in the order of the file")
     })
 }
 
