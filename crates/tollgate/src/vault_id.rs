@@ -60,7 +60,8 @@ pub(crate) fn ensure(vault: &Path) -> Result<(), Stop> {
                 .hint("make .tollgate a folder"))
         }
         Err(error) if is_read_only(&error) => Ok(()),
-        Err(error) => Err(Stop::io(format_args!("write {}", path_words(&folder.join(FILE))), error)),
+        Err(error) => Err(Stop::io(format_args!("write {}", path_words(&folder.join(FILE))), error)
+            .hint("make room on that disk, or fix it; runs of this vault are known by this file")),
     }
 }
 

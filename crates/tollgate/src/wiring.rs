@@ -189,7 +189,15 @@ pub(crate) fn engine(
     approver: Arc<dyn Approver>,
     observer: Arc<dyn Observer>,
 ) -> Result<Engine, Stop> {
-    gate(place, tools, trust::hooks(place)?, approver, Some(observer))
+    let hooks = match trust::hooks(place) {
+        Ok(hooks) => hooks,
+        // Rules that do not load could not be trusted, so that is said first.
+        Err(untrusted) => {
+            gate(place, tools, Vec::new(), approver, None)?;
+            return Err(untrusted);
+        }
+    };
+    gate(place, tools, hooks, approver, Some(observer))
 }
 
 /// A gate that only finds out what would be done, over tools that only imagine. It has no hooks: they are

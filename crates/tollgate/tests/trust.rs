@@ -37,9 +37,9 @@ fn a_vault_from_elsewhere_runs_nothing_of_its_own() {
         let ended = sandbox.tollgate(args).expect_code(3);
         expect![[r#"
             error: nothing was run: this vault has hooks that you have not trusted
-              guard (before): [".tollgate/guard.sh","--strict"]
+              hook guard (before): [".tollgate/guard.sh","--strict"]
             hint: look at them and decide with `tollgate trust --vault DIR/vault`
-        "#]]
+        "#]  "#]]
         .assert_eq(&sandbox.scrub(&ended.err));
     }
     let answer = sandbox.tollgate(&[&READ[..], &["--json"]].concat()).expect_code(3).json();
@@ -59,7 +59,9 @@ fn what_was_trusted_runs_until_it_is_revoked() {
           program: DIR/vault/.tollgate/guard.sh
           from the vault: .tollgate/guard.sh (b3:HASH)
           sees: every tool; may take N ms
-        Trusted, until one of them changes.
+        These settings grant more than the defaults:
+          hook guard (before): [".tollgate/guard.sh","--strict"]
+        Trusted. Changes that only tighten keep the trust; any other ends it.
     "#]]
     .assert_eq(&sandbox.scrub(&shown));
     let file = sandbox.path("state-home/tollgate/trusted.json");
@@ -97,7 +99,7 @@ fn trust_ends_when_what_would_run_changes() {
 fn trust_is_not_taken_from_the_vault_or_from_silence() {
     let sandbox = with_hook();
     let silent = sandbox.tollgate(&["trust"]).expect_code(3);
-    assert!(silent.err.contains("no terminal is there to ask at"), "{}", silent.err);
+    assert!(silent.err.contains("not running in a terminal, so you cannot be asked"), "{}", silent.err);
     let inside = sandbox.command(&["trust", "--yes"]).env("XDG_STATE_HOME", sandbox.path("vault/x")).output();
     let inside = support::ended(inside.unwrap()).expect_code(2);
     assert!(inside.err.contains("is inside the vault"), "{}", inside.err);
@@ -112,7 +114,7 @@ fn a_person_at_the_terminal_may_trust_or_not() {
     let sandbox = with_hook();
     for (typed, code) in [("n\r", 3), ("\u{4}", 3), ("y\r", 0)] {
         let mut terminal = sandbox.terminal(&["trust"]);
-        terminal.wait_for("with your rights? [y/N]");
+        terminal.wait_for("Hooks run with your permissions. [y/N]");
         terminal.type_in(typed);
         let (screen, ended) = terminal.end();
         assert_eq!(ended, code, "{screen}");
@@ -143,9 +145,7 @@ fn a_run_is_bound_to_the_hooks_it_began_with() {
     let run = sandbox.only_run();
     let header: serde_json::Value =
         serde_json::from_slice(&std::fs::read(run.join("run.json")).unwrap()).unwrap();
-    expect![[
-        r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"name\":\"guard\",\"timeout_ms\":60000,\"tools\":[],\"when\":\"before\"}"]"#
-    ]]
+    expect![[r#"["{\"command\":[\".tollgate/guard.sh\",\"--strict\"],\"files\":{\".tollgate/guard.sh\":\"b3:2d0bdd0ece8d6b87d70a22d3bf6c5e1940d3388a25a2838615cbf119f4d7f121\"},\"name\":\"guard\",\"timeout_ms\":60000,\"tools\":[],\"when\":\"before\"}"]"#]]
     .assert_eq(&header["policy"]["hooks"].to_string());
     terminal.kill();
     sandbox.trusted_config(&config("61000"));

@@ -107,7 +107,7 @@ fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
         })
         .map_err(|error| error.to_string())
     };
-    GateTools::new(Arc::new(make), runs.to_owned().into()).unwrap()
+    GateTools::new(Arc::new(make), runs.to_owned().into(), None).unwrap()
 }
 
 fn write() -> ServerCall {

@@ -107,7 +107,7 @@ impl McpFace {
         })
     }
 
-    /// Looks now and then whether what gates are made from has changed, and takes the change over.
+    /// Looks before every call whether what gates are made from has changed, and takes the change over.
     #[must_use]
     pub fn looking(mut self, look: Look) -> McpFace {
         self.changes = Changes::new(Some(look));
@@ -325,7 +325,7 @@ impl ServerHandler for McpHandler {
         _cx: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send {
         Box::pin(async move {
-            self.face.look().await;
+            self.face.look();
             self.face.surface().listing.page(request.as_ref().and_then(|page| page.cursor.as_deref()))
         })
     }
@@ -343,7 +343,7 @@ impl ServerHandler for McpHandler {
         cx: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
         Box::pin(async move {
-            self.face.look().await;
+            self.face.look();
             self.answer_call(request, cx).await
         })
     }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::{Policy, Rule};
+use envelope::Hash;
 use shell::CommandSettings;
 use toml::Spanned;
 use upstream::ServerSettings;
@@ -47,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) servers: BTreeMap<String, ServerSettings>,
     /// Whether there is a settings file at all.
     pub(crate) written: bool,
+    /// The hash of the file that they were read from.
+    pub(crate) source: Option<Hash>,
 }
 
 impl Settings {
@@ -59,6 +62,7 @@ impl Settings {
             commands: CommandSettings::default(),
             servers: BTreeMap::new(),
             written: false,
+            source: None,
         }
     }
 
@@ -80,11 +84,14 @@ impl Settings {
         else {
             return Ok(Settings::cautious());
         };
+        let source = Hash::of(&bytes);
         let text = String::from_utf8(bytes).map_err(|error| {
             let why = format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to());
             bad(why, "save it as UTF-8, or move it away and run `tollgate init`")
         })?;
-        Settings::parse(&text, vault).map_err(|why| {
+        let parsed =
+            Settings::parse(&text, vault).map(|settings| Settings { source: Some(source), ..settings });
+        parsed.map_err(|why| {
             bad(
                 why,
                 "fix the line, or move the file away and run `tollgate init` for one with every key explained",
@@ -121,7 +128,7 @@ impl Settings {
         policy.commands = commands::declaration(&commands);
         let servers = servers::resolve(file.servers, home.as_deref())?;
         policy.servers = servers::declarations(&servers);
-        Ok(Settings { policy, state, hooks: file.hooks, commands, servers, written: true })
+        Ok(Settings { policy, state, hooks: file.hooks, commands, servers, written: true, source: None })
     }
 }
 
