@@ -18,6 +18,7 @@ fn deleting_model() -> Vec<Value> {
     };
     vec![
         json!({ "match": { "last_contains": "trusted" }, "text": "I was refused." }),
+        json!({ "match": { "last_contains": "permission_denied" }, "text": "I was refused." }),
         json!({ "match": { "last_contains": "Inbox.md was" }, "text": "It is gone." }),
         json!({ "match": { "last_contains": "- Red apples" }, "text": call("vault_delete") }),
         json!({ "match": { "last_contains": "Clean up" }, "text": call("vault_readFile") }),
@@ -76,7 +77,8 @@ fn a_rule_that_leaves_the_file_between_two_calls_of_one_answer_lets_nothing_thro
 fn a_rule_that_is_added_between_two_calls_of_one_answer_holds_for_the_second() {
     let sandbox = Sandbox::new();
     let rule = r#"[[rules]]\neffect = "deny"\ntools = ["vault.delete"]\n"#;
-    with_hook(&sandbox, &format!("printf '{rule}' >> .tollgate/config.toml"), "");
+    let add = format!("grep -q deny .tollgate/config.toml || printf '{rule}' >> .tollgate/config.toml");
+    with_hook(&sandbox, &add, "");
     let server = Server::scripted(&sandbox, &deleting_model(), &["--tools", "--yes"]);
     let told = answer(&server);
     assert!(told.contains("vault_delete") && told.contains("permission_denied"), "{told}");
