@@ -80,15 +80,12 @@ impl RunsFolder {
 
     /// Finds a run of this vault by its id, by the beginning of its id if only one fits, or as `last`.
     pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
-        find_run(&self.list()?, wanted).map_err(|error| {
-            let is_foreign = || list_runs(&self.path).is_ok_and(|all| find_run(&all, wanted).is_ok());
-            match error {
-                FindError::None { wanted } if wanted != "last" && is_foreign() => {
-                    FindError::Foreign { wanted }
-                }
-                error => error,
-            }
-        })
+        let found = find_run(&self.list()?, wanted);
+        let is_of_another = || find_run(&list_runs(&self.path)?, wanted);
+        if matches!(found, Err(FindError::None { .. })) && wanted != "last" && is_of_another().is_ok() {
+            return Err(FindError::Foreign { wanted: wanted.to_owned() });
+        }
+        found
     }
 
     /// Opens a run of this vault for reading.

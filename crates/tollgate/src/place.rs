@@ -59,10 +59,12 @@ impl Place {
 
     /// Makes the runs folder if it is not there. Runs hold what notes hold: for the owner only.
     pub(crate) fn prepare_runs(&self) -> Result<RunsFolder, Stop> {
-        self.runs_for_clients()?.prepare().map_err(|error| match error {
-            error @ JournalError::Link { .. } => Stop::from(error),
-            error => Stop::new(Exit::Failures, "io", error.to_string())
-                .hint("make it writable, or set `state` in .tollgate/config.toml to another folder"),
+        self.runs_for_clients()?.prepare().map_err(|error| {
+            if matches!(error, JournalError::Link { .. }) {
+                return Stop::from(error);
+            }
+            Stop::new(Exit::Failures, "io", error.to_string())
+                .hint("make it writable, or set `state` in .tollgate/config.toml to another folder")
         })?;
         vault_id::ensure(&self.vault)?;
         self.runs_for_clients()

@@ -309,15 +309,7 @@ fn settings_and_folders_that_are_links_or_huge_are_refused_without_being_read() 
         let path = sandbox.write(huge, "");
         std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
         // In less memory than the file has bytes.
-        let call = r#"ulimit -v 2000000; exec "$0" call vault.readFile '{"path": "Inbox.md"}'"#;
-        let output = std::process::Command::new("sh")
-            .args(["-c", call])
-            .arg(support::build::binary())
-            .current_dir(sandbox.vault())
-            .env("HOME", sandbox.path("home"))
-            .env("XDG_STATE_HOME", sandbox.path("state-home"))
-            .output()
-            .unwrap();
+        let output = sandbox.command_within(2_000_000, &READ).output().unwrap();
         let refused = support::ended(output).expect_code(2);
         assert!(refused.err.contains("it is larger than"), "{}", refused.err);
         std::fs::remove_file(&path).unwrap();

@@ -20,8 +20,8 @@ pub(crate) fn refuse_exposed(place: &Place) -> Result<(), Stop> {
             return Err(Stop::new(Exit::Denied, "exposed_hook", message)
                 .hint("name the program itself, in .tollgate or outside of the vault"));
         }
-        let known = hook.files.iter().filter(|file| file.in_vault && file.hash.is_some());
-        for file in known.filter(|file| !file.path.starts_with(&kept)) {
+        let mut known = hook.files.iter().filter(|file| file.in_vault && file.hash.is_some());
+        if let Some(file) = known.find(|file| !file.path.starts_with(&kept)) {
             let shown = one_line(&file.shown(vault));
             let message = format!("hook `{name}` names `{shown}`, a file that tools can change");
             return Err(Stop::new(Exit::Denied, "exposed_hook", message).hint(
