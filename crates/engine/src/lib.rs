@@ -41,6 +41,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use forecast::{Forecast, ForecastCall, ForecastOutcome, Forecaster, Purpose};
 pub use hooks::{
     AfterCall, AfterReply, BeforeCall, BeforeReply, CommandHook, Hook, HookDecision, HookError, HookWhen,
+    PinnedFile,
 };
 pub use ids::{Ids, SeededIds, SystemIds};
 pub use observer::Observer;

@@ -4,14 +4,13 @@
 //! person answered, someone cancelled) becomes one input, and inputs are handled one at a time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use envelope::{
     CallId, Confirmation, ConfirmationId, Effects, ExecutionEvent, Hash, ToolCall, ToolDecl, ToolResult,
 };
-use journal::{Journal, JournalError, OpenCall, RunHeader, RunKind};
+use journal::{Journal, JournalError, OpenCall, RunHeader, RunKind, RunsFolder};
 use plan::{CheckedPlan, CheckedStep, Input, Machine, Output, Question, RunOutcome, RunSpec, Template};
 use tokio::task::JoinSet;
 use toolkit::command_line::CommandLine;
@@ -29,8 +28,8 @@ use crate::{Engine, Purpose};
 
 /// Where the record of a run is kept.
 pub enum RunPlace {
-    /// A folder that holds one folder a run.
-    Disk(PathBuf),
+    /// A folder that holds one folder a run, and the vault that the run is for.
+    Disk(RunsFolder),
     /// Gone with the process; for embedding and measuring.
     Memory,
 }
@@ -109,7 +108,7 @@ impl Engine {
         }
         let header = self.header(&spec, request.kind, undoes);
         let journal = match request.place {
-            RunPlace::Disk(runs) => Journal::create(&runs.join(spec.run_id.as_str()), &header)?,
+            RunPlace::Disk(runs) => runs.create(&header)?,
             RunPlace::Memory => Journal::in_memory(&header),
         };
         let scope = RunScope::ordered(journal);
@@ -170,6 +169,8 @@ impl Engine {
             created_at: self.parts.clock.now(),
             kind,
             undoes,
+            // Filled in by the folder that keeps the run.
+            vault: None,
             plan: serde_json::to_value(&*spec.plan.plan).unwrap_or_default(),
             plan_hash: spec.plan.hash,
             policy_hash: envelope::canonical_hash(&policy),

@@ -116,7 +116,7 @@ impl Engine {
         let header = self.session_header(&run_id, &request);
         let plan_hash = header.plan_hash;
         let journal = match request.place {
-            RunPlace::Disk(runs) => Journal::create(&runs.join(run_id.as_str()), &header)?,
+            RunPlace::Disk(runs) => runs.create(&header)?,
             RunPlace::Memory => Journal::in_memory(&header),
         };
         let session = SessionRun {
@@ -145,6 +145,8 @@ impl Engine {
             created_at: self.parts.clock.now(),
             kind: RunKind::Session,
             undoes: Vec::new(),
+            // Filled in by the folder that keeps the run.
+            vault: None,
             plan_hash: canonical_hash(&plan),
             plan,
             policy_hash: canonical_hash(&policy),

@@ -422,7 +422,7 @@ async fn what_was_filled_in_stands_in_the_record_of_the_call() {
 /// The first call of a run, as it was written down.
 async fn recorded(gate: &Gate, plan: &Value) -> Value {
     let runs = tempfile::tempdir().unwrap();
-    gate.run(plan, RunPlace::Disk(runs.path().to_owned())).await;
+    gate.run(plan, RunPlace::Disk(runs.path().to_owned().into())).await;
     let run = std::fs::read_dir(runs.path()).unwrap().next().unwrap().unwrap();
     let calls = std::fs::read_to_string(run.path().join("calls.jsonl")).unwrap();
     serde_json::from_str(calls.lines().next().unwrap()).unwrap()

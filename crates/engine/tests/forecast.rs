@@ -113,7 +113,7 @@ async fn the_record_keeps_the_hash_of_all_that_was_shown() {
     let folder = tempfile::tempdir().unwrap();
     let gate = asking(People::yes());
     let steps = plan(json!([{ "id": "w", "tool": "test.write", "args": { "path": "a.md" } }]));
-    let place = RunPlace::Disk(folder.path().to_owned());
+    let place = RunPlace::Disk(folder.path().to_owned().into());
     let told = Told::new(&["creates a.md", "changes a.md"]);
     let report = gate.run_forecast(&steps, place, RunCancel::new(), (Some(told), None)).await;
     let header = std::fs::read_to_string(report.run_dir.unwrap().join("run.json")).unwrap();
@@ -302,7 +302,7 @@ async fn a_resumed_run_is_held_to_the_forecast_that_was_approved() {
     let checked = gate.check(&steps);
     let request = engine::RunRequest {
         plan: checked,
-        place: RunPlace::Disk(folder.path().to_owned()),
+        place: RunPlace::Disk(folder.path().to_owned().into()),
         kind: journal::RunKind::Plan,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -57,6 +57,7 @@ impl Past {
             created_at: now(),
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            vault: None,
             plan: serde_json::to_value(&*checked.plan).unwrap(),
             plan_hash: checked.hash,
             policy_hash: canonical_hash(&policy_json),
@@ -370,7 +371,7 @@ async fn the_end_of_a_call_that_was_not_told_is_told() {
 async fn a_run_that_cannot_go_on_is_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let gate = gate();
-    let report = gate.run(&each(2), engine::RunPlace::Disk(folder.path().join("runs"))).await;
+    let report = gate.run(&each(2), engine::RunPlace::Disk(folder.path().join("runs").into())).await;
     let run_dir = report.run_dir.unwrap();
     let files = || -> BTreeMap<_, _> {
         let entries = std::fs::read_dir(&run_dir).unwrap().map(|entry| entry.unwrap().path());

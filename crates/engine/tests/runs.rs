@@ -26,7 +26,7 @@ fn asking(people: People) -> Gate {
 }
 
 fn disk(folder: &Path) -> RunPlace {
-    RunPlace::Disk(folder.join("runs"))
+    RunPlace::Disk(folder.join("runs").into())
 }
 
 /// Everything in a run folder, in the order in which it was written.

@@ -22,7 +22,7 @@ const WRITES: &str = "test.write";
 fn session(gate: &Gate, runs: &Path) -> SessionRun {
     gate.engine
         .open_session(SessionRequest {
-            place: RunPlace::Disk(runs.to_path_buf()),
+            place: RunPlace::Disk(runs.to_path_buf().into()),
             goal: "Talk about notes".to_owned(),
             planner_version: Some("a model".to_owned()),
             tools: vec![ToolName::parse(WRITES).unwrap()],

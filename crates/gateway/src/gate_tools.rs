@@ -4,16 +4,17 @@
 mod tests;
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
 use engine::{Engine, RunPlace, SessionRequest};
 use envelope::{Status, ToolName, ToolResult};
+use journal::RunsFolder;
 use toolkit::{CancelToken, CompiledSchema, Visibility};
 
 use crate::api_error::ApiError;
 use crate::gate_run::{Ends, GateCall, GateRun, Runs};
+use crate::mcp::{Look, Looked};
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::responses::known_schema::KnownSchema;
 use crate::responses::tools::{OfferedTool, ToolKind};
@@ -24,20 +25,53 @@ pub type MakeEngine = Arc<dyn Fn() -> Result<Engine, String> + Send + Sync>;
 
 /// The tools behind a gate.
 pub struct GateTools {
+    offered: Vec<OfferedTool>,
+    gates: Arc<Gates>,
+}
+
+/// What runs are opened with.
+struct Gates {
     make: MakeEngine,
     /// Where runs are recorded.
-    runs: PathBuf,
-    offered: Vec<OfferedTool>,
+    runs: RunsFolder,
     /// The tools that are offered, in the same order, as the gate knows them.
     own: Vec<ToolName>,
     /// Where a tool stands in both, by the name that a model calls it and by its own.
-    places: Arc<HashMap<String, usize>>,
+    places: HashMap<String, usize>,
     open: Runs,
+    look: Option<Look>,
+    /// Counts the changes of what gates are made from. Held until a look has ended, so that no call goes on under what
+    /// is about to be replaced.
+    changes: Mutex<u64>,
+}
+
+impl Gates {
+    /// Takes over what has changed of what gates are made from. Returns how often it has.
+    fn look(&self) -> u64 {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.look.as_ref().map_or(Looked::Same, |look| look()) {
+            Looked::Same => {}
+            Looked::Changed | Looked::Unusable => *changes += 1,
+        }
+        *changes
+    }
+
+    fn open(&self, goal: &str, model: &str) -> Result<GateRun, String> {
+        let request = SessionRequest {
+            place: RunPlace::Disk(self.runs.clone()),
+            goal: goal.to_owned(),
+            planner_version: Some(model.to_owned()),
+            tools: self.own.clone(),
+        };
+        let session = (self.make)()?.open_session(request).map_err(|error| error.to_string())?;
+        Ok(self.open.keep(session, Ends::Cut))
+    }
 }
 
 impl GateTools {
-    /// Every tool that can be called as things are; or why there is no gate.
-    pub fn new(make: MakeEngine, runs: PathBuf) -> Result<GateTools, String> {
+    /// Every tool that can be called as things are; or why there is no gate. `look` is called before every call: one
+    /// after a change of what gates are made from is made in another run.
+    pub fn new(make: MakeEngine, runs: RunsFolder, look: Option<Look>) -> Result<GateTools, String> {
         let engine = make()?;
         let mut offered = Vec::new();
         let mut own = Vec::new();
@@ -65,13 +99,13 @@ impl GateTools {
                 kind: ToolKind::Function,
             });
         }
-        let places = Arc::new(places);
-        Ok(GateTools { make, runs, offered, own, places, open: Runs::default() })
+        let (open, changes) = (Runs::default(), Mutex::default());
+        Ok(GateTools { offered, gates: Arc::new(Gates { make, runs, own, places, open, look, changes }) })
     }
 
     /// The runs of these tools: to be stopped and waited for when the server ends.
     pub fn runs(&self) -> &Runs {
-        &self.open
+        &self.gates.open
     }
 }
 
@@ -81,7 +115,7 @@ impl Toolbox for GateTools {
         let mut chosen = HashSet::new();
         let mut tools = Vec::new();
         for name in names {
-            let place = *self.places.get(name).ok_or_else(|| unknown(name, &self.offered))?;
+            let place = *self.gates.places.get(name).ok_or_else(|| unknown(name, &self.offered))?;
             if chosen.insert(place) {
                 tools.extend(self.offered.get(place).cloned());
             }
@@ -90,15 +124,8 @@ impl Toolbox for GateTools {
     }
 
     fn open(&self, goal: &str, model: &str) -> Result<Arc<dyn ToolboxRun>, ApiError> {
-        let request = SessionRequest {
-            place: RunPlace::Disk(self.runs.clone()),
-            goal: goal.to_owned(),
-            planner_version: Some(model.to_owned()),
-            tools: self.own.clone(),
-        };
-        let opened =
-            (self.make)().and_then(|engine| engine.open_session(request).map_err(|error| error.to_string()));
-        let session = opened.map_err(|error| {
+        let changes = self.gates.look();
+        let run = self.gates.open(goal, model).map_err(|error| {
             tracing::error!(error, "a run could not be opened");
             ApiError::server(
                 500,
@@ -106,8 +133,9 @@ impl Toolbox for GateTools {
                 "the record of the run cannot be started; no tool was run",
             )
         })?;
-        let run = self.open.keep(session, Ends::Cut);
-        Ok(Arc::new(ToolsRun { run, own: self.own.clone(), places: self.places.clone() }))
+        let current = Mutex::new(CurrentRun { run: Arc::new(run), changes });
+        let (gates, goal, model) = (self.gates.clone(), goal.to_owned(), model.to_owned());
+        Ok(Arc::new(ToolsRun { gates, goal, model, current }))
     }
 }
 
@@ -118,28 +146,67 @@ fn unknown(name: &str, offered: &[OfferedTool]) -> ApiError {
     ApiError::invalid("tools", "unknown_tool", format!("this server has no tool `{name}`; {hint}"))
 }
 
-/// One run of calls, by the names that a model uses.
+/// The calls of one answer, by the names that a model uses: one run, or one more after each change of what gates are
+/// made from.
 struct ToolsRun {
-    run: GateRun,
-    own: Vec<ToolName>,
-    places: Arc<HashMap<String, usize>>,
+    gates: Arc<Gates>,
+    goal: String,
+    model: String,
+    current: Mutex<CurrentRun>,
+}
+
+struct CurrentRun {
+    run: Arc<GateRun>,
+    /// How often what gates are made from had changed when it was opened.
+    changes: u64,
+}
+
+impl ToolsRun {
+    fn current(&self) -> MutexGuard<'_, CurrentRun> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run for one more call. One that was opened under other settings takes no further call.
+    fn run_for_call(&self) -> Result<Arc<GateRun>, String> {
+        let changes = self.gates.look();
+        let mut current = self.current();
+        if current.changes != changes {
+            let run = Arc::new(self.gates.open(&self.goal, &self.model)?);
+            let before = std::mem::replace(&mut *current, CurrentRun { run, changes });
+            // Goes on by itself: nobody has to wait for the end of a run that takes no further call.
+            drop(before.run.close(None));
+        }
+        Ok(current.run.clone())
+    }
 }
 
 impl ToolboxRun for ToolsRun {
     fn run_id(&self) -> String {
-        self.run.run_id().to_string()
+        self.current().run.run_id().to_string()
     }
 
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
-        let Some(tool) = self.places.get(&call.name).and_then(|place| self.own.get(*place)).cloned() else {
-            let receipt = format!("there is no tool `{}`", call.name);
-            return Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } });
+        let gates = &self.gates;
+        let refused = |receipt: String| -> BoxFuture<'static, ServerResult> {
+            Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } })
+        };
+        let Some(tool) = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned() else {
+            return refused(format!("there is no tool `{}`", call.name));
+        };
+        let run = match self.run_for_call() {
+            Ok(run) => run,
+            Err(why) => {
+                tracing::error!(error = why, "a run could not be opened");
+                return refused(format!("not run: {why}"));
+            }
         };
         let cancel = CancelToken::new();
         let made = GateCall { tool, args: call.arguments, approver: None, progress: None, cancel };
-        let running = self.run.call(made);
+        let running = run.call(made);
         Box::pin(async move {
-            match running.await {
+            let ended = running.await;
+            drop(run);
+            match ended {
                 Ok(result) => told(&result),
                 Err(fault) => ServerResult { ok: false, receipt: fault.message, status: "error" },
             }
@@ -147,7 +214,7 @@ impl ToolboxRun for ToolsRun {
     }
 
     fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
-        self.run.close(reason)
+        self.current().run.close(reason)
     }
 }
 

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 
+use crate::no_links::open_folder_no_links;
+
 /// The write side of a run folder.
 pub(crate) trait Disk: Send {
     /// Makes a file that must not exist yet.
@@ -49,18 +51,16 @@ const OWNER_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const OWNER_FOLDER: Mode = Mode::RWXU;
 
 impl Dir {
+    /// Opens a folder. Refuses a path with a link in it: whoever can replace a folder above must not choose
+    /// where a record is kept.
     pub(crate) fn open(path: &Path) -> io::Result<Dir> {
-        Ok(Dir { fd: rustix::fs::open(path, FOLDER, Mode::empty())?, path: path.to_owned() })
+        Ok(Dir { fd: open_folder_no_links(path)?, path: path.to_owned() })
     }
 
     /// Makes the folder, which must not exist; folders above it are made as needed. The way to it is
     /// durable when this returns.
     pub(crate) fn create(path: &Path) -> io::Result<Dir> {
-        make_folders(path, &mut |folder| {
-            let above = rustix::fs::open(folder, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
-            Ok(rustix::fs::fsync(above)?)
-        })?;
-        Dir::open(path)
+        make_folders(path, &mut |folder| Ok(rustix::fs::fsync(&folder.fd)?))
     }
 
     /// Opens a folder in this one and makes it first if it is not there. Its name is durable when this
@@ -167,19 +167,55 @@ const SHARED_ABOVE: usize = 2;
 /// Makes the folder `path`, which must not exist, and those above it that are missing. Then `sync`s the folder
 /// around each new one: a name that is not synced may be gone after a power cut, with all that is under it.
 /// The shared folders are synced even if they were there, since whoever made them may not have done it yet.
-fn make_folders(path: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
-    let here = |folder: &'_ Path| folder.as_os_str().is_empty();
-    let above: Vec<&Path> =
-        path.ancestors().skip(1).map(|folder| if here(folder) { Path::new(".") } else { folder }).collect();
-    let missing = above.iter().take_while(|folder| !folder.exists()).count();
-    for folder in above[..missing].iter().rev() {
-        match rustix::fs::mkdir(*folder, OWNER_FOLDER) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
+fn make_folders(path: &Path, sync: &mut dyn FnMut(&Dir) -> io::Result<()>) -> io::Result<Dir> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut above = open_or_make(&folder_above(path))?;
+    while above.len() < SHARED_ABOVE
+        && let Some(first) = above.first()
+        && first.path.parent().is_some()
+    {
+        let shared = Dir::open(&folder_above(&first.path))?;
+        above.insert(0, shared);
     }
-    rustix::fs::mkdir(path, OWNER_FOLDER)?;
-    above.into_iter().take((missing + 1).max(SHARED_ABOVE)).try_for_each(sync)
+    let around = above.last().ok_or(io::ErrorKind::InvalidInput)?;
+    rustix::fs::mkdirat(&around.fd, name, OWNER_FOLDER)?;
+    let made = Dir {
+        fd: rustix::fs::openat(&around.fd, name, FOLDER, Mode::empty())?,
+        path: around.path.join(name),
+    };
+    above.iter().rev().try_for_each(sync)?;
+    Ok(made)
+}
+
+/// The folder `path`, after those above it that had to be made for it and the one that these are in.
+fn open_or_make(path: &Path) -> io::Result<Vec<Dir>> {
+    match Dir::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some() => {}
+        opened => return Ok(vec![opened?]),
+    }
+    let mut above = open_or_make(&folder_above(path))?;
+    let (around, name) = above.last().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
+    match rustix::fs::mkdirat(&around.fd, name, OWNER_FOLDER) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let fd = rustix::fs::openat(&around.fd, name, FOLDER, Mode::empty())?;
+    above.push(Dir { fd, path: path.to_owned() });
+    Ok(above)
+}
+
+/// The folder that `path` is in. A relative path of one name is in the current folder.
+pub(crate) fn folder_above(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(above) if !above.as_os_str().is_empty() => above.to_owned(),
+        Some(_) | None => PathBuf::from("."),
+    }
+}
+
+/// Makes a folder for the owner only, and those above it that are missing, unless it is there. Refuses a path with a
+/// link in it.
+pub(crate) fn ensure_folder(path: &Path) -> io::Result<()> {
+    open_or_make(path).map(|_opened| ())
 }
 
 impl Disk for Dir {
@@ -240,7 +276,7 @@ mod tests {
     fn synced(root: &std::path::Path, path: &str) -> Vec<PathBuf> {
         let mut synced = Vec::new();
         make_folders(&root.join(path), &mut |folder| {
-            synced.push(folder.strip_prefix(root).unwrap().to_owned());
+            synced.push(folder.path.strip_prefix(root).unwrap().to_owned());
             Ok(())
         })
         .unwrap();

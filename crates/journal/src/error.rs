@@ -13,6 +13,11 @@ use crate::problem::Problem;
 pub enum JournalError {
     #[error("cannot {doing} `{}`: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error(
+        "`{}` is a link or lies behind one; runs are kept in real folders only. Put a folder in the place of the link, or set `state` in .tollgate/config.toml",
+        path.display()
+    )]
+    Link { path: PathBuf },
     /// After a failed write or sync nobody knows what is on the disk, so nothing more is written.
     #[error("the journal stopped after a failed write: {why}")]
     Stopped { why: Arc<str> },
@@ -24,6 +29,8 @@ pub enum JournalError {
     Locked { path: PathBuf },
     #[error("`{}` is not a run: it has no run.json", path.display())]
     NotARun { path: PathBuf },
+    #[error("`{}` is a run of another vault", path.display())]
+    OtherVault { path: PathBuf },
     #[error("`{}` cannot be read: {why}", path.display())]
     BadHeader { path: PathBuf, why: String },
     #[error("the record of this run is damaged: {0}")]

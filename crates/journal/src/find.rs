@@ -48,6 +48,9 @@ pub struct RunSummary {
     pub undoes: Vec<RunId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
+    /// The vault that the run was made in, as `run.json` names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vault: Option<String>,
     #[serde(flatten)]
     pub state: RunState,
 }
@@ -59,6 +62,8 @@ pub enum FindError {
     None { wanted: String },
     #[error("`{wanted}` fits {} runs; give more of the id: {}", matches.len(), matches.join(", "))]
     Ambiguous { wanted: String, matches: Vec<String> },
+    #[error("run `{wanted}` belongs to another vault and is not shown here")]
+    Foreign { wanted: String },
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -84,11 +89,10 @@ pub fn run_ids(runs_dir: &Path) -> Result<Vec<RunId>, JournalError> {
 
 /// Everything in the folder. One that is not there has nothing in it.
 fn paths(runs_dir: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let failed = |source| io_error("list", runs_dir, source);
-    match std::fs::read_dir(runs_dir) {
-        Ok(entries) => entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect(),
+    match Dir::open(runs_dir).and_then(|dir| dir.names()) {
+        Ok(names) => Ok(names.into_iter().map(|name| runs_dir.join(name)).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(io_error("list", runs_dir, error)),
     }
 }
 
@@ -102,9 +106,8 @@ pub fn run_summary(run_dir: &Path) -> Option<RunSummary> {
     summary(run_dir).unwrap_or_else(|error| unreadable(run_dir, &error))
 }
 
-/// Finds a run by its id, by the beginning of its id if only one fits, or as `last`.
-pub fn find_run(runs_dir: &Path, wanted: &str) -> Result<PathBuf, FindError> {
-    let runs = list_runs(runs_dir)?;
+/// Finds a run of the list by its id, by the beginning of its id if only one fits, or as `last`.
+pub(crate) fn find_run(runs: &[RunSummary], wanted: &str) -> Result<PathBuf, FindError> {
     if wanted == "last"
         && let Some(newest) = runs.first()
     {
@@ -152,6 +155,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             kind: brief.kind,
             undoes: brief.undoes,
             goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
+            vault: brief.vault,
             state: match finished {
                 Some(status) => RunState::Finished(status),
                 None if dir.is_locked()? => RunState::Running,
@@ -169,6 +173,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             kind: RunKind::Plan,
             undoes: Vec::new(),
             goal: None,
+            vault: None,
             state: RunState::Damaged(Some(why)),
         },
     }))
@@ -185,6 +190,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Option<RunSummary> {
         kind: RunKind::Plan,
         undoes: Vec::new(),
         goal: None,
+        vault: None,
         state,
     })
 }
@@ -214,6 +220,8 @@ struct Brief {
     kind: RunKind,
     #[serde(default)]
     undoes: Vec<RunId>,
+    #[serde(default)]
+    vault: Option<String>,
     plan: Value,
 }
 

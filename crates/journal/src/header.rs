@@ -43,6 +43,9 @@ pub struct RunHeader {
     /// midway and another went on: a redo takes both back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The vault that the run was made in. A run is refused in every other one. Runs of earlier builds name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vault: Option<String>,
     /// The plan as it was given.
     pub plan: Value,
     /// [`canonical_hash`] of `plan`.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::samples::{call, confirmation, event, finished_run, header, result, write_run};
 use crate::{
-    Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, RunState, find_run,
+    Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, RunState, RunsFolder,
     list_runs, run_ids, run_summary, verify,
 };
 
@@ -151,8 +151,8 @@ fn links_are_not_followed() {
     let elsewhere = temp.path().join("elsewhere");
     fs::rename(dir.join("calls.jsonl"), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, dir.join("calls.jsonl")).unwrap();
-    assert!(matches!(verify(&dir, None), Err(JournalError::Io { .. })));
-    assert!(matches!(Journal::reopen(&dir), Err(JournalError::Io { .. })));
+    assert!(matches!(verify(&dir, None), Err(JournalError::Link { .. })));
+    assert!(matches!(Journal::reopen(&dir), Err(JournalError::Link { .. })));
     let link = temp.path().join("runs").join("link");
     std::os::unix::fs::symlink(&dir, &link).unwrap();
     assert!(RunFolder::open(&link).is_err());
@@ -376,7 +376,9 @@ fn runs_are_listed_newest_first_and_found_by_what_is_typed() {
         b-3 Finished(Some("failed")) Some("Make notes")
         abc-1 Interrupted Some("Make notes")"#]]
     .assert_eq(&listed.join("\n"));
-    let found = |wanted: &str| find_run(&runs, wanted).map(|path| path.file_name().unwrap().to_owned());
+    let found = |wanted: &str| {
+        RunsFolder::from(runs.clone()).find(wanted).map(|path| path.file_name().unwrap().to_owned())
+    };
     assert_eq!(found("last").unwrap(), "run-1");
     assert_eq!(found("abd").unwrap(), "abd-2");
     assert_eq!(found("abc-1").unwrap(), "abc-1");
@@ -385,4 +387,33 @@ fn runs_are_listed_newest_first_and_found_by_what_is_typed() {
     );
     assert!(matches!(found("zzz"), Err(FindError::None { .. })));
     assert!(matches!(found(""), Err(FindError::None { .. })));
+}
+
+#[test]
+fn a_link_in_the_place_of_a_folder_above_a_run_is_never_followed() {
+    use std::os::unix::fs::symlink;
+    let temp = tempfile::tempdir().unwrap();
+    let temp = temp.path().canonicalize().unwrap();
+    let (vault, elsewhere) = (temp.join("vault"), temp.join("elsewhere"));
+    let is_link = |error: JournalError| matches!(error, JournalError::Link { .. });
+    for replaced in ["state", "state/runs"] {
+        let runs = vault.join("state/runs");
+        let journal = Journal::create(&runs.join("run-1"), &header("run-1")).unwrap();
+        std::fs::create_dir_all(elsewhere.join("runs")).unwrap();
+        std::fs::rename(vault.join(replaced), vault.join("moved")).unwrap();
+        symlink(&elsewhere, vault.join(replaced)).unwrap();
+
+        let error = Journal::create(&runs.join("run-2"), &header("run-2")).err().unwrap();
+        assert!(error.to_string().contains("is a link or lies behind one"), "{error}");
+        assert!(is_link(error));
+        assert!(is_link(list_runs(&runs).unwrap_err()));
+        assert!(is_link(RunFolder::open(&runs.join("run-1")).unwrap_err()));
+        // A run that is open keeps its own folder and puts nothing large elsewhere.
+        let stored = journal.put_object(&[0; 100]);
+        assert_eq!(stored.is_err_and(is_link), replaced == "state", "{replaced}");
+        drop(journal);
+        assert_eq!(std::fs::read_dir(elsewhere.join("runs")).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 1);
+        std::fs::remove_dir_all(&vault).unwrap();
+    }
 }

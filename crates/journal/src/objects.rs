@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use envelope::{DataRef, Hash};
 
-use crate::disk::{Dir, Disk};
+use crate::disk::{Dir, Disk, folder_above};
 use crate::error::JournalError;
 use crate::run_log::io_error;
 
@@ -27,9 +27,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// The store that belongs to a run: the state folder is two above it.
+    /// The store that belongs to a run: the state folder is two above it. By its name and not by `..`, which would
+    /// follow a link that took the place of the folder in between.
     pub(crate) fn beside(run_dir: &Path) -> Objects {
-        Objects { state: run_dir.join("..").join(".."), durable: Mutex::default() }
+        let state = folder_above(&folder_above(run_dir));
+        Objects { state, durable: Mutex::default() }
     }
 
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
@@ -174,7 +176,7 @@ fn unique_ending() -> String {
 }
 
 /// How long a file is and its hash, without keeping it in memory.
-fn digest(file: File) -> io::Result<(u64, Hash)> {
+pub fn digest(file: File) -> io::Result<(u64, Hash)> {
     let mut hasher = blake3::Hasher::new();
     let bytes = io::copy(&mut io::BufReader::with_capacity(64 << 10, file), &mut hasher)?;
     Ok((bytes, Hash::from_bytes(*hasher.finalize().as_bytes())))

@@ -17,6 +17,7 @@ use crate::error::JournalError;
 use crate::header::{RUN_FILE, RunFile, RunHeader};
 use crate::kind::{ChainHead, Kind, Seq};
 use crate::line::{MAX_CHAIN, MAX_LINE, escape_line_breaks, write_line};
+use crate::no_links::is_link_error;
 use crate::objects::Objects;
 use crate::recover::{Recovered, Recovery, recover};
 use crate::wal::{Checkpoint, WAL_FILE, Wal};
@@ -429,5 +430,8 @@ pub(crate) fn open_run(run_dir: &Path) -> Result<Dir, JournalError> {
 }
 
 pub(crate) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> JournalError {
+    if is_link_error(&source) {
+        return JournalError::Link { path: path.to_owned() };
+    }
     JournalError::Io { doing, path: path.to_owned(), source }
 }

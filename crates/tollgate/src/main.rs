@@ -1,6 +1,7 @@
 //! `tollgate`: the command line. Arguments in, one command, an exit code out.
 
 mod ask;
+mod bounded_file;
 mod cli;
 mod commands;
 mod connect;
@@ -26,6 +27,7 @@ mod stop;
 mod summary;
 mod takeback;
 mod trust;
+mod vault_id;
 mod visible;
 mod watch;
 mod wiring;

@@ -1,27 +1,27 @@
 //! The artifacts of the runs on record, for the tool that reads them.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::Path;
 
 use envelope::{Failure, Fault};
-use journal::{FindError, JournalError, RunFolder};
+use journal::{FindError, JournalError, RunFolder, RunsFolder};
 use shell::PastRuns;
 
 /// The runs in a state folder.
 pub(crate) struct RunsOnRecord {
-    pub(crate) runs: PathBuf,
+    pub(crate) runs: RunsFolder,
 }
 
 impl RunsOnRecord {
     fn folder(&self, id: &str) -> Result<RunFolder, Fault> {
-        let dir = journal::find_run(&self.runs, id).map_err(|error| not_found(&error))?;
+        let dir = self.runs.find(id).map_err(|error| not_found(&error))?;
         RunFolder::open(&dir).map_err(|error| unreadable(&error))
     }
 
     /// The newest run that left artifacts. The run that asks is on record as well, and has none as a rule.
     fn newest(&self) -> Result<String, Fault> {
-        let runs = journal::list_runs(&self.runs).map_err(|error| unreadable(&error))?;
-        let has_some = |dir: &PathBuf| {
+        let runs = self.runs.list().map_err(|error| unreadable(&error))?;
+        let has_some = |dir: &Path| {
             let names = RunFolder::open(dir).and_then(|folder| folder.artifact_names());
             names.is_ok_and(|names| !names.is_empty())
         };
@@ -58,7 +58,7 @@ impl PastRuns for RunsOnRecord {
 
 fn not_found(error: &FindError) -> Fault {
     match error {
-        FindError::None { .. } | FindError::Ambiguous { .. } => {
+        FindError::None { .. } | FindError::Ambiguous { .. } | FindError::Foreign { .. } => {
             Fault::new(Failure::NotFound, error.to_string())
                 .hint("give the id of a run, the beginning of it, or \"last\"")
         }

@@ -1,13 +1,15 @@
 //! Where things are: the vault, its settings, and the folder that keeps its runs.
 
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use journal::RunState;
+use journal::{JournalError, RunState, RunsFolder, UnnamedRuns};
 
+use crate::exit::Exit;
 use crate::quoting::quoted;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::trust;
+use crate::vault_id;
 use crate::visible::path_words;
 
 /// A folder that has one of these is a vault.
@@ -32,28 +34,50 @@ impl Place {
         self.settings.state.clone().unwrap_or_else(|| self.vault.join(".tollgate"))
     }
 
-    pub(crate) fn runs(&self) -> PathBuf {
-        self.state().join("runs")
+    /// The folder for everything we keep about this vault, if it lies outside of the vault. Needs trust.
+    pub(crate) fn state_outside(&self) -> Option<PathBuf> {
+        self.settings.state.clone().filter(|state| !state.starts_with(&self.vault))
+    }
+
+    /// The runs of this vault, for its owner at the command line.
+    pub(crate) fn runs(&self) -> Result<RunsFolder, Stop> {
+        self.runs_folder(UnnamedRuns::Accept)
+    }
+
+    /// The runs of this vault, for clients and models. A run of an earlier build names no vault; it is theirs to read
+    /// only where the folder itself belongs to this vault.
+    pub(crate) fn runs_for_clients(&self) -> Result<RunsFolder, Stop> {
+        let is_own = self.state_outside().is_none();
+        self.runs_folder(if is_own { UnnamedRuns::Accept } else { UnnamedRuns::Refuse })
+    }
+
+    fn runs_folder(&self, unnamed: UnnamedRuns) -> Result<RunsFolder, Stop> {
+        trust::require_state(self)?;
+        let name = vault_id::name(&self.vault)?;
+        Ok(RunsFolder::of_vault(self.state().join("runs"), name, unnamed))
     }
 
     /// Makes the runs folder if it is not there. Runs hold what notes hold: for the owner only.
-    pub(crate) fn prepare_runs(&self) -> Result<PathBuf, Stop> {
-        let runs = self.runs();
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&runs).map_err(|error| {
-            Stop::io(format_args!("make the folder {}", path_words(&runs)), error)
+    pub(crate) fn prepare_runs(&self) -> Result<RunsFolder, Stop> {
+        self.runs_for_clients()?.prepare().map_err(|error| {
+            if matches!(error, JournalError::Link { .. }) {
+                return Stop::from(error);
+            }
+            Stop::new(Exit::Failures, "io", error.to_string())
                 .hint("make it writable, or set `state` in .tollgate/config.toml to another folder")
         })?;
-        Ok(runs)
+        vault_id::ensure(&self.vault)?;
+        self.runs_for_clients()
     }
 
     /// The folder of a run by its id, a unique prefix of it, or `last`.
     pub(crate) fn run_dir(&self, run: &str) -> Result<PathBuf, Stop> {
-        Ok(journal::find_run(&self.runs(), run)?)
+        Ok(self.runs()?.find(run)?)
     }
 
     /// Whether a process is writing to this run at this moment.
     pub(crate) fn is_running(&self, run_dir: &Path) -> Result<bool, Stop> {
-        let runs = journal::list_runs(&self.runs())?;
+        let runs = self.runs()?.list()?;
         Ok(runs.iter().any(|run| run.dir == run_dir && run.state == RunState::Running))
     }
 

@@ -6,7 +6,6 @@
 mod word;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,10 +15,14 @@ use shell::{CommandSettings, Session};
 use upstream::{ApprovedNow, Body, Left, Pin, Server, ServerParts, ServerSettings, Servers};
 
 use self::word::Word;
+use crate::bounded_file;
 use crate::place::Place;
 use crate::stop::Stop;
 use crate::trust;
 use crate::visible::path_words;
+
+/// The largest file that is read. It holds the declarations of every approved tool of a vault's servers.
+const LARGEST: u64 = 64 << 20;
 
 /// What is known of one server.
 pub(crate) enum Standing {
@@ -191,10 +194,9 @@ fn read_file(file: &Path) -> Result<Approved, Stop> {
         Stop::bad_input("bad_servers_file", format!("{}: {why}", path_words(file)))
             .hint("move it away; `tollgate servers approve NAME` makes a new one")
     };
-    match std::fs::read(file) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
-        Err(error) => Err(bad(error.to_string())),
+    match bounded_file::read_own(file, LARGEST).map_err(bad)? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string())),
+        None => Ok(Approved::default()),
     }
 }
 

@@ -87,6 +87,8 @@ impl From<journal::JournalError> for Stop {
             | E::ArtifactChanged { .. }
             | E::PlanRejected { .. } => (Exit::Damaged, "journal_damaged"),
             E::NotARun { .. } => (Exit::BadInput, "no_such_run"),
+            E::OtherVault { .. } => (Exit::Denied, "other_vault"),
+            E::Link { .. } => (Exit::Denied, "runs_behind_a_link"),
             E::Io { .. }
             | E::Stopped { .. }
             | E::Closed
@@ -123,6 +125,8 @@ impl From<journal::FindError> for Stop {
                 )
                 .hint("give more of the id")
             }
+            journal::FindError::Foreign { .. } => Stop::new(Exit::Denied, "other_vault", message)
+                .hint("name the vault that the run was made in with --vault DIR"),
             journal::FindError::Journal(error) => Stop { message, ..Stop::from(error) },
         }
     }

@@ -96,7 +96,7 @@ impl Toolset {
             Some(kept) => kept.open(place, &shell)?,
             None => Arc::new(servers::open(place, Some(&shell), left)?),
         };
-        let past = Arc::new(RunsOnRecord { runs: place.runs() });
+        let past = Arc::new(RunsOnRecord { runs: place.runs_for_clients()? });
         Toolset::new(Some(Opened { vault, host, shell: Some(shell), past }), servers, restore)
     }
 
@@ -218,7 +218,15 @@ pub(crate) fn engine(
     forecaster: Option<Arc<OverlayForecaster>>,
 ) -> Result<Engine, Stop> {
     let forecaster = forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>);
-    gate(place, tools, trust::hooks(place)?, approver, (Some(observer), forecaster))
+    let hooks = match trust::hooks(place) {
+        Ok(hooks) => hooks,
+        // Rules that do not load could not be trusted, so that is said first.
+        Err(untrusted) => {
+            gate(place, tools, Vec::new(), approver, (None, None))?;
+            return Err(untrusted);
+        }
+    };
+    gate(place, tools, hooks, approver, (Some(observer), forecaster))
 }
 
 /// A gate that only finds out what would be done, over tools that only imagine. It has no hooks: they are
@@ -243,13 +251,13 @@ pub(crate) fn forecasting<S: Approver + Observer + 'static>(
     })
     .map_err(|bad| {
         Stop::bad_input("bad_config", format!("{}: {bad}", crate::settings::CONFIG_FILE))
-            .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
+            .hint("fix that [[rules]] entry; they are counted from 1 in the order of the file")
     })
 }
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &Toolset::open(place, Lifetime::Run)?, Vec::new(), approver, (None, None)).map(|_unused| ())
+    gate(place, &Toolset::listed(place)?, Vec::new(), approver, (None, None)).map(|_unused| ())
 }
 
 fn gate(
@@ -277,7 +285,7 @@ fn gate(
             "bad_config",
             format!("{}: {bad}", path_words(&place.vault.join(crate::settings::CONFIG_FILE))),
         )
-        .hint("mend that [[rules]] entry; they are counted from 1 in the order of the file")
+        .hint("fix that [[rules]] entry; they are counted from 1 in the order of the file")
     })
 }
 

@@ -312,9 +312,14 @@ fn what_a_vault_loosens_holds_only_after_a_person_trusts_it() {
     for text in ["mode = \"trusted\"\n", "[[rules]]\neffect = \"allow\"\ntools = [\"vault.*\"]\n"] {
         sandbox.config(text);
         let ended = sandbox.tollgate(&["call", "TaskList", "{}"]).expect_code(3);
-        assert!(ended.err.contains("this vault has settings that you have not trusted"), "{}", ended.err);
+        assert!(
+            ended.err.contains("the settings of this vault are not those that you trusted"),
+            "{}",
+            ended.err
+        );
         let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
-        assert!(doctor.contains("fail settings  not trusted, so nothing runs in this vault"), "{doctor}");
+        let told = "fail settings  not those that you trusted, so nothing runs in this vault: ";
+        assert!(doctor.contains(told), "{doctor}");
         sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
         sandbox.tollgate(&["call", "TaskList", "{}"]).expect_code(0);
     }

@@ -227,9 +227,9 @@ fn settings_that_cannot_be_read_stop_everything_with_their_line() {
         &["runs"],
         2,
         expect![[r#"
-        error: DIR/vault/.tollgate/config.toml: line 4: `limits.max_atempts` is not a key; did you mean `limits.max_attempts`?
-        hint: mend the line, or move the file away and run `tollgate init` for one with every key explained
-    "#]],
+            error: DIR/vault/.tollgate/config.toml: line 4: `limits.max_atempts` is not a key; did you mean `limits.max_attempts`?
+            hint: fix the line, or move the file away and run `tollgate init` for one with every key explained
+        "#]],
     );
     sandbox.config("[[rules]]\neffect = \"deny\"\n");
     let plan = sandbox.plan();
@@ -239,7 +239,7 @@ fn settings_that_cannot_be_read_stop_everything_with_their_line() {
         2,
         expect![[r#"
             error: DIR/vault/.tollgate/config.toml: line 1: this rule names no `tools`, `paths`, `risk` or `command`; say which calls it is about, or set `mode`, which is about all of them
-            hint: mend the line, or move the file away and run `tollgate init` for one with every key explained
+            hint: fix the line, or move the file away and run `tollgate init` for one with every key explained
         "#]],
     );
     let doctor = sandbox.tollgate(&["doctor"]).expect_code(1);
@@ -300,6 +300,12 @@ fn the_state_folder_can_stand_outside_the_vault() {
     let sandbox = Sandbox::new();
     sandbox.config("state = \"../state\"\n");
     let plan = sandbox.plan();
+    for args in [&["run", &plan, "--yes"][..], &["runs"], &["show", "last"]] {
+        let refused = sandbox.tollgate(args).expect_code(3);
+        assert!(refused.err.contains("outside of the vault, which you have not trusted"), "{}", refused.err);
+    }
+    assert!(!sandbox.path("state").exists());
+    sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
     sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
     assert!(!sandbox.path("vault/.tollgate/runs").exists());
     assert_eq!(std::fs::read_dir(sandbox.path("state/runs")).unwrap().count(), 1);
@@ -317,7 +323,7 @@ fn the_state_folder_stays_out_of_the_reach_of_tools() {
         let doctor = sandbox.tollgate(&["doctor"]).expect_code(1).out;
         assert!(doctor.contains("fail settings") && !doctor.contains("chmod"), "{doctor}");
     }
-    sandbox.config("state = \"~/runs of notes\"\n");
+    sandbox.trusted_config("state = \"~/runs of notes\"\n");
     sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(0);
     assert_eq!(std::fs::read_dir(sandbox.path("home/runs of notes/runs")).unwrap().count(), 1);
 }
@@ -331,7 +337,7 @@ fn the_doctor_tells_folders_that_are_ours_from_those_that_are_not() {
     for folder in [&common, &common.join("runs")] {
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    sandbox.config("state = \"../common\"\n");
+    sandbox.trusted_config("state = \"../common\"\n");
     let doctor = sandbox.tollgate(&["doctor"]).expect_code(0).out;
     assert!(sandbox.scrub(&doctor).contains("mend: chmod 700 DIR/common/runs\n"), "{doctor}");
     assert_eq!(doctor.matches("chmod").count(), 1, "{doctor}");
@@ -351,9 +357,9 @@ fn settings_that_are_no_text_file_are_bad_input() {
         &["runs"],
         2,
         expect![[r#"
-        error: DIR/vault/.tollgate/config.toml: it is a folder, not a file
-        hint: make it a text file that you can read, or move it away and run `tollgate init`
-    "#]],
+            error: DIR/vault/.tollgate/config.toml: it is a folder, not a file
+            hint: make it a text file of at most 1 MiB, or move it away and run `tollgate init`
+        "#]],
     );
     std::fs::remove_dir(&file).unwrap();
     std::fs::File::create(&file).unwrap().write_all(b"mode = \"\xff\"\n").unwrap();
@@ -373,8 +379,8 @@ fn settings_that_are_no_text_file_are_bad_input() {
         &["runs"],
         2,
         expect![[r#"
-            error: DIR/vault/.tollgate/config.toml: it is a link to nothing
-            hint: make it a text file that you can read, or move it away and run `tollgate init`
+            error: DIR/vault/.tollgate/config.toml: it is a link, or lies behind one
+            hint: make it a text file of at most 1 MiB, or move it away and run `tollgate init`
         "#]],
     );
 }

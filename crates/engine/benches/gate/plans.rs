@@ -43,7 +43,7 @@ fn run(items: u64) -> f64 {
     let began = Instant::now();
     let report = plan::check(&text, engine.surface(), &engine.policy().check_limits());
     let plan = report.plan.unwrap();
-    let place = RunPlace::Disk(folder.path().join("runs"));
+    let place = RunPlace::Disk(folder.path().join("runs").into());
     let request = RunRequest {
         plan,
         place,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolkit::BoxFuture;
 
+use super::pinned::PinnedFile;
 use super::process::exchange;
 use super::{AfterCall, AfterReply, BeforeCall, BeforeReply, Hook, HookError, HookWhen};
 
@@ -20,6 +21,7 @@ pub struct CommandHook {
     limit: Duration,
     tools: Vec<GlobMatcher>,
     cwd: PathBuf,
+    pinned: Vec<PinnedFile>,
 }
 
 impl CommandHook {
@@ -52,7 +54,23 @@ impl CommandHook {
                     })
             })
             .collect::<Result<_, _>>()?;
-        Ok(CommandHook { name, argv, when, limit, tools, cwd })
+        Ok(CommandHook { name, argv, when, limit, tools, cwd, pinned: Vec::new() })
+    }
+
+    /// Files that are checked before each start: a hook of which one changed is not run.
+    #[must_use]
+    pub fn pinned(mut self, files: Vec<PinnedFile>) -> CommandHook {
+        self.pinned = files;
+        self
+    }
+
+    async fn check_pinned(&self) -> Result<(), HookError> {
+        if self.pinned.is_empty() {
+            return Ok(());
+        }
+        let files = self.pinned.clone();
+        let checking = tokio::task::spawn_blocking(move || files.iter().try_for_each(PinnedFile::check));
+        checking.await.unwrap_or_else(|_crashed| Err(HookError("its files cannot be checked".to_owned())))
     }
 
     async fn ask<T: DeserializeOwned + Default>(
@@ -68,6 +86,7 @@ impl CommandHook {
         }
         let message =
             serde_json::to_vec(&Message { event, call }).map_err(|error| HookError(error.to_string()))?;
+        self.check_pinned().await?;
         let reply = exchange(&self.argv, &self.cwd, message).await?;
         if reply.trim_ascii().is_empty() {
             return Ok(T::default());

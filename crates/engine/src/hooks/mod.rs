@@ -1,6 +1,7 @@
 //! Code that stands before and after a call: it may add, change, tighten or stop, never loosen.
 
 mod command;
+mod pinned;
 mod process;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use toolkit::{BoxFuture, CancelCause, CancelToken};
 use crate::catch::{catch_call, catch_panic};
 
 pub use command::CommandHook;
+pub use pinned::PinnedFile;
 
 /// When a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

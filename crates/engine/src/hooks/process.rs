@@ -4,6 +4,7 @@
 //! the program with everything it started.
 
 use std::convert::Infallible;
+use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -25,6 +26,10 @@ const COMPLAINT_BYTES: usize = 2 * 1024;
 /// still hold the pipe open.
 const COMPLAINT_WAIT: Duration = Duration::from_millis(200);
 
+/// How often, and after which time, the start of a program is tried again that is still open for writing.
+const BUSY_TRIES: u32 = 20;
+const BUSY_WAIT: Duration = Duration::from_millis(10);
+
 /// Hands the program its message, in the folder `cwd`, and returns what it answers, if it ends well.
 #[allow(
     clippy::disallowed_methods,
@@ -34,7 +39,8 @@ pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> R
     let Some((program, arguments)) = argv.split_first() else {
         return Err(HookError("its command is empty".to_owned()));
     };
-    let mut child = tokio::process::Command::new(program)
+    let mut command = tokio::process::Command::new(program);
+    command
         .args(arguments)
         .current_dir(cwd)
         // Nothing is inherited: a hook must not see secrets that happen to be in our environment.
@@ -45,8 +51,9 @@ pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> R
         .stderr(Stdio::piped())
         // A group of its own: Ctrl-C at the terminal is for us, and whatever the hook started ends with it.
         .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
+        .kill_on_drop(true);
+    let mut child = spawn(&mut command)
+        .await
         .map_err(|error| HookError(format!("`{program}` cannot be started: {error}")))?;
     let mut complaint = Complaint { pipe: child.stderr.take(), end: Vec::new() };
     // Declared after the child, so dropped before it: the group ends before anyone can reap its leader.
@@ -64,6 +71,20 @@ pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> R
     group.end();
     let _held_open = tokio::time::timeout(COMPLAINT_WAIT, complaint.listen()).await;
     Err(complaint.added_to(error))
+}
+
+/// Starts the program. A file that was just written may be open for writing for a moment longer, in a process that
+/// another thread is about to start; until then the system refuses to run it.
+async fn spawn(command: &mut tokio::process::Command) -> io::Result<Child> {
+    for _try in 0..BUSY_TRIES {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(BUSY_WAIT).await;
+            }
+            started => return started,
+        }
+    }
+    command.spawn()
 }
 
 async fn converse(

@@ -115,6 +115,7 @@ mod tests {
             kind: if undoes.is_empty() { RunKind::Plan } else { RunKind::Undo },
             undoes: undoes.iter().map(|undone| id(undone)).collect(),
             goal: None,
+            vault: None,
             state: match *status {
                 "running" => RunState::Running,
                 "interrupted" => RunState::Interrupted,

@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use toolkit::{BoxFuture, Closed, Closing, Registry, Surface, SurfaceRules, Tool, ToolCx};
 
-use super::GateTools;
+use super::{GateTools, MakeEngine};
+use crate::mcp::Looked;
 use crate::responses::answer::{ServerCall, Toolbox};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -87,18 +88,24 @@ impl Closing for Slow {
 }
 
 fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
-    let slow = slow.clone();
+    GateTools::new(maker(slow, &Arc::new(Mutex::new(Ok(Mode::Ask)))), runs.to_owned().into(), None).unwrap()
+}
+
+/// Gates in the mode of the moment, or none.
+fn maker(slow: &Arc<Slow>, mode: &Arc<Mutex<Result<Mode, String>>>) -> MakeEngine {
+    let (slow, mode, ids) = (slow.clone(), mode.clone(), Arc::new(SeededIds::new(7)));
     let make = move || {
+        let mode = mode.lock().unwrap().clone()?;
         let mut registry = Registry::new();
         registry.register(Named::<true>).unwrap();
         registry.register(Named::<false>).unwrap();
         let surface = Surface::new(&registry, &Default::default(), &SurfaceRules::default());
         Engine::new(EngineParts {
             surface: Arc::new(surface),
-            policy: Policy { mode: Mode::Ask, ..Policy::cautious() },
+            policy: Policy { mode, ..Policy::cautious() },
             hooks: Vec::new(),
             clock: Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap())),
-            ids: Arc::new(SeededIds::new(7)),
+            ids: ids.clone(),
             approver: slow.clone(),
             observer: None,
             executor_version: "test".into(),
@@ -108,7 +115,45 @@ fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
         })
         .map_err(|error| error.to_string())
     };
-    GateTools::new(Arc::new(make), runs.to_owned()).unwrap()
+    Arc::new(make)
+}
+
+#[tokio::test]
+async fn a_call_after_a_change_is_made_in_another_run_of_the_same_answer_or_not_at_all() {
+    let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
+    // Both runs may end.
+    slow.may_close.notify_one();
+    let mode = Arc::new(Mutex::new(Ok(Mode::Trusted)));
+    let next: Arc<Mutex<Option<Result<Mode, String>>>> = Arc::default();
+    let look = {
+        let (mode, next) = (mode.clone(), next.clone());
+        move || {
+            let Some(next) = next.lock().unwrap().take() else { return Looked::Same };
+            let looked = if next.is_ok() { Looked::Changed } else { Looked::Unusable };
+            *mode.lock().unwrap() = next;
+            looked
+        }
+    };
+    let folder = runs.path().to_owned().into();
+    let tools = GateTools::new(maker(&slow, &mode), folder, Some(Arc::new(look))).unwrap();
+    let run = tools.open("Write", "m").unwrap();
+    let first = run.run_id();
+    assert!(run.call(write()).await.ok);
+    assert_eq!(run.run_id(), first);
+
+    *next.lock().unwrap() = Some(Ok(Mode::ReadOnly));
+    let refused = run.call(write()).await;
+    assert!(!refused.ok && refused.receipt.contains("policy_blocked"), "{}", refused.receipt);
+    assert_ne!(run.run_id(), first);
+
+    *next.lock().unwrap() = Some(Err("nobody trusts them".to_owned()));
+    for _ in 0..2 {
+        let refused = run.call(write()).await;
+        assert_eq!((refused.ok, &*refused.receipt), (false, "not run: nobody trusts them"));
+    }
+    *next.lock().unwrap() = Some(Ok(Mode::Trusted));
+    assert!(run.call(write()).await.ok);
+    assert_eq!(std::fs::read_dir(runs.path()).unwrap().count(), 3);
 }
 
 fn write() -> ServerCall {

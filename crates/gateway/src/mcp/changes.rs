@@ -1,7 +1,9 @@
-//! Changes of the surface while clients are connected: noticed by looking now and then, and told to whoever listens.
+//! Changes of the surface while clients are connected: noticed by looking before every call and now and then, and told
+//! to whoever listens.
 //!
-//! Whoever wires the face knows the files that decide; here is only when they are looked at. A call looks before it is
-//! made, so that one that comes after a change runs under it. A run that is open keeps what it was opened under.
+//! Whoever wires the face knows the files that decide; here is only when they are looked at. Every call looks before it
+//! is made, so that one that comes after a change runs under it. A run that is open keeps what it was opened under, and
+//! takes no further call once that has changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,17 +11,16 @@ use std::time::Duration;
 use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
 use toolkit::CancelToken;
 
 use super::face::McpFace;
 
-/// A look costs a few system calls, which many calls in a second need not pay each.
-const LOOK_AT_MOST: Duration = Duration::from_secs(1);
 /// How soon those hear of a change who only listen.
 const LOOK_FOR_LISTENERS: Duration = Duration::from_secs(2);
 
-/// Takes over what has changed of what gates are made from. May block for a moment.
+/// Takes over what has changed of what gates are made from. Costs a few system calls where nothing has, and may block
+/// for a moment where something has.
 pub type Look = Arc<dyn Fn() -> Looked + Send + Sync>;
 
 /// What a look found.
@@ -35,14 +36,15 @@ pub enum Looked {
 
 pub(super) struct Changes {
     look: Option<Look>,
-    last: Mutex<Option<Instant>>,
+    /// Held until what a look found is taken over, so that no call goes on under what is about to be replaced.
+    looking: Mutex<()>,
     /// Counts the lists there have been.
     lists: watch::Sender<u64>,
 }
 
 impl Changes {
     pub(super) fn new(look: Option<Look>) -> Changes {
-        Changes { look, last: Mutex::default(), lists: watch::Sender::new(0) }
+        Changes { look, looking: Mutex::default(), lists: watch::Sender::new(0) }
     }
 
     pub(super) fn lists_so_far(&self) -> u64 {
@@ -62,39 +64,24 @@ impl Changes {
     pub(super) fn another_list(&self) {
         self.lists.send_modify(|count| *count += 1);
     }
-
-    /// How to look, if it is time to.
-    fn due(&self) -> Option<Look> {
-        let look = self.look.as_ref()?;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| last.elapsed() < LOOK_AT_MOST) {
-            return None;
-        }
-        *last = Some(Instant::now());
-        Some(look.clone())
-    }
 }
 
 impl McpFace {
-    /// Looks, at most once a second, whether the surface has changed, and takes the change over.
-    pub(super) async fn look(self: &Arc<McpFace>) {
-        let Some(look) = self.changes.due() else { return };
-        let face = self.clone();
-        let looking = tokio::task::spawn_blocking(move || {
-            let refreshed = match look() {
-                Looked::Same => Ok(()),
-                Looked::Changed => face.refresh(),
-                Looked::Unusable => {
-                    face.retire();
-                    Ok(())
-                }
-            };
-            if let Err(error) = refreshed {
-                tracing::error!(error, "the settings have changed and cannot be used; the old ones hold");
+    /// Looks whether the surface has changed, and takes the change over.
+    pub(super) fn look(&self) {
+        let Some(look) = &self.changes.look else { return };
+        let _alone = self.changes.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let refreshed = match look() {
+            Looked::Same => Ok(()),
+            Looked::Changed => self.refresh(),
+            Looked::Unusable => {
+                self.retire();
+                Ok(())
             }
-        });
-        if looking.await.is_err() {
-            tracing::error!("looking for changed settings crashed; the old ones hold");
+        };
+        if let Err(error) = refreshed {
+            tracing::error!(error, "the settings have changed and cannot be used");
+            self.retire();
         }
     }
 
@@ -118,7 +105,7 @@ impl McpFace {
                     if peer.is_transport_closed() {
                         return;
                     }
-                    self.look().await;
+                    self.look();
                 }
             }
         }
@@ -145,7 +132,7 @@ impl McpFace {
                         return Ok(());
                     }
                 }
-                _ = looks.tick() => self.look().await,
+                _ = looks.tick() => self.look(),
             }
         }
     }

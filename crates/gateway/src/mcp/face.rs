@@ -1,12 +1,12 @@
 //! The server that a client sees: what it can do, and which part of us does it.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{Approver, RunPlace, SessionRequest};
 use envelope::{RunId, is_invisible};
+use journal::RunsFolder;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Implementation,
     ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -60,7 +60,7 @@ impl Default for McpSettings {
 /// Where runs are recorded.
 #[derive(Debug, Clone)]
 pub enum Recorded {
-    Disk(PathBuf),
+    Disk(RunsFolder),
     /// Gone with the process; for measuring.
     Memory,
 }
@@ -105,7 +105,7 @@ impl McpFace {
         })
     }
 
-    /// Looks now and then whether what gates are made from has changed, and takes the change over.
+    /// Looks before every call whether what gates are made from has changed, and takes the change over.
     #[must_use]
     pub fn looking(mut self, look: Look) -> McpFace {
         self.changes = Changes::new(Some(look));
@@ -323,7 +323,7 @@ impl ServerHandler for McpHandler {
         _cx: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send {
         Box::pin(async move {
-            self.face.look().await;
+            self.face.look();
             self.face.surface().listing.page(request.as_ref().and_then(|page| page.cursor.as_deref()))
         })
     }
@@ -341,7 +341,7 @@ impl ServerHandler for McpHandler {
         cx: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
         Box::pin(async move {
-            self.face.look().await;
+            self.face.look();
             self.answer_call(request, cx).await
         })
     }

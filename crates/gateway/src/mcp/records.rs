@@ -7,10 +7,8 @@ mod address;
 mod artifact;
 mod story;
 
-use std::path::PathBuf;
-
 use envelope::{RunId, escape_value, is_invisible};
-use journal::{JournalError, Record, RunFolder, RunState, RunSummary, run_ids, run_summary};
+use journal::{JournalError, Record, RunFolder, RunState, RunSummary, RunsFolder};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ListResourceTemplatesResult,
@@ -33,7 +31,7 @@ const JSON: &str = "application/json";
 /// The runs in a folder.
 #[derive(Debug, Clone)]
 pub(super) struct Records {
-    pub(super) runs: PathBuf,
+    pub(super) runs: RunsFolder,
 }
 
 impl Records {
@@ -56,8 +54,11 @@ impl Records {
             return Ok(CompleteResult::default());
         }
         blocking(move || {
-            let mut fitting = run_ids(&self.runs).map_err(|error| unreadable(&error))?;
+            let mut fitting = self.runs.ids().map_err(|error| unreadable(&error))?;
             fitting.retain(|run| run.as_str().starts_with(&request.argument.value));
+            // Only these are looked at, so that a client learns the name of no run of another vault.
+            fitting.truncate(MOST_LOOKED_AT);
+            fitting.retain(|run| self.runs.summary(run.as_str()).is_some());
             let total = u32::try_from(fitting.len()).ok();
             let has_more = fitting.len() > CompletionInfo::MAX_VALUES;
             fitting.truncate(CompletionInfo::MAX_VALUES);
@@ -72,7 +73,7 @@ impl Records {
     /// The newest runs first, and on the first page what the current run has left so far. The cursor is the last run
     /// that was looked at for the page before.
     fn page(&self, cursor: Option<&str>, current: Option<&RunId>) -> Result<ListResourcesResult, ErrorData> {
-        let mut ids = run_ids(&self.runs).map_err(|error| unreadable(&error))?;
+        let mut ids = self.runs.ids().map_err(|error| unreadable(&error))?;
         ids.retain(|run| address::is_plain(run.as_str()));
         let start = match cursor {
             None => 0,
@@ -111,16 +112,15 @@ impl Records {
 
     /// The run, if clients may know of it. One that is damaged is listed, and reading it says so.
     fn of_a_client(&self, run: &RunId) -> Option<RunSummary> {
-        let dir = self.runs.join(run.as_str());
-        match RunFolder::open(&dir) {
+        match self.runs.open(run.as_str()) {
             Ok(folder) if !is_of_a_client(&folder) => None,
-            Ok(_) | Err(_) => run_summary(&dir),
+            Ok(_) | Err(_) => self.runs.summary(run.as_str()),
         }
     }
 
     /// A run that cannot be read has none, and reading it says why.
     fn artifacts_of(&self, run: &RunId) -> Vec<Resource> {
-        let Ok(folder) = RunFolder::open(&self.runs.join(run.as_str())) else { return Vec::new() };
+        let Ok(folder) = self.runs.open(run.as_str()) else { return Vec::new() };
         let Ok(records) = folder.records() else { return Vec::new() };
         let results = records.map_while(Result::ok).filter_map(|entry| match entry.record {
             Record::Result(result) => Some(*result),
@@ -142,9 +142,9 @@ impl Records {
         let address = Address::parse(uri).ok_or_else(|| {
             not_found(uri, "there is no such resource; resources/templates/list shows what there is")
         })?;
-        let dir = self.runs.join(address.run());
-        let summary = run_summary(&dir).ok_or_else(|| not_found(uri, "no such run is on record"))?;
-        let folder = RunFolder::open(&dir).map_err(|error| unreadable(&error))?;
+        let run = address.run();
+        let summary = self.runs.summary(run).ok_or_else(|| not_found(uri, "no such run is on record"))?;
+        let folder = self.runs.open(run).map_err(|error| unreadable(&error))?;
         if !is_of_a_client(&folder) {
             return Err(not_found(
                 uri,

@@ -22,7 +22,7 @@ async fn a_yes_for_the_session_is_not_offered_where_anybody_could_claim_to_be_in
 async fn what_the_owner_did_at_the_command_line_is_not_for_clients_to_read() {
     let house = House::new();
     let request = SessionRequest {
-        place: RunPlace::Disk(house.runs().to_owned()),
+        place: RunPlace::Disk(house.runs().to_owned().into()),
         goal: "of the owner".to_owned(),
         planner_version: None,
         tools: Vec::new(),

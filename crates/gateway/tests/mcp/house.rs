@@ -100,7 +100,7 @@ impl House {
         let count = AtomicU64::new(0);
         let parts = McpParts {
             make: Arc::new(make),
-            recorded: Recorded::Disk(runs.path().to_owned()),
+            recorded: Recorded::Disk(runs.path().to_owned().into()),
             desk: desk.clone(),
             plans: Arc::new(NoPlans),
             unique: Arc::new(move || format!("nonce-{}", count.fetch_add(1, Ordering::Relaxed))),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use journal::{RunState, RunSummary};
+use journal::{RunState, RunsFolder};
 use serde::Serialize;
 use serde_json::json;
 use shell::Demand;
@@ -24,7 +24,7 @@ use crate::quoting::quoted;
 use crate::screen::{self, Paint};
 use crate::settings::CONFIG_FILE;
 use crate::stop::{Outcome, Stop};
-use crate::trust;
+use crate::trust::{self, TrustState};
 use crate::visible::{count, one_line, path_words, visible};
 use crate::wiring;
 
@@ -166,18 +166,43 @@ fn hooks(place: &Place) -> Vec<Finding> {
             );
         }
     }
+    findings.extend(trust_findings(place));
     findings
-        .extend(trust::loosened(place).into_iter().map(|said| Finding::new(Health::Warn, "settings", said)));
-    if !trust::needs_trust(place) {
-        return findings;
-    }
-    let what = if hooks.is_empty() { "settings" } else { "hooks" };
-    let trusted = trust::refuse_exposed(place).and_then(|()| trust::is_trusted(place));
-    findings.push(match trusted {
-        Ok(true) => Finding::ok(what, "trusted as they are"),
-        Ok(false) => Finding::new(Health::Fail, what, "not trusted, so nothing runs in this vault")
-            .mend(format!("look at them and decide: tollgate trust {}", place.vault_words())),
-        Err(stop) => Finding::failed(what, stop),
+}
+
+/// What the settings grant, whether you trusted it, and what differs from what you trusted.
+fn trust_findings(place: &Place) -> Vec<Finding> {
+    let beyond = trust::loosened(place);
+    let told =
+        |difference: &trust::Difference| Finding::new(Health::Warn, "settings", difference.what.clone());
+    let mut findings: Vec<Finding> = beyond.iter().map(told).collect();
+    let what = if place.settings.hooks.is_empty() { "settings" } else { "hooks" };
+    let state = match trust::refuse_exposed(place).and_then(|()| trust::trust_state(place)) {
+        Ok(state) => state,
+        Err(stop) => {
+            findings.push(Finding::failed(what, stop));
+            return findings;
+        }
+    };
+    let decide = format!("look at them and decide: tollgate trust {}", place.vault_words());
+    let lines = state.lines().join("; ");
+    findings.extend(match &state {
+        TrustState::NotNeeded => None,
+        TrustState::Trusted(found) if found.is_empty() => Some(Finding::ok(what, "trusted as they are")),
+        TrustState::Trusted(_) => {
+            Some(Finding::ok(what, format!("stricter than those that you trusted: {lines}")))
+        }
+        TrustState::Untrusted(_) => Some(
+            Finding::new(Health::Fail, what, "not trusted, so nothing runs in this vault").mend(decide),
+        ),
+        TrustState::Outdated(_) => {
+            let why = "trusted with an earlier version, which did not keep all of them, so nothing runs in this vault";
+            Some(Finding::new(Health::Fail, what, why).mend(decide))
+        }
+        TrustState::Changed(_) => {
+            let why = format!("not those that you trusted, so nothing runs in this vault: {lines}");
+            Some(Finding::new(Health::Fail, what, why).mend(decide))
+        }
     });
     findings
 }
@@ -279,12 +304,16 @@ fn durable_write(folder: &Path) -> std::io::Result<()> {
 }
 
 fn runs(place: &Place) -> Vec<Finding> {
-    let runs = match journal::list_runs(&place.runs()) {
-        Ok(runs) => runs,
-        Err(error) => return vec![Finding::failed("runs", Stop::from(error))],
+    let listed = place.runs().and_then(|folder| {
+        let runs = folder.list()?;
+        Ok((folder, runs))
+    });
+    let (folder, runs) = match listed {
+        Ok(listed) => listed,
+        Err(stop) => return vec![Finding::failed("runs", stop)],
     };
-    let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), path_words(&place.runs())))];
-    findings.extend(unreadable(place, &runs));
+    let mut findings = vec![Finding::ok("runs", format!("{} in {}", runs.len(), path_words(folder.path())))];
+    findings.extend(unreadable(&folder));
     for run in &runs {
         match &run.state {
             RunState::Running => {
@@ -311,9 +340,10 @@ fn runs(place: &Place) -> Vec<Finding> {
 }
 
 /// Folders among the runs that are none: what a crash before the first record leaves, or a stranger put there.
-fn unreadable(place: &Place, runs: &[RunSummary]) -> Vec<Finding> {
-    let Ok(entries) = std::fs::read_dir(place.runs()) else { return Vec::new() };
-    let known = |path: &Path| runs.iter().any(|run| run.dir == path);
+fn unreadable(folder: &RunsFolder) -> Vec<Finding> {
+    let Ok(entries) = std::fs::read_dir(folder.path()) else { return Vec::new() };
+    let all = journal::list_runs(folder.path()).unwrap_or_default();
+    let known = |path: &Path| all.iter().any(|run| run.dir == path);
     entries
         .flatten()
         .map(|entry| entry.path())

@@ -77,7 +77,7 @@ fn tools(place: &Place, run_dir: &Path) -> Result<Toolset, Stop> {
 
 /// What was taken back would be half done again.
 fn refuse_undone(place: &Place, run_dir: &Path) -> Result<(), Stop> {
-    let runs = journal::list_runs(&place.runs())?;
+    let runs = place.runs()?.list()?;
     let run = runs.iter().find(|run| run.dir == run_dir);
     match run.and_then(|run| UndoHistory::of(&runs).undone_by(&run.run_id)) {
         Some(undo) => Err(Stop::bad_input("undone", format!("the run is undone, by run {}", undo.run_id))

@@ -53,7 +53,7 @@ struct Row {
 impl Runs {
     pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
         let place = Place::find(vault)?;
-        let runs = journal::list_runs(&place.runs())?;
+        let runs = place.runs()?.list()?;
         let history = UndoHistory::of(&runs);
         let length = unique_length(&runs);
         let all = runs.len();
@@ -65,7 +65,7 @@ impl Runs {
         if self.json {
             screen::json(&rows);
         } else if all == 0 {
-            screen::say(format_args!("No runs yet in {}", path_words(&place.runs())));
+            screen::say(format_args!("No runs yet in {}", path_words(place.runs()?.path())));
             screen::say(format_args!("Start one: tollgate run PLAN {}", place.vault_words()));
         } else if let (0, Some(query)) = (found, &self.query) {
             let searched = count(all as u64, "run");

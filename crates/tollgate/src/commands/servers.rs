@@ -121,7 +121,7 @@ fn list(place: &Place, json: bool) -> Outcome {
             screen::say(format_args!("  {} {mend}", paint.dim("next:")));
         }
     }
-    let trusted = !trust::needs_trust(place) || trust::is_trusted(place)?;
+    let trusted = trust::trust_state(place)?.is_usable();
     if json {
         screen::json(&json!({ "trusted": trusted, "servers": answer }));
     } else if place.settings.servers.is_empty() {

@@ -47,7 +47,7 @@ impl Show {
             return Ok(if verification.intact() { Exit::Done } else { Exit::Damaged });
         }
         let mut story = Story::read(&folder, &verification, running, self.all)?;
-        let runs = journal::list_runs(&place.runs())?;
+        let runs = place.runs()?.list()?;
         let run = runs.iter().find(|run| run.dir == dir);
         story.undone_by(run.and_then(|run| UndoHistory::of(&runs).undone_by(&run.run_id)));
         if self.json {

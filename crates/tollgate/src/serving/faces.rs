@@ -134,7 +134,7 @@ impl Faces<'_> {
 }
 
 fn model_tools(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Arc<GateTools>, Stop> {
-    let runs = place.prepare_runs()?;
-    let tools = GateTools::new(mcp::maker(place, asker)?, runs);
+    let mcp::LiveGates { make, look, .. } = mcp::gates(place, asker)?;
+    let tools = GateTools::new(make, place.prepare_runs()?, Some(look));
     Ok(Arc::new(tools.map_err(|error| Stop::bad_input("tools", error))?))
 }

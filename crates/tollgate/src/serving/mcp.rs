@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Approver, Engine, Observer};
 use envelope::{ExecutionEvent, ToolResult};
 use gateway::gate_tools::MakeEngine;
-use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
+use gateway::mcp::{Look, McpFace, McpParts, McpSettings, Recorded};
 
 use super::live::LivePlace;
 use super::plans::ClientPlans;
@@ -15,16 +15,29 @@ use crate::servers::Kept;
 use crate::stop::Stop;
 use crate::wiring::{self, Toolset};
 
-/// Makes the gate for one run on a vault, under its settings as they are then, with `asker` to answer for it.
-pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<MakeEngine, Stop> {
+/// The gates of a vault under its settings as they are at the time.
+pub(crate) struct LiveGates {
+    pub(crate) make: MakeEngine,
+    pub(crate) look: Look,
+    pub(crate) live: Arc<LivePlace>,
+}
+
+/// Makes the gates of a vault, with `asker` to answer for them. Fails if the settings cannot be used now.
+pub(crate) fn gates(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<LiveGates, Stop> {
+    let kept = Arc::new(Kept::default());
+    // Watched from before they are used, so that no change goes unnoticed.
+    let live = LivePlace::new(place)?;
     // Whatever is wrong with the settings is said now, in full.
-    let kept = Kept::default();
     drop(gate(place, asker, &kept)?);
-    let (live, asker) = (LivePlace::new(place)?, asker.clone());
-    Ok(Arc::new(move || {
-        live.look(|place| gate(place, &asker, &kept).map(drop));
-        live.current().and_then(|place| gate(&place, &asker, &kept)).map_err(|stop| stop.message)
-    }))
+    let make = {
+        let (live, asker, kept) = (live.clone(), asker.clone(), kept.clone());
+        move || live.current().and_then(|place| gate(&place, &asker, &kept)).map_err(|stop| stop.message)
+    };
+    let look = {
+        let (live, asker) = (live.clone(), asker.clone());
+        move || live.look(|place| gate(place, &asker, &kept).map(drop))
+    };
+    Ok(LiveGates { make: Arc::new(make), look: Arc::new(look), live })
 }
 
 fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept) -> Result<Engine, Stop> {
@@ -40,19 +53,9 @@ pub(crate) fn face(
     desk: Arc<dyn Approver>,
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
-    let kept = Arc::new(Kept::default());
-    drop(gate(place, &desk, &kept)?);
-    let live = LivePlace::new(place)?;
-    let make = {
-        let (live, desk, kept) = (live.clone(), desk.clone(), kept.clone());
-        move || live.current().and_then(|place| gate(&place, &desk, &kept)).map_err(|stop| stop.message)
-    };
-    let look = {
-        let (live, desk) = (live.clone(), desk.clone());
-        move || live.look(|place| gate(place, &desk, &kept).map(drop))
-    };
+    let LiveGates { make, look, live } = gates(place, &desk)?;
     let parts = McpParts {
-        make: Arc::new(make),
+        make,
         recorded: Recorded::Disk(place.prepare_runs()?),
         plans: Arc::new(ClientPlans { live, approver: desk.clone() }),
         desk,
@@ -62,7 +65,7 @@ pub(crate) fn face(
         settings,
     };
     let face = McpFace::new(parts).map_err(|error| Stop::bad_input("tools", error))?;
-    Ok(Arc::new(face.looking(Arc::new(look))))
+    Ok(Arc::new(face.looking(look)))
 }
 
 fn key() -> Result<[u8; 32], Stop> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod faces;
+mod file_watch;
 pub(crate) mod home;
 pub(crate) mod live;
 pub(crate) mod mcp;

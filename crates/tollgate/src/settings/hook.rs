@@ -6,12 +6,14 @@
 use std::num::NonZeroU64;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{CommandHook, Hook, HookWhen};
+use engine::{CommandHook, HookWhen, PinnedFile};
 use envelope::canonical_bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::hook_files::{HookFile, hook_files};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +26,9 @@ pub(crate) struct DeclaredHook {
     pub(crate) timeout_ms: NonZeroU64,
     #[serde(default)]
     pub(crate) tools: Vec<String>,
+    /// The files that the command names, as they were when the settings were read.
+    #[serde(skip)]
+    pub(crate) files: Vec<HookFile>,
 }
 
 fn before() -> HookWhen {
@@ -35,38 +40,50 @@ fn five_seconds() -> NonZeroU64 {
 }
 
 impl DeclaredHook {
-    /// The whole entry as canonical JSON: part of the policy, so that a yes and a run are bound to it.
-    pub(super) fn declaration(&self) -> String {
-        let value = serde_json::to_value(self).unwrap_or_default();
+    /// Looks at the files that the command names.
+    pub(super) fn bind_files(&mut self, vault: &Path) -> Result<(), String> {
+        self.files = hook_files(&self.name, &self.command, vault)?;
+        Ok(())
+    }
+
+    /// The whole entry with the hashes of its files as canonical JSON: part of the policy, so that trust, a yes and a
+    /// run are bound to it.
+    pub(super) fn declaration(&self, vault: &Path) -> String {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        let known = self.files.iter().filter_map(|file| Some((file.shown(vault), json!(file.hash?))));
+        value["files"] = Value::Object(known.collect());
         String::from_utf8_lossy(&canonical_bytes(&value)).into_owned()
     }
 
     /// The program that would run: a path is seen from the vault, a bare name is looked up in `PATH`.
     pub(crate) fn program(&self, vault: &Path) -> Option<PathBuf> {
-        let name = self.command.first()?;
-        if name.contains('/') {
-            return Some(vault.join(name)).filter(|path| is_program(path));
-        }
-        let path = std::env::var_os("PATH")?;
-        // A relative entry would be seen from the vault, and whoever fills the vault would choose the program.
-        let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        folders.find_map(|folder| Some(folder.join(name)).filter(|path| is_program(path)))
+        find_program(self.command.first()?, vault)
     }
 
-    /// The hook itself, run in the vault wherever we were started from.
-    pub(crate) fn build(&self, vault: &Path) -> Result<Arc<dyn Hook>, String> {
-        let mut command = self.command.clone();
-        if let Some(name) = command.first_mut() {
-            let named = if name.contains('/') { Some(vault.join(&*name)) } else { self.program(vault) };
-            if let Some(program) = named {
-                *name = program.to_string_lossy().into_owned();
-            }
-        }
+    /// The hook itself, which runs in the vault wherever we were started from. `command` is the command with the names
+    /// of files replaced by what is run in their place, and `pinned` what is checked before each start.
+    pub(crate) fn build(
+        &self,
+        command: Vec<String>,
+        pinned: Vec<PinnedFile>,
+        vault: &Path,
+    ) -> Result<CommandHook, String> {
         let limit = Duration::from_millis(self.timeout_ms.get());
         CommandHook::new(&*self.name, command, self.when, limit, &self.tools, vault.to_owned())
-            .map(|hook| Arc::new(hook) as Arc<dyn Hook>)
+            .map(|hook| hook.pinned(pinned))
             .map_err(|error| error.to_string())
     }
+}
+
+/// The program that a word names: a path is seen from the vault, a bare name is looked up in `PATH`.
+pub(super) fn find_program(name: &str, vault: &Path) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(vault.join(name)).filter(|path| is_program(path));
+    }
+    let path = std::env::var_os("PATH")?;
+    // A relative entry would be seen from the vault, and whoever fills the vault would choose the program.
+    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.find_map(|folder| Some(folder.join(name)).filter(|path| is_program(path)))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -5,6 +5,7 @@
 mod commands;
 mod file;
 mod hook;
+mod hook_files;
 mod keys;
 mod place_in_text;
 mod receipts;
@@ -12,23 +13,28 @@ mod servers;
 mod state;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use engine::{Policy, Rule};
+use envelope::Hash;
 use shell::CommandSettings;
 use toml::Spanned;
 use upstream::ServerSettings;
 
+use crate::bounded_file;
 use crate::stop::Stop;
 use crate::visible::path_words;
 use place_in_text::line_of;
 
 pub(crate) use hook::DeclaredHook;
+pub(crate) use hook_files::HookFile;
 pub(crate) use keys::template;
 
 /// Where the settings stand, seen from the vault.
 pub(crate) const CONFIG_FILE: &str = ".tollgate/config.toml";
+
+/// The largest settings file that is read.
+const LARGEST: u64 = 1 << 20;
 
 /// The settings of one vault.
 pub(crate) struct Settings {
@@ -42,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) servers: BTreeMap<String, ServerSettings>,
     /// Whether there is a settings file at all.
     pub(crate) written: bool,
+    /// The hash of the file that they were read from.
+    pub(crate) source: Option<Hash>,
 }
 
 impl Settings {
@@ -54,6 +62,7 @@ impl Settings {
             commands: CommandSettings::default(),
             servers: BTreeMap::new(),
             written: false,
+            source: None,
         }
     }
 
@@ -63,32 +72,40 @@ impl Settings {
         let bad = |why: String, way_out: &str| {
             Stop::bad_input("bad_config", format!("{}: {why}", path_words(&path))).hint(way_out)
         };
-        state::resolve(state::OURS, vault, None)
-            .map_err(|why| bad(why, "make .tollgate a folder, not a link into the vault"))?;
-        let Some(bytes) = read_file(&path).map_err(|why| {
-            bad(why, "make it a text file that you can read, or move it away and run `tollgate init`")
+        if vault.join(state::OURS).is_symlink() {
+            return Err(bad(
+                format!("{} is a link", state::OURS),
+                "make .tollgate a folder: a link could lead to the settings and the runs of another vault",
+            ));
+        }
+        let Some(bytes) = bounded_file::read_in_vault(&path, LARGEST).map_err(|why| {
+            bad(why, "make it a text file of at most 1 MiB, or move it away and run `tollgate init`")
         })?
         else {
             return Ok(Settings::cautious());
         };
+        let source = Hash::of(&bytes);
         let text = String::from_utf8(bytes).map_err(|error| {
             let why = format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to());
             bad(why, "save it as UTF-8, or move it away and run `tollgate init`")
         })?;
-        Settings::parse(&text, vault).map_err(|why| {
+        let parsed =
+            Settings::parse(&text, vault).map(|settings| Settings { source: Some(source), ..settings });
+        parsed.map_err(|why| {
             bad(
                 why,
-                "mend the line, or move the file away and run `tollgate init` for one with every key explained",
+                "fix the line, or move the file away and run `tollgate init` for one with every key explained",
             )
         })
     }
 
     /// Turns the text into settings, or says what is wrong with it and in which line.
     fn parse(text: &str, vault: &Path) -> Result<Settings, String> {
-        let file = file::read(text)?;
+        let mut file = file::read(text)?;
         let at = |offset: usize, why: String| format!("line {}: {why}", line_of(text, offset));
-        for hook in &file.hooks {
-            hook.build(vault)?;
+        for hook in &mut file.hooks {
+            hook.build(hook.command.clone(), Vec::new(), vault)?;
+            hook.bind_files(vault)?;
         }
         let mut policy = Policy::cautious();
         file.limits.apply(&mut policy.limits);
@@ -96,7 +113,7 @@ impl Settings {
         policy.mode = file.mode.unwrap_or(policy.mode);
         policy.approval = file.approval;
         policy.sibling_failure = file.sibling_failure.unwrap_or(policy.sibling_failure);
-        policy.hooks = file.hooks.iter().map(DeclaredHook::declaration).collect();
+        policy.hooks = file.hooks.iter().map(|hook| hook.declaration(vault)).collect();
         policy.rules = file
             .rules
             .into_iter()
@@ -111,23 +128,7 @@ impl Settings {
         policy.commands = commands::declaration(&commands);
         let servers = servers::resolve(file.servers, home.as_deref())?;
         policy.servers = servers::declarations(&servers);
-        Ok(Settings { policy, state, hooks: file.hooks, commands, servers, written: true })
-    }
-}
-
-/// The settings file, or nothing where there is none. Only a plain file is opened: a pipe would never end.
-fn read_file(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let unreadable = |error: io::Error| format!("it cannot be read: {error}");
-    match path.metadata() {
-        Ok(meta) if meta.is_dir() => Err("it is a folder, not a file".to_owned()),
-        Ok(meta) if !meta.is_file() => Err("it is not a plain file".to_owned()),
-        Ok(_) => std::fs::read(path).map(Some).map_err(unreadable),
-        // A link to nothing is a file that got lost, with all its rules.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
-            Err("it is a link to nothing".to_owned())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(error)),
+        Ok(Settings { policy, state, hooks: file.hooks, commands, servers, written: true, source: None })
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) fn resolve(given: &str, vault: &Path, home: Option<&Path>) -> Result<
         "holds the vault itself"
     } else if state.starts_with(vault) && !state.starts_with(vault.join(OURS)) {
         "is inside the vault, where tools could change what runs recorded"
+    } else if !state.starts_with(vault) && state.components().any(|part| part.as_os_str() == OURS) {
+        "belongs to another vault"
     } else {
         return Ok(state);
     };
@@ -75,6 +77,12 @@ mod tests {
         check("/var/state", expect!["/var/state"]);
         check("~/state", expect!["/home/a/state"]);
         check("../vault2", expect!["/home/a/vault2"]);
+        check(
+            "../vault2/.tollgate",
+            expect![
+                "`state` cannot be `../vault2/.tollgate`: that folder belongs to another vault; leave it out to keep runs in .tollgate, or name a folder of its own outside of the vault"
+            ],
+        );
     }
 
     #[test]
@@ -116,8 +124,7 @@ mod tests {
         let vault = dir.join("vault");
         std::fs::create_dir_all(vault.join("Notes")).unwrap();
         std::os::unix::fs::symlink(vault.join("Notes"), dir.join("outside")).unwrap();
-        std::os::unix::fs::symlink("Notes", vault.join(".tollgate")).unwrap();
-        for inside in ["../outside", "../outside/deeper", ".tollgate"] {
+        for inside in ["../outside", "../outside/deeper"] {
             assert!(resolve(inside, &vault, None).unwrap_err().contains("is inside the vault"), "{inside}");
         }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Target {
 
 /// The run to undo: an id, the beginning of one, or `last`.
 pub(crate) fn undo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
-    let runs = journal::list_runs(&place.runs())?;
+    let runs = place.runs()?.list()?;
     let history = UndoHistory::of(&runs);
     if wanted == "last" {
         return newest(place, &history);
@@ -47,7 +47,7 @@ pub(crate) fn undo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
 
 /// The run to do again: an id, the beginning of one, or `last`.
 pub(crate) fn redo_target(place: &Place, wanted: &str) -> Result<Target, Stop> {
-    let runs = journal::list_runs(&place.runs())?;
+    let runs = place.runs()?.list()?;
     let history = UndoHistory::of(&runs);
     let run = match wanted {
         "last" => history.last_undone().ok_or_else(|| {

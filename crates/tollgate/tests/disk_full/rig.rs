@@ -37,8 +37,8 @@ impl Stage {
     pub(crate) fn new() -> Stage {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let sandbox = Sandbox::new();
-        sandbox.config(&format!("state = {:?}\n", sandbox.path("state").to_str().unwrap()));
         std::fs::create_dir(sandbox.path("state")).unwrap();
+        sandbox.trusted_config(&format!("state = {:?}\n", sandbox.path("state").to_str().unwrap()));
         sandbox.write("vault/room/held.md", "");
         let mark = format!("disk-full-{}-{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed));
         Stage { sandbox, mark }

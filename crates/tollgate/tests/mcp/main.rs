@@ -15,3 +15,4 @@ mod plans;
 mod settings;
 #[path = "../support/mod.rs"]
 mod support;
+mod trust;

@@ -24,5 +24,6 @@ mod stopping;
 #[path = "../support/mod.rs"]
 mod support;
 mod tools;
+mod trust;
 mod upstream;
 mod wire;

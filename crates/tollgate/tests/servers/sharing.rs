@@ -25,5 +25,5 @@ fn a_second_client_calls_the_program_that_the_first_one_started() {
     assert!(answer.contains("blocked_tool") || answer.contains("unknown tool"), "{answer}");
     assert!(!answer.contains("call 4 of this program"), "{answer}");
     let answer = call(&serving.session());
-    assert!(answer.contains("unknown_tool"), "{answer}");
+    assert!(answer.contains("unknown tool"), "{answer}");
 }

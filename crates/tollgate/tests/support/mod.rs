@@ -98,8 +98,22 @@ impl Sandbox {
     /// The command, about to be started in the vault.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(build::binary());
+        command.args(args);
+        self.prepared(command)
+    }
+
+    /// The same in no more memory than so many KiB.
+    pub(crate) fn command_within(&self, kib: u64, args: &[&str]) -> Command {
+        let mut command = Command::new("sh");
         command
-            .args(args)
+            .args(["-c", "ulimit -v \"$0\"; exec \"$@\"", &kib.to_string()])
+            .arg(build::binary())
+            .args(args);
+        self.prepared(command)
+    }
+
+    fn prepared(&self, mut command: Command) -> Command {
+        command
             .current_dir(self.vault())
             .env_remove("NO_COLOR")
             // Nothing of the person who runs the tests is read or changed.

@@ -121,7 +121,7 @@ impl Changing {
         let now = more.clone();
         let parts = McpParts {
             make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
-            recorded: Recorded::Disk(runs),
+            recorded: Recorded::Disk(runs.into()),
             desk: Arc::new(Nobody),
             plans: Arc::new(Nobody),
             unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),

@@ -1,0 +1,179 @@
+//! The folder that keeps the runs of one vault.
+
+use std::path::{Path, PathBuf};
+
+use envelope::RunId;
+
+use crate::disk::ensure_folder;
+use crate::error::JournalError;
+use crate::find::{FindError, RunSummary, find_run, list_runs, run_ids, run_summary};
+use crate::folder::RunFolder;
+use crate::header::RunHeader;
+use crate::run_log::{Journal, io_error};
+
+/// A folder of runs, and the vault whose runs may be read in it.
+///
+/// Several vaults may keep their runs in one folder, and the settings of a hostile vault may name the folder of
+/// another one. A run names its vault in `run.json`; the runs of other vaults are neither listed nor opened.
+#[derive(Debug, Clone)]
+pub struct RunsFolder {
+    path: PathBuf,
+    owner: Option<Owner>,
+}
+
+#[derive(Debug, Clone)]
+struct Owner {
+    vault: String,
+    unnamed: UnnamedRuns,
+}
+
+/// What to do with runs that name no vault. Builds before this field wrote such runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnnamedRuns {
+    Accept,
+    Refuse,
+}
+
+impl RunsFolder {
+    /// The runs of one vault in a folder.
+    pub fn of_vault(path: PathBuf, vault: impl Into<String>, unnamed: UnnamedRuns) -> RunsFolder {
+        RunsFolder { path, owner: Some(Owner { vault: vault.into(), unnamed }) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The vault that new runs name.
+    pub fn vault(&self) -> Option<&str> {
+        self.owner.as_ref().map(|owner| owner.vault.as_str())
+    }
+
+    /// Makes the folder, for its owner only, unless it is there. Fails if a part of its path is a link.
+    pub fn prepare(&self) -> Result<(), JournalError> {
+        ensure_folder(&self.path).map_err(|source| io_error("make the folder", &self.path, source))
+    }
+
+    /// Starts the record of a run of this vault.
+    pub fn create(&self, header: &RunHeader) -> Result<Journal, JournalError> {
+        let header = RunHeader { vault: self.vault().map(str::to_owned), ..header.clone() };
+        Journal::create(&self.path.join(header.run_id.as_str()), &header)
+    }
+
+    /// [`list_runs`] of this vault.
+    pub fn list(&self) -> Result<Vec<RunSummary>, JournalError> {
+        let mut runs = list_runs(&self.path)?;
+        runs.retain(|run| self.owns(run));
+        Ok(runs)
+    }
+
+    /// The ids of all runs in the folder, also those of other vaults: reads no record. [`RunsFolder::open`] and
+    /// [`RunsFolder::summary`] refuse those.
+    pub fn ids(&self) -> Result<Vec<RunId>, JournalError> {
+        run_ids(&self.path)
+    }
+
+    /// One run as a list shows it; `None` if there is no such run of this vault.
+    pub fn summary(&self, run: &str) -> Option<RunSummary> {
+        run_summary(&self.path.join(run)).filter(|run| self.owns(run))
+    }
+
+    /// Finds a run of this vault by its id, by the beginning of its id if only one fits, or as `last`.
+    pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
+        let found = find_run(&self.list()?, wanted);
+        let is_of_another = || find_run(&list_runs(&self.path)?, wanted);
+        if matches!(found, Err(FindError::None { .. })) && wanted != "last" && is_of_another().is_ok() {
+            return Err(FindError::Foreign { wanted: wanted.to_owned() });
+        }
+        found
+    }
+
+    /// Opens a run of this vault for reading.
+    pub fn open(&self, run: &str) -> Result<RunFolder, JournalError> {
+        let path = self.path.join(run);
+        let folder = RunFolder::open(&path)?;
+        match self.accepts(folder.header().vault.as_deref()) {
+            true => Ok(folder),
+            false => Err(JournalError::OtherVault { path }),
+        }
+    }
+
+    fn owns(&self, run: &RunSummary) -> bool {
+        // A damaged run names nobody. It is listed where runs without a name are.
+        self.accepts(run.vault.as_deref())
+    }
+
+    fn accepts(&self, named: Option<&str>) -> bool {
+        match (&self.owner, named) {
+            (None, _) => true,
+            (Some(owner), Some(named)) => owner.vault == named,
+            (Some(owner), None) => owner.unnamed == UnnamedRuns::Accept,
+        }
+    }
+}
+
+/// Every run in a folder, whichever vault it names: for embedding and tests.
+impl From<PathBuf> for RunsFolder {
+    fn from(path: PathBuf) -> RunsFolder {
+        RunsFolder { path, owner: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{RunsFolder, UnnamedRuns};
+    use crate::samples::header;
+
+    #[test]
+    fn a_run_of_another_vault_is_neither_listed_nor_found_nor_opened() {
+        let temp = tempfile::tempdir().unwrap();
+        let runs = temp.path().canonicalize().unwrap().join("runs");
+        for (run, vault) in [("run-1", Some("v1")), ("run-2", Some("v2")), ("run-3", None)] {
+            let folder = match vault {
+                Some(vault) => RunsFolder::of_vault(runs.clone(), vault, UnnamedRuns::Accept),
+                None => RunsFolder::from(runs.clone()),
+            };
+            folder.create(&header(run)).unwrap().close().unwrap();
+        }
+        let seen = |folder: &RunsFolder| {
+            let listed = folder.list().unwrap().into_iter().map(|run| run.run_id.to_string());
+            let listed = {
+                let mut all: Vec<String> = listed.collect();
+                all.sort();
+                all.join(" ")
+            };
+            let mut shown = format!("lists {listed}\n");
+            for run in ["run-1", "run-2", "run-3", "run-4", "last"] {
+                let found =
+                    folder.find(run).map(|dir| dir.file_name().unwrap().to_string_lossy().into_owned());
+                let found = found.unwrap_or_else(|error| error.to_string());
+                let opened = folder.open(run).map_or("refused", |_folder| "opened");
+                let summary = folder.summary(run).map_or("none", |_summary| "summary");
+                shown += &format!("{run}: {found}; {opened}; {summary}\n");
+            }
+            shown
+        };
+        let of = |vault: &str, unnamed| RunsFolder::of_vault(runs.clone(), vault, unnamed);
+        expect![[r#"
+            lists run-1 run-3
+            run-1: run-1; opened; summary
+            run-2: run `run-2` belongs to another vault and is not shown here; refused; none
+            run-3: run-3; opened; summary
+            run-4: no run is named `run-4`; `tollgate runs` lists them; refused; none
+            last: run-1; refused; none
+        "#]]
+        .assert_eq(&seen(&of("v1", UnnamedRuns::Accept)));
+        expect![[r#"
+            lists run-2
+            run-1: run `run-1` belongs to another vault and is not shown here; refused; none
+            run-2: run-2; opened; summary
+            run-3: run `run-3` belongs to another vault and is not shown here; refused; none
+            run-4: no run is named `run-4`; `tollgate runs` lists them; refused; none
+            last: run-2; refused; none
+        "#]]
+        .assert_eq(&seen(&of("v2", UnnamedRuns::Refuse)));
+        assert_eq!(RunsFolder::from(runs).list().unwrap().len(), 3);
+    }
+}
