@@ -42,7 +42,7 @@ pub use failure::Failure;
 pub use family::Family;
 pub use fault::Fault;
 pub use hash::{BadHash, Hash};
-pub use id::{BadId, CallId, ConfirmationId, RunId, StepId, ToolName, VarName};
+pub use id::{BadId, CallId, ClientId, ConfirmationId, RunId, StepId, ToolName, VarName};
 pub use json_text::{json_plain, json_text, line_break};
 pub use json_writer::write_json;
 pub use nearest::nearest;

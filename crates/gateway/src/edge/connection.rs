@@ -89,10 +89,16 @@ impl House {
         request: http::Request<Incoming>,
     ) -> (Response, Option<Route>) {
         let last = is_last(request.headers());
-        let (parts, incoming) = request.into_parts();
+        let (mut parts, incoming) = request.into_parts();
         let (origin, verdict) = self.guard.judge(&parts, !incoming.is_end_stream());
         let (mut response, route) = match verdict {
-            Verdict::Pass => self.pass_on(visit, parts, incoming).await,
+            Verdict::Pass(client) => {
+                // The one place where an identity enters: behind it, nobody reads who a client says it is.
+                if let Some(client) = client {
+                    parts.extensions.insert(client);
+                }
+                self.pass_on(visit, parts, incoming).await
+            }
             Verdict::Refused(refusal) => (self.refuse(refusal), None),
             Verdict::Preflight => {
                 let (status, headers) = grant(&parts.headers);
