@@ -156,6 +156,31 @@ impl RunId {
 }
 
 impl ClientId {
+    /// The name of the client that has the server's own token.
+    pub const DEFAULT: &str = "default";
+    /// The name of whoever uses Tollgate on this machine without a token.
+    pub const LOCAL: &str = "local";
+    /// The name of clients that were started with pipes to us.
+    pub const STDIO: &str = "stdio";
+
+    /// The client that has the server's own token.
+    pub fn default_token() -> ClientId {
+        ClientId(ClientId::DEFAULT.into())
+    }
+
+    /// Whoever uses Tollgate on this machine without a token.
+    pub fn local() -> ClientId {
+        ClientId(ClientId::LOCAL.into())
+    }
+
+    /// A client at the other end of our pipes, told from others by `serial`, of which the last letters and digits count.
+    pub fn stdio(serial: &str) -> ClientId {
+        const LETTERS: usize = 12;
+        let usable: Vec<char> = serial.chars().filter(char::is_ascii_alphanumeric).collect();
+        let serial: String = usable[usable.len().saturating_sub(LETTERS)..].iter().collect();
+        ClientId(format!("{}/{serial}", ClientId::STDIO).into())
+    }
+
     /// The part that people know it by: the name of the token.
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or(&*self.0, |(name, _serial)| name)

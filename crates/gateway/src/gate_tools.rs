@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use backend::BoxFuture;
-use engine::{Engine, RunPlace, SessionRequest};
-use envelope::{Status, ToolName, ToolResult};
+use engine::{Approver, Engine, RunPlace, SessionRequest};
+use envelope::{ClientId, Status, ToolName, ToolResult};
 use toolkit::{CancelToken, CompiledSchema, Visibility};
 
 use crate::api_error::ApiError;
+use crate::client::{ApproverOf, printable};
 use crate::gate_run::{Ends, GateCall, GateRun, Runs};
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::responses::known_schema::KnownSchema;
@@ -25,6 +26,7 @@ pub type MakeEngine = Arc<dyn Fn() -> Result<Engine, String> + Send + Sync>;
 /// The tools behind a gate.
 pub struct GateTools {
     make: MakeEngine,
+    approvers: ApproverOf,
     /// Where runs are recorded.
     runs: PathBuf,
     offered: Vec<OfferedTool>,
@@ -37,7 +39,7 @@ pub struct GateTools {
 
 impl GateTools {
     /// Every tool that can be called as things are; or why there is no gate.
-    pub fn new(make: MakeEngine, runs: PathBuf) -> Result<GateTools, String> {
+    pub fn new(make: MakeEngine, approvers: ApproverOf, runs: PathBuf) -> Result<GateTools, String> {
         let engine = make()?;
         let mut offered = Vec::new();
         let mut own = Vec::new();
@@ -66,7 +68,7 @@ impl GateTools {
             });
         }
         let places = Arc::new(places);
-        Ok(GateTools { make, runs, offered, own, places, open: Runs::default() })
+        Ok(GateTools { make, approvers, runs, offered, own, places, open: Runs::default() })
     }
 
     /// The runs of these tools: to be stopped and waited for when the server ends.
@@ -89,11 +91,17 @@ impl Toolbox for GateTools {
         Ok(tools)
     }
 
-    fn open(&self, goal: &str, model: &str) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+    fn open(
+        &self,
+        goal: &str,
+        model: &str,
+        client: Option<&ClientId>,
+    ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+        let client = client.cloned().unwrap_or_else(ClientId::local);
         let request = SessionRequest {
             place: RunPlace::Disk(self.runs.clone()),
             goal: goal.to_owned(),
-            planner_version: Some(model.to_owned()),
+            planner_version: Some(format!("{client} (model {})", printable(model))),
             tools: self.own.clone(),
         };
         let opened =
@@ -107,7 +115,8 @@ impl Toolbox for GateTools {
             )
         })?;
         let run = self.open.keep(session, Ends::Cut);
-        Ok(Arc::new(ToolsRun { run, own: self.own.clone(), places: self.places.clone() }))
+        let approver = (self.approvers)(&client);
+        Ok(Arc::new(ToolsRun { run, approver, own: self.own.clone(), places: self.places.clone() }))
     }
 }
 
@@ -121,6 +130,8 @@ fn unknown(name: &str, offered: &[OfferedTool]) -> ApiError {
 /// One run of calls, by the names that a model uses.
 struct ToolsRun {
     run: GateRun,
+    /// Asks on behalf of the client that the answer is for.
+    approver: Arc<dyn Approver>,
     own: Vec<ToolName>,
     places: Arc<HashMap<String, usize>>,
 }
@@ -136,7 +147,13 @@ impl ToolboxRun for ToolsRun {
             return Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } });
         };
         let cancel = CancelToken::new();
-        let made = GateCall { tool, args: call.arguments, approver: None, progress: None, cancel };
+        let made = GateCall {
+            tool,
+            args: call.arguments,
+            approver: Some(self.approver.clone()),
+            progress: None,
+            cancel,
+        };
         let running = self.run.call(made);
         Box::pin(async move {
             match running.await {

@@ -9,10 +9,8 @@ use super::private_file::PrivateFile;
 use super::token::Token;
 use super::token_file::TokenError;
 
-/// The client that has the token of the server itself.
-pub(super) const DEFAULT: &str = "default";
-/// Names of clients that came without a token of their own.
-const TAKEN: [&str; 3] = [DEFAULT, "local", "stdio"];
+/// Names of clients that have no token of their own.
+const TAKEN: [&str; 3] = [ClientId::DEFAULT, ClientId::LOCAL, ClientId::STDIO];
 /// Some ten thousand clients; a file beyond it is something else.
 const MAX_BYTES: u64 = 4 << 20;
 const SERIAL_LETTERS: usize = 8;

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use envelope::ClientId;
 
-use super::client_file::{ClientFile, DEFAULT};
+use super::client_file::ClientFile;
 use super::token::Token;
 use super::token_file::{self, TokenError};
 
@@ -37,7 +37,7 @@ type Stamp = Option<(u64, u64, i64, i64, i64, i64)>;
 impl ClientTokens {
     /// One token for everybody.
     pub fn single(token: &Token) -> ClientTokens {
-        let tokens = default_client().map(|id| (token.hash(), id)).into_iter().collect();
+        let tokens = vec![(token.hash(), ClientId::default_token())];
         let loaded = Loaded { stamps: [None; 2], tokens };
         ClientTokens { files: None, loaded: RwLock::new(Arc::new(loaded)) }
     }
@@ -90,7 +90,7 @@ impl Files {
         let default = token_file::load_if_there(&self.token)?;
         let own = self.clients.list()?;
         let own = own.iter().filter_map(|client| Some((client.hash()?, client.id()?)));
-        let default = default.map(|token| token.hash()).zip(default_client());
+        let default = default.map(|token| (token.hash(), ClientId::default_token()));
         Ok(Loaded { stamps, tokens: default.into_iter().chain(own).collect() })
     }
 
@@ -102,7 +102,7 @@ impl Files {
             }
             Err(error) => {
                 tracing::error!(%error, "the tokens of clients cannot be read; only the default token is accepted");
-                let is_default = |(_, id): &&(blake3::Hash, ClientId)| id.as_str() == DEFAULT;
+                let is_default = |(_, id): &&(blake3::Hash, ClientId)| id.as_str() == ClientId::DEFAULT;
                 Loaded {
                     stamps: self.stamps(),
                     tokens: before.tokens.iter().filter(is_default).cloned().collect(),
@@ -115,10 +115,6 @@ impl Files {
 fn stamp(path: &Path) -> Stamp {
     let of = std::fs::symlink_metadata(path).ok()?;
     Some((of.ino(), of.size(), of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()))
-}
-
-fn default_client() -> Option<ClientId> {
-    ClientId::parse(DEFAULT).ok()
 }
 
 impl fmt::Debug for ClientTokens {

@@ -87,7 +87,7 @@ impl Closing for Slow {
 }
 
 fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
-    let slow = slow.clone();
+    let (slow, asked) = (slow.clone(), slow.clone());
     let make = move || {
         let mut registry = Registry::new();
         registry.register(Named::<true>).unwrap();
@@ -107,7 +107,7 @@ fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
         })
         .map_err(|error| error.to_string())
     };
-    GateTools::new(Arc::new(make), runs.to_owned()).unwrap()
+    GateTools::new(Arc::new(make), Arc::new(move |_| asked.clone()), runs.to_owned()).unwrap()
 }
 
 fn write() -> ServerCall {
@@ -133,7 +133,7 @@ fn last_word(runs: &Path) -> String {
 async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_closed() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    let run = tools.open("Write", "m").unwrap();
+    let run = tools.open("Write", "m", None).unwrap();
     let calling = tokio::spawn(run.call(write()));
     slow.asked.notified().await;
     tools.runs().stop();
@@ -148,7 +148,7 @@ async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_c
 async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    let run = tools.open("Write", "m").unwrap();
+    let run = tools.open("Write", "m", None).unwrap();
     let mut closing = run.close(Some("the answer was cancelled".to_owned()));
     assert_eq!(closing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
     slow.closing.notified().await;
@@ -162,7 +162,7 @@ async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
 async fn the_end_of_the_server_does_not_wait_for_ever() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    drop(tools.open("Write", "m").unwrap());
+    drop(tools.open("Write", "m", None).unwrap());
     let before = tokio::time::Instant::now();
     tools.runs().finish(LIMIT).await;
     assert_eq!(before.elapsed(), LIMIT);

@@ -1,24 +1,29 @@
 //! The face over HTTP, behind the edge: it has checked host, origin and token before anything comes here.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{Method, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use envelope::ClientId;
 use http_body::Body as _;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use toolkit::CancelToken;
 
+use super::doubled_keys::doubled_key;
 use super::face::{Lasting, McpFace, McpHandler};
 use super::until_stop::UntilStop;
 use crate::api_error::{ApiError, ErrorType};
-use crate::edge::{BODY_LIMIT, Faces, error_response};
+use crate::edge::{BODY_LIMIT, Faces, error_response, read_body};
 
 /// A session of the older era that nobody uses. Longer than any question may wait, since a session counts as unused
 /// while its client's person thinks.
@@ -52,7 +57,7 @@ pub fn mount_within<S: ServerHandler>(
     let make = move || Ok(within(face.handler(Lasting::Http)));
     let sessions = Arc::new(sessions);
     let served = StreamableHttpService::new(make, sessions.clone(), config);
-    let door = Arc::new(Door { served, sessions, stopping });
+    let door = Arc::new(Door { served, sessions, owners: Mutex::default(), stopping });
     let routed = door.clone();
     let routes = Router::new().route("/mcp", any(move |request| routed.clone().answer(request)));
     faces
@@ -66,6 +71,8 @@ pub fn mount_within<S: ServerHandler>(
 struct Door<S> {
     served: StreamableHttpService<S, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
+    /// Who opened each session of the older era.
+    owners: Mutex<HashMap<String, ClientId>>,
     stopping: CancelToken,
 }
 
@@ -75,12 +82,28 @@ impl<S: ServerHandler> Door<S> {
         if request.body().size_hint().lower() > BODY_LIMIT as u64 {
             return error_response(&too_long());
         }
+        let session = session_of(request.headers());
+        let client = request.extensions().get::<ClientId>().cloned();
+        if let Some(session) = session
+            && self.owners().get(session).is_some_and(|owner| client.as_ref() != Some(owner))
+        {
+            // As if there were none: whose session it is, is nobody else's business.
+            return error_response(&no_such_session());
+        }
+        let may_open = session.is_none();
         // A client that opens session after session gets no more of them; those that are open go on.
         if may_open_session(&request) && self.sessions.sessions.read().await.len() >= MOST_SESSIONS {
             return error_response(&too_many());
         }
         let method = request.method().clone();
+        let request = match unambiguous(request).await {
+            Ok(request) => request,
+            Err(refused) => return refused,
+        };
         let answer = self.served.handle(request).await;
+        if may_open && let (Some(session), Some(client)) = (session_of(answer.headers()), client) {
+            self.own(session.to_owned(), client).await;
+        }
         if method == Method::DELETE && answer.status() == StatusCode::ACCEPTED {
             // A session that its client ends is over. Some clients take the promise that it will be for a failure.
             return StatusCode::NO_CONTENT.into_response();
@@ -91,6 +114,47 @@ impl<S: ServerHandler> Door<S> {
         }
         answer.map(Body::new)
     }
+}
+
+impl<S> Door<S> {
+    /// Notes who opened a session, and forgets those of sessions that are over.
+    async fn own(&self, session: String, client: ClientId) {
+        let open = self.sessions.sessions.read().await;
+        let mut owners = self.owners();
+        owners.retain(|session, _| open.contains_key(session.as_str()));
+        owners.insert(session, client);
+    }
+
+    fn owners(&self) -> MutexGuard<'_, HashMap<String, ClientId>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same request, unless a key stands twice in its message.
+async fn unambiguous(request: Request) -> Result<Request, Response> {
+    if request.method() != Method::POST {
+        return Ok(request);
+    }
+    let (head, body) = request.into_parts();
+    let body = read_body(body, BODY_LIMIT).await.map_err(|error| error_response(&error))?;
+    let Some(key) = doubled_key(&body) else { return Ok(Request::from_parts(head, Body::from(body))) };
+    tracing::warn!(key, "a message was refused: a key stands twice in it");
+    let message = format!("the key `{key}` stands twice in one object of the message; send it once");
+    let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32700, "message": message } });
+    let json = [(CONTENT_TYPE, "application/json")];
+    Err((StatusCode::BAD_REQUEST, json, error.to_string()).into_response())
+}
+
+/// The session that a request is in, or that an answer opens.
+fn session_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get("mcp-session-id").and_then(|session| session.to_str().ok())
+}
+
+fn no_such_session() -> ApiError {
+    ApiError::not_found(
+        "session_not_found",
+        "There is no such session; open one with `initialize`.".to_owned(),
+    )
 }
 
 fn too_long() -> ApiError {

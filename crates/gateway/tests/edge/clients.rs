@@ -142,8 +142,8 @@ fn a_list_that_cannot_be_read_lets_none_of_its_clients_in() {
     let (token, _) = home.clients().issue("laptop", now()).unwrap();
     let default = std::fs::read_to_string(home.path("token")).unwrap();
     assert!(tokens.identify(token.reveal().as_bytes()).is_some());
-    let text = std::fs::read_to_string(home.path("clients.json")).unwrap();
-    std::fs::write(home.path("clients.json"), format!("{text}x")).unwrap();
+    let mut file = std::fs::File::options().append(true).open(home.path("clients.json")).unwrap();
+    std::io::Write::write_all(&mut file, b"x").unwrap();
     assert_eq!(tokens.identify(token.reveal().as_bytes()), None);
     assert!(tokens.identify(default.trim().as_bytes()).is_some());
     assert!(ClientTokens::open(home.path("token"), home.path("clients.json")).is_err());

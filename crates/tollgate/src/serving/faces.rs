@@ -135,6 +135,9 @@ impl Faces<'_> {
 
 fn model_tools(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Arc<GateTools>, Stop> {
     let runs = place.prepare_runs()?;
-    let tools = GateTools::new(mcp::maker(place, asker)?, runs);
+    let tools = {
+        let desk = asker.clone();
+        GateTools::new(mcp::maker(place, asker)?, Arc::new(move |_client| desk.clone()), runs)
+    };
     Ok(Arc::new(tools.map_err(|error| Stop::bad_input("tools", error))?))
 }

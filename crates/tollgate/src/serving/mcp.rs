@@ -55,7 +55,10 @@ pub(crate) fn face(
         recorded: Recorded::Disk(place.prepare_runs()?),
         foreseer: Arc::new(CallForeseer::new(live.clone())),
         plans: Arc::new(ClientPlans { live, approver: desk.clone() }),
-        desk,
+        approvers: {
+            let desk = desk.clone();
+            Arc::new(move |_client| desk.clone())
+        },
         unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
         key: key()?,
         version: env!("CARGO_PKG_VERSION"),

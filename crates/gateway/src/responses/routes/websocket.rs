@@ -15,6 +15,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Extension, State};
 use axum::response::Response;
+use envelope::ClientId;
 use serde_json::Value;
 
 use self::ears::{Ears, Heard, Over, Patience};
@@ -31,25 +32,34 @@ const OWN: StoreLimits = StoreLimits { responses: 64, bytes: 16 << 20 };
 pub(super) async fn upgrade(
     State(responder): State<Arc<Responder>>,
     drain: Option<Extension<Drain>>,
+    client: Option<Extension<ClientId>>,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let Ok(socket) = socket else { return error_response(&not_a_socket()) };
     let drain = drain.map(|Extension(drain)| drain);
+    let client = client.map(|Extension(client)| client);
     socket
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
-        .on_upgrade(move |socket| Connection::new(responder, socket, Patience::USUAL).serve(drain))
+        .on_upgrade(move |socket| Connection::new(responder, client, socket, Patience::USUAL).serve(drain))
 }
 
 struct Connection {
     responder: Arc<Responder>,
+    /// Who opened it.
+    client: Option<ClientId>,
     ears: Ears,
     own: Store,
 }
 
 impl Connection {
-    fn new(responder: Arc<Responder>, socket: WebSocket, patience: Patience) -> Connection {
-        Connection { responder, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
+    fn new(
+        responder: Arc<Responder>,
+        client: Option<ClientId>,
+        socket: WebSocket,
+        patience: Patience,
+    ) -> Connection {
+        Connection { responder, client, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
     }
 
     async fn serve(mut self, drain: Option<Drain>) {
@@ -84,10 +94,11 @@ impl Connection {
 
     /// Answers one message. A request that makes no sense is answered with an error and ends nothing.
     async fn answer(&mut self, text: &str) -> Result<(), Over> {
-        let request = match read(text) {
+        let mut request = match read(text) {
             Ok(request) => request,
             Err(error) => return self.refuse(&error).await,
         };
+        request.client = self.client.clone();
         let previous = request.previous_response_id.clone();
         let failed = match request.purpose {
             Purpose::WarmUp => {
@@ -111,7 +122,7 @@ impl Connection {
 
     /// A client that leaves, before the turn has begun or while it runs, drops it, which interrupts it.
     async fn generate(&mut self, request: Box<Request>) -> Result<Option<Failed>, Over> {
-        let Connection { responder, ears, own } = self;
+        let Connection { responder, ears, own, .. } = self;
         let preparing = Box::pin(responder.prepare(request, Some(own)));
         let prepared = match ears.hear_during(preparing).await? {
             Ok(prepared) => prepared,
