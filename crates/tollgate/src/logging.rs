@@ -3,7 +3,8 @@
 //! What is logged is chosen where it is logged: names, numbers and words of closed lists, never the text of a note,
 //! a header or a token. What other people's crates log is not chosen like that, whole results among it, and left out.
 
-use std::io;
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
@@ -33,13 +34,97 @@ pub(crate) fn start(level: Level, format: LogFormat) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(|| LogWriter).with_ansi(false);
     let started = match format {
         LogFormat::Text => start_with(subscriber.finish()),
         LogFormat::Json => start_with(subscriber.json().flatten_event(true).finish()),
     };
     // Somebody else logs already; that is as good.
     let _already = started.is_err();
+}
+
+/// Bytes of log lines that are held back while a question stands on the screen.
+const MOST_HELD: usize = 256 * 1024;
+
+/// Log lines that wait until the question on the screen has its answer.
+static HELD: Mutex<HeldLines> = Mutex::new(HeldLines { holders: 0, lines: Vec::new(), dropped: 0 });
+
+struct HeldLines {
+    holders: u32,
+    lines: Vec<u8>,
+    /// Lines that found no more room.
+    dropped: u64,
+}
+
+impl HeldLines {
+    /// Keeps a line if lines are held back now. Returns whether they are.
+    fn keep(&mut self, line: &[u8]) -> bool {
+        if self.holders == 0 {
+            return false;
+        }
+        if self.lines.len() + line.len() > MOST_HELD {
+            self.dropped += 1;
+        } else {
+            self.lines.extend_from_slice(line);
+        }
+        true
+    }
+
+    /// What was held back, once nobody holds lines back any more.
+    fn release(&mut self) -> Vec<u8> {
+        self.holders = self.holders.saturating_sub(1);
+        if self.holders > 0 {
+            return Vec::new();
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            lines.extend_from_slice(
+                format!("{dropped} log lines were left out while a question waited\n").as_bytes(),
+            );
+        }
+        lines
+    }
+}
+
+/// Holds log lines back until this is dropped, so that they do not scroll a question away.
+#[must_use]
+pub(crate) fn hold() -> HoldBack {
+    held().holders += 1;
+    HoldBack
+}
+
+pub(crate) struct HoldBack;
+
+impl Drop for HoldBack {
+    fn drop(&mut self) {
+        let mut held = held();
+        let lines = held.release();
+        // While the lock is held, so that no newer line comes before these.
+        let _gone = io::stderr().lock().write_all(&lines);
+    }
+}
+
+fn held() -> MutexGuard<'static, HeldLines> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes each line to standard error, or keeps it while lines are held back.
+struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut held = held();
+        if !held.keep(line) {
+            io::stderr().lock().write_all(line)?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
+    }
 }
 
 /// The crates whose words are ours.
@@ -60,7 +145,21 @@ fn start_with(
 
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use super::{HeldLines, MOST_HELD, is_ours};
+
+    #[test]
+    fn lines_are_held_back_within_bounds_and_come_in_their_order() {
+        let mut held = HeldLines { holders: 0, lines: Vec::new(), dropped: 0 };
+        assert!(!held.keep(b"at once\n"), "nobody holds it back");
+        held.holders = 2;
+        assert!(held.keep(b"first\n") && held.keep(b"second\n"));
+        assert_eq!(held.release(), b"", "the other question still stands");
+        assert!(held.keep(&vec![b'x'; MOST_HELD]), "left out, and not written over the question");
+        assert!(held.keep(b"third\n"));
+        let told = String::from_utf8(held.release()).unwrap();
+        assert_eq!(told, "first\nsecond\nthird\n1 log lines were left out while a question waited\n");
+        assert!(!held.keep(b"at once\n"));
+    }
 
     #[test]
     fn only_what_was_chosen_here_is_logged() {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use engine::{Approver, Engine, Observer};
-use envelope::{ExecutionEvent, ToolResult};
+use envelope::{ClientId, ExecutionEvent, ToolResult};
+use gateway::ApproverOf;
 use gateway::gate_tools::MakeEngine;
 use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
 
@@ -15,8 +16,10 @@ use crate::servers::Kept;
 use crate::stop::Stop;
 use crate::wiring::{self, Toolset};
 
-/// Makes the gate for one run on a vault, under its settings as they are then, with `asker` to answer for it.
-pub(crate) fn maker(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<MakeEngine, Stop> {
+/// Makes the gate for one run on a vault, under its settings as they are then, with an approver for
+/// whoever has no client of its own.
+pub(crate) fn maker(place: &Arc<Place>, approvers: &ApproverOf) -> Result<MakeEngine, Stop> {
+    let asker = &approvers(&ClientId::local());
     // Whatever is wrong with the settings is said now, in full.
     let kept = Kept::default();
     drop(gate(place, asker, &kept)?);
@@ -32,14 +35,15 @@ fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept) -> Result<En
     wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody))
 }
 
-/// The face on a vault, under its settings as they are at the time. `desk` is asked where a client's word does not
-/// count.
+/// The face on a vault, under its settings as they are at the time. `approvers` ask where a client's word does
+/// not count.
 pub(crate) fn face(
     place: &Arc<Place>,
-    desk: Arc<dyn Approver>,
+    approvers: &ApproverOf,
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
     let kept = Arc::new(Kept::default());
+    let desk = approvers(&ClientId::local());
     drop(gate(place, &desk, &kept)?);
     let live = LivePlace::new(place)?;
     let make = {
@@ -54,11 +58,8 @@ pub(crate) fn face(
         make: Arc::new(make),
         recorded: Recorded::Disk(place.prepare_runs()?),
         foreseer: Arc::new(CallForeseer::new(live.clone())),
-        plans: Arc::new(ClientPlans { live, approver: desk.clone() }),
-        approvers: {
-            let desk = desk.clone();
-            Arc::new(move |_client| desk.clone())
-        },
+        plans: Arc::new(ClientPlans { live, approver: desk }),
+        approvers: approvers.clone(),
         unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
         key: key()?,
         version: env!("CARGO_PKG_VERSION"),
