@@ -8,7 +8,17 @@ use engine::Approver;
 use envelope::ClientId;
 
 /// Makes the approver that asks on behalf of one client: what it remembers and limits, it does for that client alone.
-pub type ApproverOf = Arc<dyn Fn(&ClientId) -> Arc<dyn Approver> + Send + Sync>;
+pub type ApproverOf = Arc<dyn Fn(&ClientId, FrontEnd) -> Arc<dyn Approver> + Send + Sync>;
+
+/// How a client came in. Programs that share a token are still told apart by it: what you allow an agent over MCP you
+/// have not allowed every model that is asked over the Responses API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FrontEnd {
+    Mcp,
+    Responses,
+    /// Whoever is at the command line.
+    Local,
+}
 
 /// A client: its identity, and what it says of itself. Only the identity decides anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -13,7 +13,7 @@ use envelope::{ClientId, Status, ToolName, ToolResult};
 use toolkit::{CancelToken, CompiledSchema, Visibility};
 
 use crate::api_error::ApiError;
-use crate::client::{ApproverOf, printable};
+use crate::client::{ApproverOf, FrontEnd, printable};
 use crate::gate_run::{Ends, GateCall, GateRun, Runs};
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::responses::known_schema::KnownSchema;
@@ -115,7 +115,7 @@ impl Toolbox for GateTools {
             )
         })?;
         let run = self.open.keep(session, Ends::Cut);
-        let approver = (self.approvers)(&client);
+        let approver = (self.approvers)(&client, FrontEnd::Responses);
         Ok(Arc::new(ToolsRun { run, approver, own: self.own.clone(), places: self.places.clone() }))
     }
 }

@@ -13,4 +13,4 @@ pub mod metrics;
 pub mod responses;
 pub mod sentinel;
 
-pub use client::ApproverOf;
+pub use client::{ApproverOf, FrontEnd};

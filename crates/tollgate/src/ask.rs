@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
 use envelope::{Channel, ClientId};
+use gateway::FrontEnd;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::Mutex;
 use toolkit::BoxFuture;
@@ -96,7 +97,7 @@ impl Asker {
             return Verdict::Once { channel: Channel::YesFlag };
         }
         let mut always = self.always.lock().await;
-        let reason = Reason::of(request, &ClientId::local());
+        let reason = Reason::of(request, &ClientId::local(), FrontEnd::Local);
         if always.contains(&reason) {
             return Verdict::Once { channel: Channel::Terminal };
         }

@@ -93,7 +93,7 @@ fn face() -> Arc<McpFace> {
     let parts = McpParts {
         make: Arc::new(gate),
         recorded: Recorded::Memory,
-        approvers: Arc::new(|_| Arc::new(Never)),
+        approvers: Arc::new(|_, _| Arc::new(Never)),
         foreseer: Arc::new(Nothing),
         plans: Arc::new(Nothing),
         unique: Arc::new(|| "bench".to_owned()),

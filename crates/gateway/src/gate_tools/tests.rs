@@ -107,7 +107,7 @@ fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
         })
         .map_err(|error| error.to_string())
     };
-    GateTools::new(Arc::new(make), Arc::new(move |_| asked.clone()), runs.to_owned()).unwrap()
+    GateTools::new(Arc::new(make), Arc::new(move |_, _| asked.clone()), runs.to_owned()).unwrap()
 }
 
 fn write() -> ServerCall {

@@ -25,7 +25,7 @@ use super::plans::PlanTool;
 use super::question::{self, ClientAnswer, Question};
 use super::runs::OpenRun;
 use super::surface::Surface;
-use crate::client::Client;
+use crate::client::{Client, FrontEnd};
 use crate::gate_run::{GateCall, unattended};
 
 /// The key of the one question in a round.
@@ -203,7 +203,7 @@ impl McpHandler {
         }
         Some(Arc::new(ClientAsker {
             client: questions,
-            desk: (parts.approvers)(&client.id),
+            desk: (parts.approvers)(&client.id, FrontEnd::Mcp),
             approvals,
             foreseer: parts.foreseer.clone(),
             args,

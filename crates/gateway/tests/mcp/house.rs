@@ -104,7 +104,7 @@ impl House {
             recorded: Recorded::Disk(runs.path().to_owned()),
             approvers: {
                 let desk = desk.clone();
-                Arc::new(move |client: &envelope::ClientId| -> Arc<dyn Approver> {
+                Arc::new(move |client: &envelope::ClientId, _: gateway::FrontEnd| -> Arc<dyn Approver> {
                     desk.clients.lock().unwrap().insert(client.to_string());
                     desk.clone()
                 })

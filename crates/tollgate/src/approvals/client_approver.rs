@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
 use envelope::ClientId;
+use gateway::FrontEnd;
 use toolkit::BoxFuture;
 
 use super::{Broker, End};
@@ -17,6 +18,8 @@ const STILL_NO: &str = "the answer to the same question was no, a few minutes ag
 pub(super) struct ClientApprover {
     pub(super) broker: Arc<Broker>,
     pub(super) client: ClientId,
+    /// How it came in.
+    pub(super) front_end: FrontEnd,
 }
 
 impl ClientApprover {
@@ -30,7 +33,7 @@ impl ClientApprover {
     }
 
     async fn approve_call(&self, request: &ApprovalRequest) -> Verdict {
-        let reason = Reason::of(request, &self.client);
+        let reason = Reason::of(request, &self.client, self.front_end);
         if let Some(channel) = self.broker.open().always_by(&reason) {
             return Verdict::Once { channel };
         }

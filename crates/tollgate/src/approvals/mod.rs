@@ -92,8 +92,8 @@ impl Broker {
     /// Makes the approver of each client.
     pub(crate) fn approvers(self: &Arc<Broker>) -> ApproverOf {
         let broker = self.clone();
-        Arc::new(move |client| -> Arc<dyn Approver> {
-            Arc::new(ClientApprover { broker: broker.clone(), client: client.clone() })
+        Arc::new(move |client, front_end| -> Arc<dyn Approver> {
+            Arc::new(ClientApprover { broker: broker.clone(), client: client.clone(), front_end })
         })
     }
 

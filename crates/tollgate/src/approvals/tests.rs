@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use engine::{ApprovalRequest, Approver, ManualClock, Remembering, Verdict};
 use envelope::{CallId, Channel, ClientId, Risk, RunId, StepId, Timestamp, ToolName};
+use gateway::FrontEnd;
 use serde_json::{Value, json};
 use tokio::join;
 
@@ -40,13 +41,13 @@ impl Office {
         let path = home.path().join("state/approvals");
         let broker = Broker::new(path.clone(), "/notes".as_ref(), "a client".to_owned(), wait, clock.clone());
         let broker = Arc::new(change(broker));
-        let desk = (broker.approvers())(&ClientId::default_token());
+        let desk = (broker.approvers())(&ClientId::default_token(), FrontEnd::Mcp);
         Office { home, clock, broker, desk, folder: Folder::new(path) }
     }
 
     /// The approver of another client.
     fn client(&self, id: &str) -> Arc<dyn Approver> {
-        (self.broker.approvers())(&ClientId::parse(id).unwrap())
+        (self.broker.approvers())(&ClientId::parse(id).unwrap(), FrontEnd::Mcp)
     }
 
     fn path(&self, name: &str) -> PathBuf {

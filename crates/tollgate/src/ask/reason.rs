@@ -2,6 +2,7 @@
 
 use engine::{ApprovalRequest, Remembering};
 use envelope::{ClientId, Hash};
+use gateway::FrontEnd;
 
 /// What a yes for always answers: a tool, why it is asked about, and by whom. The policy is part of it since a reason
 /// names a rule by its number, which may be another rule's once the settings have changed.
@@ -11,17 +12,19 @@ pub(crate) struct Reason {
     why: String,
     remembering: Remembering,
     client: ClientId,
+    front_end: FrontEnd,
     policy: Hash,
 }
 
 impl Reason {
     /// What a yes for always to a call of this client is kept by.
-    pub(crate) fn of(request: &ApprovalRequest, client: &ClientId) -> Reason {
+    pub(crate) fn of(request: &ApprovalRequest, client: &ClientId, front_end: FrontEnd) -> Reason {
         Reason {
             tool: request.tool.to_string(),
             why: request.why.clone(),
             remembering: request.remembering,
             client: client.clone(),
+            front_end,
             policy: request.policy,
         }
     }

@@ -38,6 +38,7 @@ mod tests {
     use engine::{ApprovalRequest, Remembering};
     use envelope::{CallId, ClientId, Hash, Risk, RunId, StepId, ToolName};
     use expect_test::expect;
+    use gateway::FrontEnd;
     use serde_json::json;
 
     use super::{about_call, choices};
@@ -99,12 +100,23 @@ mod tests {
         for (number, change) in change.into_iter().enumerate() {
             let mut other = request();
             change(&mut other);
-            assert_ne!(Reason::of(&other, &client), Reason::of(&request(), &client), "{number}");
+            assert_ne!(
+                Reason::of(&other, &client, FrontEnd::Mcp),
+                Reason::of(&request(), &client, FrontEnd::Mcp),
+                "{number}"
+            );
         }
-        assert_ne!(Reason::of(&request(), &other_client), Reason::of(&request(), &client));
+        assert_ne!(
+            Reason::of(&request(), &other_client, FrontEnd::Mcp),
+            Reason::of(&request(), &client, FrontEnd::Mcp)
+        );
+        assert_ne!(
+            Reason::of(&request(), &client, FrontEnd::Responses),
+            Reason::of(&request(), &client, FrontEnd::Mcp)
+        );
         // What a client calls itself makes no difference, in either direction.
         let says = Some("another name".to_owned());
         let same = ApprovalRequest { input: json!(1), exact: Hash::of(b"1"), client: says, ..request() };
-        assert_eq!(Reason::of(&same, &client), Reason::of(&request(), &client));
+        assert_eq!(Reason::of(&same, &client, FrontEnd::Mcp), Reason::of(&request(), &client, FrontEnd::Mcp));
     }
 }

@@ -60,7 +60,7 @@ impl Mcp {
         let approvers: ApproverOf = if self.yes {
             let asker: Arc<dyn Approver> =
                 Arc::new(Asker::new(true, Arc::new(Progress::new(true)), interrupts.clone()));
-            Arc::new(move |_client| asker.clone())
+            Arc::new(move |_client, _front_end| asker.clone())
         } else {
             let folder = desk::folder(Some(&place.vault))?;
             let clock = Arc::new(SystemClock::new());

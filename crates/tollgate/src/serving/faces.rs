@@ -140,7 +140,10 @@ impl Faces<'_> {
         if self.yes {
             let asker: Arc<dyn Approver> =
                 Arc::new(Asker::new(true, Arc::new(Progress::new(true)), interrupts.clone()));
-            return Ok(Asking { approvers: Arc::new(move |_client| asker.clone()), at_terminal: None });
+            return Ok(Asking {
+                approvers: Arc::new(move |_client, _front_end| asker.clone()),
+                at_terminal: None,
+            });
         }
         let has_terminal = std::io::stderr().is_terminal();
         let wait = if has_terminal { desk::LIFE } else { self.wait };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use engine::{Approver, Engine, Observer};
 use envelope::{ClientId, ExecutionEvent, ToolResult};
-use gateway::ApproverOf;
 use gateway::gate_tools::MakeEngine;
 use gateway::mcp::{McpFace, McpParts, McpSettings, Recorded};
+use gateway::{ApproverOf, FrontEnd};
 
 use super::foresight::CallForeseer;
 use super::live::LivePlace;
@@ -19,7 +19,7 @@ use crate::wiring::{self, Toolset};
 /// Makes the gate for one run on a vault, under its settings as they are then, with an approver for
 /// whoever has no client of its own.
 pub(crate) fn maker(place: &Arc<Place>, approvers: &ApproverOf) -> Result<MakeEngine, Stop> {
-    let asker = &approvers(&ClientId::local());
+    let asker = &approvers(&ClientId::local(), FrontEnd::Local);
     // Whatever is wrong with the settings is said now, in full.
     let kept = Kept::default();
     drop(gate(place, asker, &kept)?);
@@ -43,7 +43,7 @@ pub(crate) fn face(
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
     let kept = Arc::new(Kept::default());
-    let desk = approvers(&ClientId::local());
+    let desk = approvers(&ClientId::local(), FrontEnd::Local);
     drop(gate(place, &desk, &kept)?);
     let live = LivePlace::new(place)?;
     let make = {

@@ -127,7 +127,7 @@ impl Changing {
         let parts = McpParts {
             make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
             recorded: Recorded::Disk(runs),
-            approvers: Arc::new(|_| Arc::new(Nobody)),
+            approvers: Arc::new(|_, _| Arc::new(Nobody)),
             foreseer: Arc::new(Nobody),
             plans: Arc::new(Nobody),
             unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use engine::{ApprovalRequest, Approver};
 use envelope::ClientId;
+use gateway::FrontEnd;
 use serde_json::json;
 use tokio::join;
 
@@ -30,6 +31,11 @@ async fn always_is_kept_by_identity_and_never_by_a_name_that_a_client_sends() {
     assert!(in_words(other.approve(&named()).await).starts_with("nobody"), "another client of the same name");
     let renamed = ApprovalRequest { client: Some("codex 2".to_owned()), ..note() };
     assert_eq!(office.unheard(&renamed).await, "once (approve)", "the same client under another name");
+    let model = (office.broker.approvers())(&ClientId::default_token(), FrontEnd::Responses);
+    assert!(
+        in_words(model.approve(&named()).await).starts_with("nobody"),
+        "a model that is asked with the same token"
+    );
     let successor = office.client("default/11111111");
     assert!(
         in_words(successor.approve(&named()).await).starts_with("nobody"),
