@@ -23,6 +23,7 @@ mod listing;
 mod parked;
 mod pipes;
 mod plans;
+mod presence;
 mod question;
 mod records;
 mod runs;

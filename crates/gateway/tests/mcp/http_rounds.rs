@@ -269,6 +269,57 @@ pub(crate) async fn session_as(rig: &Rig, token: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_client_of_a_session_that_hangs_up_and_does_not_come_back_takes_its_question_along() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let headers = session(&rig).await;
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": note("a") });
+    let mut socket = begin(&rig, &headers, &call.to_string()).await;
+    let asked = hear(&mut socket, &mut String::new(), Some("elicitation/create")).await;
+    drop(socket);
+    while results(&house) == 0 {
+        later(Duration::from_secs(5)).await;
+    }
+    // Whoever comes back with a yes comes too late.
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": yes("once") });
+    post(&rig, &headers, &answer.to_string()).await;
+    assert_eq!(house.deeds(), Vec::<String>::new());
+    rig.stop().await;
+    expect![[r#"
+        calls of elder 1
+        - test.note canceled
+    "#]]
+    .assert_eq(&house.record().await);
+}
+
+#[tokio::test]
+async fn a_client_of_a_session_that_stays_keeps_its_call_when_a_connection_closes() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let headers = session(&rig).await;
+    let listen = rig.request("GET /mcp", &headers, "");
+    let mut news = rig.connect().await;
+    tokio::io::AsyncWriteExt::write_all(&mut news, listen.as_bytes()).await.unwrap();
+    let mut head = [0; 12];
+    news.read_exact(&mut head).await.unwrap();
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": note("a") });
+    let mut socket = begin(&rig, &headers, &call.to_string()).await;
+    let asked = hear(&mut socket, &mut String::new(), Some("elicitation/create")).await;
+    drop(socket);
+    for _ in 0..20 {
+        later(Duration::from_secs(5)).await;
+    }
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": yes("once") });
+    assert_eq!(post(&rig, &headers, &answer.to_string()).await.status, 202);
+    while results(&house) == 0 {
+        later(Duration::from_millis(1)).await;
+    }
+    assert_eq!(house.deeds(), ["a"]);
+    drop(news);
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn a_session_outlasts_the_time_that_a_person_may_take() {
     let house = House::new();
     let rig = serve(&house).await;
