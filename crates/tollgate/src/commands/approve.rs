@@ -36,7 +36,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
     after_help = "Example:\n  tollgate approve\n  tollgate approve 7k2m9x4p\n  tollgate approve --watch\n  tollgate approve --list --json"
 )]
 pub(crate) struct Approve {
-    /// The question, or the beginning of its id [default: each that waits, the newest last]
+    /// The question, or the beginning of its id [default: each that waits, clients in turn]
     id: Option<String>,
     /// Only list what waits
     #[arg(long, conflicts_with_all = ["id", "watch"])]
