@@ -112,6 +112,28 @@ impl Files {
     }
 }
 
+/// The right of one client to be served, for connections that outlive the request they began with.
+#[derive(Debug, Clone)]
+pub struct Admission {
+    client: ClientId,
+    tokens: Arc<ClientTokens>,
+}
+
+impl Admission {
+    pub(super) fn new(client: ClientId, tokens: Arc<ClientTokens>) -> Admission {
+        Admission { client, tokens }
+    }
+
+    pub fn client(&self) -> &ClientId {
+        &self.client
+    }
+
+    /// Whether the client still has a token.
+    pub fn holds(&self) -> bool {
+        self.tokens.has(&self.client)
+    }
+}
+
 fn stamp(path: &Path) -> Stamp {
     let of = std::fs::symlink_metadata(path).ok()?;
     Some((of.ino(), of.size(), of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()))

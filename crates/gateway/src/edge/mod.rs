@@ -37,7 +37,7 @@ mod visit;
 pub use answer::error_response;
 pub use body::{BODY_LIMIT, read_body};
 pub use client_file::{ClientFile, ClientRecord};
-pub use client_tokens::ClientTokens;
+pub use client_tokens::{Admission, ClientTokens};
 pub use drain::Drain;
 pub use faces::{Arrival, Faces};
 pub use server::{BindError, Edge};

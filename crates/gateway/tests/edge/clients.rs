@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::Extension;
 use axum::routing::get;
 use envelope::{ClientId, Timestamp};
-use gateway::edge::{ClientFile, ClientTokens, EdgeSettings, Token, TokenError};
+use gateway::edge::{Admission, ClientFile, ClientTokens, EdgeSettings, Token, TokenError};
 
 use crate::rig::{CLOSE, Rig};
 
@@ -75,6 +75,26 @@ async fn each_token_is_one_client_and_changes_are_noticed_without_a_restart() {
     let new_default = Token::rotate(&home.path("token")).unwrap();
     assert_eq!(seen(&rig, &default).await, "401");
     assert_eq!(seen(&rig, new_default.reveal()).await, "default");
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_lasts_can_tell_when_its_client_is_revoked() {
+    let home = Home::new();
+    let (token, _) = home.clients().issue("laptop", now()).unwrap();
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let keep = async move |Extension(admission): Extension<Admission>| tell.send(admission).unwrap();
+    let tokens = home.tokens();
+    let faces = Router::new().route("/keep", get(keep));
+    let rig = Rig::start(faces, |settings| settings.tokens = tokens).await;
+    let request = rig.request("GET /keep", CLOSE, "").replace(&rig.token, token.reveal());
+    assert!(rig.exchange(request).await.starts_with("HTTP/1.1 200"));
+    let admission = told.recv().await.unwrap();
+    assert_eq!((admission.client().name(), admission.holds()), ("laptop", true));
+    home.clients().rotate("laptop", now()).unwrap();
+    assert!(admission.holds(), "it is the same client");
+    home.clients().revoke("laptop").unwrap();
+    assert!(!admission.holds());
     rig.stop().await;
 }
 

@@ -15,11 +15,10 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Extension, State};
 use axum::response::Response;
-use envelope::ClientId;
 use serde_json::Value;
 
 use self::ears::{Ears, Heard, Over, Patience};
-use crate::edge::{BODY_LIMIT, Drain, error_response};
+use crate::edge::{Admission, BODY_LIMIT, Drain, error_response};
 use crate::responses::answer::{Out, Responder, outlet};
 use crate::responses::error::{ApiError, ErrorType};
 use crate::responses::event::{Framing, error_event};
@@ -32,22 +31,22 @@ const OWN: StoreLimits = StoreLimits { responses: 64, bytes: 16 << 20 };
 pub(super) async fn upgrade(
     State(responder): State<Arc<Responder>>,
     drain: Option<Extension<Drain>>,
-    client: Option<Extension<ClientId>>,
+    admission: Option<Extension<Admission>>,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let Ok(socket) = socket else { return error_response(&not_a_socket()) };
     let drain = drain.map(|Extension(drain)| drain);
-    let client = client.map(|Extension(client)| client);
+    let admission = admission.map(|Extension(admission)| admission);
     socket
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
-        .on_upgrade(move |socket| Connection::new(responder, client, socket, Patience::USUAL).serve(drain))
+        .on_upgrade(move |socket| Connection::new(responder, admission, socket, Patience::USUAL).serve(drain))
 }
 
 struct Connection {
     responder: Arc<Responder>,
-    /// Who opened it.
-    client: Option<ClientId>,
+    /// Who opened it, and whether they still may use it.
+    admission: Option<Admission>,
     ears: Ears,
     own: Store,
 }
@@ -55,11 +54,11 @@ struct Connection {
 impl Connection {
     fn new(
         responder: Arc<Responder>,
-        client: Option<ClientId>,
+        admission: Option<Admission>,
         socket: WebSocket,
         patience: Patience,
     ) -> Connection {
-        Connection { responder, client, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
+        Connection { responder, admission, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
     }
 
     async fn serve(mut self, drain: Option<Drain>) {
@@ -79,6 +78,9 @@ impl Connection {
                     }
                 },
             };
+            if self.admission.as_ref().is_some_and(|admission| !admission.holds()) {
+                break Over::because(close_code::POLICY, "the token of this client has been revoked");
+            }
             let answered = match heard {
                 Ok(Heard::Text(text)) => self.answer(&text).await,
                 Ok(Heard::Binary) => self.refuse(&not_text()).await,
@@ -98,7 +100,7 @@ impl Connection {
             Ok(request) => request,
             Err(error) => return self.refuse(&error).await,
         };
-        request.client = self.client.clone();
+        request.client = self.admission.as_ref().map(|admission| admission.client().clone());
         let previous = request.previous_response_id.clone();
         let failed = match request.purpose {
             Purpose::WarmUp => {
