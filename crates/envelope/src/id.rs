@@ -101,6 +101,25 @@ fn is_tool_name(raw: &str) -> bool {
         })
 }
 
+/// A name of letters, digits, `.`, `_` or `-`, then perhaps `/` and a serial of the same.
+fn is_client_id(raw: &str) -> bool {
+    let is_part = |part: &str| {
+        (1..=64).contains(&part.len())
+            && part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    };
+    match raw.split_once('/') {
+        Some((name, serial)) => is_part(name) && is_part(serial),
+        None => is_part(raw),
+    }
+}
+
+text_id!(
+    /// The identity of a client: the name of its token and a serial, or the connection that it came by. Made by whoever
+    /// let the client in, never from what the client says of itself.
+    ClientId, "client id", "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$",
+    "start with a letter or digit, then use letters, digits, `.`, `_` or `-`, at most 64", is_client_id
+);
 text_id!(
     /// One execution of one plan.
     RunId, "run id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
@@ -133,6 +152,38 @@ text_id!(
 impl RunId {
     pub fn from_uuid(id: Uuid) -> RunId {
         RunId(id.to_string().into())
+    }
+}
+
+impl ClientId {
+    /// The name of the client that has the server's own token.
+    pub const DEFAULT: &str = "default";
+    /// The name of whoever uses Tollgate on this machine without a token.
+    pub const LOCAL: &str = "local";
+    /// The name of clients that were started with pipes to us.
+    pub const STDIO: &str = "stdio";
+
+    /// The client that has the server's own token.
+    pub fn default_token() -> ClientId {
+        ClientId(ClientId::DEFAULT.into())
+    }
+
+    /// Whoever uses Tollgate on this machine without a token.
+    pub fn local() -> ClientId {
+        ClientId(ClientId::LOCAL.into())
+    }
+
+    /// A client at the other end of our pipes, told from others by `serial`, of which the last letters and digits count.
+    pub fn stdio(serial: &str) -> ClientId {
+        const LETTERS: usize = 12;
+        let usable: Vec<char> = serial.chars().filter(char::is_ascii_alphanumeric).collect();
+        let serial: String = usable[usable.len().saturating_sub(LETTERS)..].iter().collect();
+        ClientId(format!("{}/{serial}", ClientId::STDIO).into())
+    }
+
+    /// The part that people know it by: the name of the token.
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or(&*self.0, |(name, _serial)| name)
     }
 }
 
@@ -177,7 +228,17 @@ impl CallId {
 
 #[cfg(test)]
 mod tests {
-    use super::{CallId, RunId, StepId, ToolName};
+    use super::{CallId, ClientId, RunId, StepId, ToolName};
+
+    #[test]
+    fn a_client_id_is_a_name_with_or_without_a_serial() {
+        for (raw, name) in [("default", "default"), ("laptop/3f2a91bc", "laptop"), ("stdio/7", "stdio")] {
+            assert_eq!(ClientId::parse(raw).unwrap().name(), name);
+        }
+        for bad in ["", "/", "a/", "/b", "a b", "a/b/c", "-a", "a\u{1b}", &"x".repeat(65)] {
+            assert!(ClientId::parse(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn only_ids_that_calls_without_a_plan_have_are_numbers() {

@@ -45,7 +45,7 @@ pub use failure::Failure;
 pub use family::Family;
 pub use fault::Fault;
 pub use hash::{BadHash, Hash};
-pub use id::{BadId, CallId, ConfirmationId, RunId, StepId, ToolName, VarName};
+pub use id::{BadId, CallId, ClientId, ConfirmationId, RunId, StepId, ToolName, VarName};
 pub use invisible::{InvisibleChars, invisible_chars, is_invisible, may_begin_invisible};
 pub use json_text::{json_plain, json_text, line_break};
 pub use json_writer::write_json;

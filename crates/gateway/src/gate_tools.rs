@@ -7,12 +7,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
-use engine::{Engine, RunPlace, SessionRequest};
-use envelope::{Status, ToolName, ToolResult};
+use engine::{Approver, Engine, RunPlace, SessionRequest};
+use envelope::{ClientId, Status, ToolName, ToolResult};
 use journal::RunsFolder;
 use toolkit::{CancelToken, CompiledSchema, Visibility};
 
 use crate::api_error::ApiError;
+use crate::client::{ApproverOf, FrontEnd, printable};
 use crate::gate_run::{Ends, GateCall, GateRun, Runs};
 use crate::mcp::{Look, Looked};
 use crate::responses::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
@@ -32,6 +33,7 @@ pub struct GateTools {
 /// What runs are opened with.
 struct Gates {
     make: MakeEngine,
+    approvers: ApproverOf,
     /// Where runs are recorded.
     runs: RunsFolder,
     /// The tools that are offered, in the same order, as the gate knows them.
@@ -71,7 +73,12 @@ impl Gates {
 impl GateTools {
     /// Every tool that can be called as things are; or why there is no gate. `look` is called before every call: one
     /// after a change of what gates are made from is made in another run.
-    pub fn new(make: MakeEngine, runs: RunsFolder, look: Option<Look>) -> Result<GateTools, String> {
+    pub fn new(
+        make: MakeEngine,
+        approvers: ApproverOf,
+        runs: RunsFolder,
+        look: Option<Look>,
+    ) -> Result<GateTools, String> {
         let engine = make()?;
         let mut offered = Vec::new();
         let mut own = Vec::new();
@@ -100,7 +107,8 @@ impl GateTools {
             });
         }
         let (open, changes) = (Runs::default(), Mutex::default());
-        Ok(GateTools { offered, gates: Arc::new(Gates { make, runs, own, places, open, look, changes }) })
+        let gates = Gates { make, approvers, runs, own, places, open, look, changes };
+        Ok(GateTools { offered, gates: Arc::new(gates) })
     }
 
     /// The runs of these tools: to be stopped and waited for when the server ends.
@@ -123,9 +131,16 @@ impl Toolbox for GateTools {
         Ok(tools)
     }
 
-    fn open(&self, goal: &str, model: &str) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+    fn open(
+        &self,
+        goal: &str,
+        model: &str,
+        client: Option<&ClientId>,
+    ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+        let client = client.cloned().unwrap_or_else(ClientId::local);
+        let model = format!("{client} (model {})", printable(model));
         let changes = self.gates.look();
-        let run = self.gates.open(goal, model).map_err(|error| {
+        let run = self.gates.open(goal, &model).map_err(|error| {
             tracing::error!(error, "a run could not be opened");
             ApiError::server(
                 500,
@@ -134,8 +149,9 @@ impl Toolbox for GateTools {
             )
         })?;
         let current = Mutex::new(CurrentRun { run: Arc::new(run), changes });
-        let (gates, goal, model) = (self.gates.clone(), goal.to_owned(), model.to_owned());
-        Ok(Arc::new(ToolsRun { gates, goal, model, current }))
+        let approver = (self.gates.approvers)(&client, FrontEnd::Responses);
+        let (gates, goal) = (self.gates.clone(), goal.to_owned());
+        Ok(Arc::new(ToolsRun { gates, goal, model, approver, current }))
     }
 }
 
@@ -151,7 +167,10 @@ fn unknown(name: &str, offered: &[OfferedTool]) -> ApiError {
 struct ToolsRun {
     gates: Arc<Gates>,
     goal: String,
+    /// Who decides about the calls, for the record: the client, and the model that it names.
     model: String,
+    /// Asks on behalf of the client that the answer is for.
+    approver: Arc<dyn Approver>,
     current: Mutex<CurrentRun>,
 }
 
@@ -201,7 +220,13 @@ impl ToolboxRun for ToolsRun {
             }
         };
         let cancel = CancelToken::new();
-        let made = GateCall { tool, args: call.arguments, approver: None, progress: None, cancel };
+        let made = GateCall {
+            tool,
+            args: call.arguments,
+            approver: Some(self.approver.clone()),
+            progress: None,
+            cancel,
+        };
         let running = run.call(made);
         Box::pin(async move {
             let ended = running.await;

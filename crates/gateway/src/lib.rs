@@ -4,6 +4,7 @@
 //! [`backend::TextModel`], time and ids from outside. Every face stands behind the one [`edge`].
 
 pub mod api_error;
+mod client;
 pub mod edge;
 pub mod gate_run;
 pub mod gate_tools;
@@ -11,3 +12,5 @@ pub mod mcp;
 pub mod metrics;
 pub mod responses;
 pub mod sentinel;
+
+pub use client::{ApproverOf, FrontEnd};

@@ -14,12 +14,13 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict, Verdict};
-use envelope::Channel;
+use envelope::{Channel, ClientId};
+use gateway::FrontEnd;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::Mutex;
 use toolkit::BoxFuture;
 
-use self::lines::Lines;
+pub(crate) use self::lines::Lines;
 pub(crate) use self::reason::Reason;
 pub(crate) use self::words::choices;
 use self::words::{about_call, from};
@@ -37,8 +38,6 @@ pub(crate) struct Asker {
     /// Who forecasts plans and calls, if anyone does.
     forecaster: Option<Arc<OverlayForecaster>>,
     lines: Lines,
-    /// How long an answer for always lasts, where that is longer than one run.
-    lasts: &'static str,
     /// One question at a time; holds what the person wants to be asked no more.
     always: Mutex<HashSet<Reason>>,
 }
@@ -46,13 +45,7 @@ pub(crate) struct Asker {
 impl Asker {
     pub(crate) fn new(yes: bool, progress: Arc<Progress>, interrupts: Interrupts) -> Asker {
         let (lines, always) = (Lines::default(), Mutex::default());
-        Asker { yes, progress, interrupts, forecaster: None, lines, lasts: "", always }
-    }
-
-    /// The same for all the runs of a server.
-    pub(crate) fn of_server(mut self) -> Asker {
-        self.lasts = " until the server stops";
-        self
+        Asker { yes, progress, interrupts, forecaster: None, lines, always }
     }
 
     /// The same with forecasts in colours.
@@ -112,12 +105,11 @@ impl Asker {
             };
         }
         let mut always = self.always.lock().await;
-        let reason = Reason::of(request);
+        let reason = Reason::of(request, &ClientId::local(), FrontEnd::Local);
         if always.contains(&reason) {
             return Verdict::Once { channel: Channel::Terminal };
         }
-        let shown = self.coloured(&request.text);
-        let question = about_call(request, &shown, self.lasts, Paint::stderr());
+        let question = about_call(request, &self.coloured(&request.text), Paint::stderr());
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Verdict::Once { channel: Channel::Terminal },
             Some("a" | "always") if reason.can_be_kept() => {

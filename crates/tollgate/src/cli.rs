@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     approve::Approve, call::Call, check::Check, connect::Connect, demo::Demo, doctor::Doctor, init::Init,
     mcp::Mcp, preview::Preview, redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs,
-    serve::Serve, servers::Servers, show::Show, tools::Tools, trust::Trust, undo::Undo, verify::Verify,
+    serve::Serve, servers::Servers, show::Show, token::Token, tools::Tools, trust::Trust, undo::Undo,
+    verify::Verify,
 };
 use crate::exit::Exit;
 use crate::screen;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     Serve(Serve),
     Mcp(Mcp),
     Approve(Approve),
+    Token(Token),
     Connect(Connect),
     Trust(Trust),
     Servers(Servers),
@@ -79,6 +81,7 @@ impl Cli {
             Command::Serve(serve) => serve.run(vault),
             Command::Mcp(mcp) => mcp.run(vault),
             Command::Approve(approve) => approve.run(vault),
+            Command::Token(token) => token.run(vault),
             Command::Connect(connect) => connect.run(vault),
             Command::Trust(trust) => trust.run(vault),
             Command::Servers(servers) => servers.run(vault),
@@ -107,6 +110,7 @@ impl Command {
             Command::Redo(redo) => redo.json(),
             Command::Serve(serve) => serve.json,
             Command::Approve(approve) => approve.json,
+            Command::Token(token) => token.json(),
             Command::Connect(connect) => connect.json,
             Command::Trust(trust) => trust.json,
             Command::Servers(servers) => servers.json(),

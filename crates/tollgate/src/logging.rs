@@ -4,6 +4,7 @@
 //! a header or a token. What other people's crates log is not chosen like that, whole results among it, and left out.
 
 use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use envelope::{escape_json, escape_line};
 use tracing::Subscriber;
@@ -44,7 +45,74 @@ pub(crate) fn start(level: Level, format: LogFormat) {
     let _already = started.is_err();
 }
 
-/// Writes every event as one line in which nothing is invisible. An event arrives in one call of `write`.
+/// Bytes of log lines that are held back while a question stands on the screen.
+const MOST_HELD: usize = 256 * 1024;
+
+/// Log lines that wait until the question on the screen has its answer.
+static HELD: Mutex<HeldLines> = Mutex::new(HeldLines { holders: 0, lines: Vec::new(), dropped: 0 });
+
+struct HeldLines {
+    holders: u32,
+    lines: Vec<u8>,
+    /// Lines that found no more room.
+    dropped: u64,
+}
+
+impl HeldLines {
+    /// Keeps a line if lines are held back now. Returns whether they are.
+    fn keep(&mut self, line: &[u8]) -> bool {
+        if self.holders == 0 {
+            return false;
+        }
+        if self.lines.len() + line.len() > MOST_HELD {
+            self.dropped += 1;
+        } else {
+            self.lines.extend_from_slice(line);
+        }
+        true
+    }
+
+    /// What was held back, once nobody holds lines back any more.
+    fn release(&mut self) -> Vec<u8> {
+        self.holders = self.holders.saturating_sub(1);
+        if self.holders > 0 {
+            return Vec::new();
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            lines.extend_from_slice(
+                format!("{dropped} log lines were left out while a question waited\n").as_bytes(),
+            );
+        }
+        lines
+    }
+}
+
+/// Holds log lines back until this is dropped, so that they do not scroll a question away.
+#[must_use]
+pub(crate) fn hold() -> HoldBack {
+    held().holders += 1;
+    HoldBack
+}
+
+pub(crate) struct HoldBack;
+
+impl Drop for HoldBack {
+    fn drop(&mut self) {
+        let mut held = held();
+        let lines = held.release();
+        // While the lock is held, so that no newer line comes before these.
+        let _gone = io::stderr().lock().write_all(&lines);
+    }
+}
+
+fn held() -> MutexGuard<'static, HeldLines> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes every event as one line in which nothing is invisible, or keeps it while lines are held back. An event arrives
+/// in one call of `write`.
 struct LogWriter<W> {
     format: LogFormat,
     to: W,
@@ -58,8 +126,12 @@ impl<W: Write> Write for LogWriter<W> {
             LogFormat::Text => escape_line(line),
             LogFormat::Json => escape_json(line),
         };
-        // In one piece, so that lines of several threads do not mix.
-        self.to.write_all(format!("{shown}{}", &text[line.len()..]).as_bytes())?;
+        let shown = format!("{shown}{}", &text[line.len()..]);
+        let mut held = held();
+        if !held.keep(shown.as_bytes()) {
+            // In one piece, so that lines of several threads do not mix.
+            self.to.write_all(shown.as_bytes())?;
+        }
         Ok(event.len())
     }
 
@@ -91,7 +163,7 @@ mod tests {
 
     use envelope::is_invisible;
 
-    use super::{LogFormat, LogWriter, is_ours};
+    use super::{HeldLines, LogFormat, LogWriter, MOST_HELD, is_ours};
 
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
@@ -125,6 +197,20 @@ mod tests {
             let line = text.strip_suffix('\n').unwrap();
             assert!(line.contains("2800") && !line.contains(is_invisible), "{format:?}");
         }
+    }
+
+    #[test]
+    fn lines_are_held_back_within_bounds_and_come_in_their_order() {
+        let mut held = HeldLines { holders: 0, lines: Vec::new(), dropped: 0 };
+        assert!(!held.keep(b"at once\n"), "nobody holds it back");
+        held.holders = 2;
+        assert!(held.keep(b"first\n") && held.keep(b"second\n"));
+        assert_eq!(held.release(), b"", "the other question still stands");
+        assert!(held.keep(&vec![b'x'; MOST_HELD]), "left out, and not written over the question");
+        assert!(held.keep(b"third\n"));
+        let told = String::from_utf8(held.release()).unwrap();
+        assert_eq!(told, "first\nsecond\nthird\n1 log lines were left out while a question waited\n");
+        assert!(!held.keep(b"at once\n"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `tollgate`: the command line. Arguments in, one command, an exit code out.
 
+mod approvals;
 mod ask;
 mod bounded_file;
 mod cli;

@@ -30,6 +30,7 @@ fn folder(sandbox: &Sandbox) -> PathBuf {
 fn subject(sandbox: &Sandbox) -> Value {
     json!({
         "vault": sandbox.vault().canonicalize().unwrap(),
+        "owner": "default",
         "client": "a client",
         "about": {
             "kind": "call", "tool": "vault.createFile", "preview": "Create a.md",

@@ -16,7 +16,7 @@ fn commands(sandbox: &Sandbox) -> Vec<String> {
 #[test]
 fn the_commands_are_these() {
     expect![
-        "demo init tools check preview run call runs show verify replay resume undo redo serve mcp approve connect trust servers doctor"
+        "demo init tools check preview run call runs show verify replay resume undo redo serve mcp approve token connect trust servers doctor"
     ]
     .assert_eq(&commands(&Sandbox::new()).join(" "));
 }

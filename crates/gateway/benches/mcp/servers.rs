@@ -87,7 +87,7 @@ fn face() -> Arc<McpFace> {
     let parts = McpParts {
         make: Arc::new(gate),
         recorded: Recorded::Memory,
-        desk: Arc::new(Never),
+        approvers: Arc::new(|_, _| Arc::new(Never)),
         plans: Arc::new(Nothing),
         unique: Arc::new(|| "bench".to_owned()),
         key: [7; 32],

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use envelope::ClientId;
 use http::StatusCode;
 use http::header::{TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
@@ -23,6 +24,7 @@ use crate::metrics::{Metrics, Route};
 use super::answer::{error_response, finish, in_our_shape};
 use super::body::TimedBody;
 use super::catch::{Panicked, catch_panic};
+use super::client_tokens::Admission;
 use super::count::{Count, CountedBody};
 use super::drain::Drain;
 use super::faces::{Arrival, Faces, OpenFaces};
@@ -89,10 +91,16 @@ impl House {
         request: http::Request<Incoming>,
     ) -> (Response, Option<Route>) {
         let last = is_last(request.headers());
-        let (parts, incoming) = request.into_parts();
+        let (mut parts, incoming) = request.into_parts();
         let (origin, verdict) = self.guard.judge(&parts, !incoming.is_end_stream());
         let (mut response, route) = match verdict {
-            Verdict::Pass => self.pass_on(visit, parts, incoming).await,
+            Verdict::Pass(client) => {
+                // The one place where an identity enters: behind it, nobody reads who a client says it is.
+                if let Some(client) = client {
+                    parts.extensions.insert(client);
+                }
+                self.pass_on(visit, parts, incoming).await
+            }
             Verdict::Refused(refusal) => (self.refuse(refusal), None),
             Verdict::Preflight => {
                 let (status, headers) = grant(&parts.headers);
@@ -126,6 +134,9 @@ impl House {
                 (answered, route)
             }
             None => {
+                if let Some(client) = parts.extensions.get::<ClientId>().cloned() {
+                    parts.extensions.insert(Admission::new(client, self.guard.tokens.clone()));
+                }
                 parts.extensions.insert(Again::new(visit));
                 parts.extensions.insert(self.drain.clone());
                 match catch_panic(self.faces.router.call(Request::from_parts(parts, body))).await {

@@ -1,26 +1,30 @@
 //! Who comes in: the checks on every request, whatever its route, before anything of its body is read.
 
+use std::sync::Arc;
+
+use envelope::ClientId;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Version};
 
+use super::client_tokens::ClientTokens;
 use super::hosts::Hosts;
 use super::origins::{Origins, is_preflight};
 use super::refusal::Refusal;
-use super::token::Token;
 
 #[derive(Debug)]
 pub(super) struct Guard {
     pub(super) hosts: Hosts,
     pub(super) origins: Origins,
     pub(super) open_paths: Vec<String>,
-    pub(super) token: Token,
+    pub(super) tokens: Arc<ClientTokens>,
 }
 
 /// What becomes of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Pass,
+    /// From this client; from nobody in particular on a path that needs no token.
+    Pass(Option<ClientId>),
     /// A browser only asks whether it may.
     Preflight,
     Refused(Refusal),
@@ -39,8 +43,10 @@ impl Guard {
         if origin.is_some() && is_preflight(&request.method, &request.headers) {
             return (origin, Verdict::Preflight);
         }
-        let verdict = match self.admitted(request).and_then(|()| readable(&request.headers, has_body)) {
-            Ok(()) => Verdict::Pass,
+        let admitted = self.admitted(request);
+        let verdict = match admitted.and_then(|client| readable(&request.headers, has_body).map(|()| client))
+        {
+            Ok(client) => Verdict::Pass(client),
             Err(refusal) => Verdict::Refused(refusal),
         };
         (origin, verdict)
@@ -60,9 +66,10 @@ impl Guard {
         if same && is_path { Ok(()) } else { Err(Refusal::Target) }
     }
 
-    fn admitted(&self, request: &Parts) -> Result<(), Refusal> {
+    /// The client that sent a request, by its token.
+    fn admitted(&self, request: &Parts) -> Result<Option<ClientId>, Refusal> {
         if self.open_paths.iter().any(|open| open == request.uri.path()) {
-            return Ok(());
+            return Ok(None);
         }
         let given = match the_one(&request.headers, &AUTHORIZATION) {
             Ok(given) => given,
@@ -70,7 +77,7 @@ impl Guard {
             Err(Count::Several) => return Err(Refusal::TokenWrong),
         };
         let given = bearer(given.as_bytes()).ok_or(Refusal::TokenWrong)?;
-        if self.token.is(given) { Ok(()) } else { Err(Refusal::TokenWrong) }
+        self.tokens.identify(given).map(Some).ok_or(Refusal::TokenWrong)
     }
 }
 

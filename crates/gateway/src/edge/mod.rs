@@ -11,6 +11,8 @@
 mod answer;
 mod body;
 mod catch;
+mod client_file;
+mod client_tokens;
 mod connection;
 mod count;
 mod descriptors;
@@ -23,6 +25,7 @@ mod inbox;
 mod listeners;
 mod named;
 mod origins;
+mod private_file;
 mod refusal;
 mod server;
 mod settings;
@@ -33,6 +36,8 @@ mod visit;
 
 pub use answer::error_response;
 pub use body::{BODY_LIMIT, read_body};
+pub use client_file::{ClientFile, ClientRecord};
+pub use client_tokens::{Admission, ClientTokens};
 pub use drain::Drain;
 pub use faces::{Arrival, Faces};
 pub use server::{BindError, Edge};

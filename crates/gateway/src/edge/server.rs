@@ -79,7 +79,7 @@ impl Edge {
             hosts: Hosts::new(address, &settings.hosts),
             origins,
             open_paths: settings.open_paths,
-            token: settings.token,
+            tokens: settings.tokens,
         };
         Ok(Edge { listeners, address, guard, limits: Arc::new(settings.limits), metrics })
     }

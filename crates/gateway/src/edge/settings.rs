@@ -1,13 +1,15 @@
 //! What an edge lets in, and for how long it waits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::client_tokens::ClientTokens;
 use super::token::Token;
 
 /// Who may come in, and where to.
 #[derive(Debug, Clone)]
 pub struct EdgeSettings {
-    pub token: Token,
+    pub tokens: Arc<ClientTokens>,
     /// Paths that need no token, compared as a whole: `/healthz`. Everything else is checked for them too.
     pub open_paths: Vec<String>,
     /// Names under which clients may address the server besides its loopback ones, with the port if it is not
@@ -44,10 +46,15 @@ pub struct Limits {
 }
 
 impl EdgeSettings {
-    /// For programs on this machine that have the token; no browser, no open path.
+    /// For programs on this machine that have the one token; no browser, no open path.
     pub fn new(token: Token) -> EdgeSettings {
+        EdgeSettings::for_clients(Arc::new(ClientTokens::single(&token)))
+    }
+
+    /// For programs on this machine that have a token each; no browser, no open path.
+    pub fn for_clients(tokens: Arc<ClientTokens>) -> EdgeSettings {
         EdgeSettings {
-            token,
+            tokens,
             open_paths: Vec::new(),
             hosts: Vec::new(),
             origins: Vec::new(),

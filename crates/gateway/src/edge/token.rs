@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::token_file::{TokenError, load_or_create};
+use super::token_file::{self, TokenError};
 
 /// Kept as it is for whoever must show it, and as a hash for comparing. Never printed by accident.
 #[derive(Clone)]
@@ -15,7 +15,17 @@ pub struct Token {
 impl Token {
     /// The token in this file; makes file, folder and token if there are none.
     pub fn load_or_create(path: &Path) -> Result<Token, TokenError> {
-        load_or_create(path)
+        token_file::load_or_create(path)
+    }
+
+    /// Puts a new token into this file, in the place of the one that is there.
+    pub fn rotate(path: &Path) -> Result<Token, TokenError> {
+        token_file::rotate(path)
+    }
+
+    /// Writes the token to a file that only you can read.
+    pub fn write_to(&self, path: &Path) -> Result<(), TokenError> {
+        token_file::write(path, self)
     }
 
     /// From its text; `None` if it could not stand in a header, or be guessed.
@@ -36,10 +46,9 @@ impl Token {
         &self.text
     }
 
-    /// Whether this is the token. How long it takes says nothing about how much of it was right: hashes of the
-    /// two are compared, and those in constant time.
-    pub(super) fn is(&self, given: &[u8]) -> bool {
-        blake3::hash(given) == self.hash
+    /// The hash that presented tokens are compared with, in constant time.
+    pub(super) fn hash(&self) -> blake3::Hash {
+        self.hash
     }
 }
 

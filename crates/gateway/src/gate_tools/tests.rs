@@ -88,7 +88,14 @@ impl Closing for Slow {
 }
 
 fn tools(slow: &Arc<Slow>, runs: &Path) -> GateTools {
-    GateTools::new(maker(slow, &Arc::new(Mutex::new(Ok(Mode::Ask)))), runs.to_owned().into(), None).unwrap()
+    let maker = maker(slow, &Arc::new(Mutex::new(Ok(Mode::Ask))));
+    GateTools::new(maker, asking(slow), runs.to_owned().into(), None).unwrap()
+}
+
+/// Everybody is asked by the same one.
+fn asking(slow: &Arc<Slow>) -> ApproverOf {
+    let slow = slow.clone();
+    Arc::new(move |_, _| slow.clone())
 }
 
 /// Gates in the mode of the moment, or none.
@@ -135,8 +142,8 @@ async fn a_call_after_a_change_is_made_in_another_run_of_the_same_answer_or_not_
         }
     };
     let folder = runs.path().to_owned().into();
-    let tools = GateTools::new(maker(&slow, &mode), folder, Some(Arc::new(look))).unwrap();
-    let run = tools.open("Write", "m").unwrap();
+    let tools = GateTools::new(maker(&slow, &mode), asking(&slow), folder, Some(Arc::new(look))).unwrap();
+    let run = tools.open("Write", "m", None).unwrap();
     let first = run.run_id();
     assert!(run.call(write()).await.ok);
     assert_eq!(run.run_id(), first);
@@ -179,7 +186,7 @@ fn last_word(runs: &Path) -> String {
 async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_closed() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    let run = tools.open("Write", "m").unwrap();
+    let run = tools.open("Write", "m", None).unwrap();
     let calling = tokio::spawn(run.call(write()));
     slow.asked.notified().await;
     tools.runs().stop();
@@ -194,7 +201,7 @@ async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_c
 async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    let run = tools.open("Write", "m").unwrap();
+    let run = tools.open("Write", "m", None).unwrap();
     let mut closing = run.close(Some("the answer was cancelled".to_owned()));
     assert_eq!(closing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
     slow.closing.notified().await;
@@ -208,7 +215,7 @@ async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
 async fn the_end_of_the_server_does_not_wait_for_ever() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    drop(tools.open("Write", "m").unwrap());
+    drop(tools.open("Write", "m", None).unwrap());
     let before = tokio::time::Instant::now();
     tools.runs().finish(LIMIT).await;
     assert_eq!(before.elapsed(), LIMIT);

@@ -20,11 +20,12 @@ use toolkit::{BoxFuture, CancelCause, CancelToken, Progress, ProgressSink};
 use super::answer;
 use super::asking::ClientAsker;
 use super::face::McpHandler;
-use super::parked::{Bound, Waiting};
+use super::parked::{Asked, Bound};
 use super::plans::PlanTool;
 use super::question::{self, ClientAnswer, Question};
 use super::runs::OpenRun;
 use super::surface::Surface;
+use crate::client::{Client, FrontEnd};
 use crate::gate_run::{GateCall, unattended};
 
 /// The key of the one question in a round.
@@ -81,7 +82,7 @@ impl Pending {
 struct Wanted<'a> {
     tool: ToolName,
     args: Map<String, Value>,
-    client: &'a str,
+    client: &'a Client,
 }
 
 /// How a call ended: already in words for the client.
@@ -108,7 +109,7 @@ impl McpHandler {
             let pending = self.begin(&surface, tool, args, &client, &cx).await;
             return self.follow(pending, &client, cx).await;
         };
-        let principal = self.principal(&client);
+        let principal = client.to_string();
         // Arguments that differ in anything are other arguments.
         let bound = Bound { tool: &tool, args: &canonical_object_hash(&args), principal: &principal };
         let waiting = match self.face.parked.take(&state, &bound) {
@@ -121,8 +122,9 @@ impl McpHandler {
         };
         let said = request.input_responses.as_ref().and_then(|answers| answers.get(APPROVAL));
         // Whoever asked may have given up, in which case the call has ended as that.
-        let _unheard = waiting.reply.send(question::meant_by(said, waiting.can_last));
-        self.follow(waiting.pending, &client, cx).await
+        let Asked { pending, reply, can_last } = waiting.asked;
+        let _unheard = reply.send(question::meant_by(said, can_last));
+        self.follow(pending, &client, cx).await
     }
 
     async fn begin(
@@ -130,7 +132,7 @@ impl McpHandler {
         surface: &Arc<Surface>,
         tool: ToolName,
         args: Map<String, Value>,
-        client: &str,
+        client: &Client,
         cx: &RequestContext<RoleServer>,
     ) -> Pending {
         let (ask, asks) = can_ask(cx)
@@ -170,7 +172,7 @@ impl McpHandler {
             }
         };
         let approvals = run.surface.policy.approval;
-        let approver = self.approver(line.questions, approvals, has_own);
+        let approver = self.approver(client, line.questions, approvals, has_own);
         let Line { progress, cancel, .. } = line;
         let call = GateCall { tool, args, approver, progress, cancel };
         let running = run.run.call(call);
@@ -187,7 +189,8 @@ impl McpHandler {
     /// Who answers for a call of this client.
     pub(super) fn approver(
         &self,
-        client: Option<mpsc::Sender<Question>>,
+        client: &Client,
+        questions: Option<mpsc::Sender<Question>>,
         approvals: Approvals,
         can_last: bool,
     ) -> Option<Arc<dyn engine::Approver>> {
@@ -197,8 +200,8 @@ impl McpHandler {
             return None;
         }
         Some(Arc::new(ClientAsker {
-            client,
-            desk: parts.desk.clone(),
+            client: questions,
+            desk: (parts.approvers)(&client.id, FrontEnd::Mcp),
             approvals,
             can_last,
             limit: parts.settings.answer_limit,
@@ -209,7 +212,7 @@ impl McpHandler {
     async fn follow(
         &self,
         mut pending: Pending,
-        client: &str,
+        client: &Client,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut told = Told::new(&cx);
@@ -234,7 +237,7 @@ impl McpHandler {
                 () = answered(&mut asking), if is_wanted => asking = None,
                 Some((question, args)) = Asks::next(&mut pending.asks), if is_wanted && asking.is_none() => {
                     if is_modern(&cx) {
-                        match self.park(pending, question, args, &self.principal(client)) {
+                        match self.park(pending, question, args, client) {
                             Ok(asks) => return Ok(asks),
                             Err(again) => pending = *again,
                         }
@@ -255,21 +258,22 @@ impl McpHandler {
         pending: Pending,
         question: Question,
         args: Hash,
-        principal: &str,
+        client: &Client,
     ) -> Result<CallToolResponse, Box<Pending>> {
         let Question { text, can_last, reply } = question;
         let pending = pending.unattended();
         let nonce = (self.face.parts.unique)();
         let tool = pending.tool.clone();
-        let bound = Bound { tool: &tool, args: &args, principal };
-        match self.face.parked.park(nonce, &bound, pending, reply, can_last) {
+        let principal = client.to_string();
+        let bound = Bound { tool: &tool, args: &args, principal: &principal };
+        match self.face.parked.park(nonce, &bound, &client.id, Asked { pending, reply, can_last }) {
             Ok(state) => {
                 let ask = InputRequest::Elicitation(ElicitRequest::new(question::form(text, can_last)));
                 let asks = InputRequests::from([(APPROVAL.to_owned(), ask)]);
                 Ok(InputRequiredResult::new(Some(asks), Some(state)).into())
             }
             Err(waiting) => {
-                let Waiting { pending, reply, .. } = *waiting;
+                let Asked { pending, reply, .. } = *waiting;
                 let _unheard = reply.send(ClientAnswer::Crowded);
                 Err(Box::new(pending))
             }

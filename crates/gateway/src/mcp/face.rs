@@ -1,17 +1,18 @@
 //! The server that a client sees: what it can do, and which part of us does it.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use engine::{Approver, RunPlace, SessionRequest};
-use envelope::{RunId, is_invisible};
+use engine::{RunPlace, SessionRequest};
+use envelope::{ClientId, RunId};
+use http::request::Parts;
 use journal::RunsFolder;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -26,7 +27,9 @@ use super::parked::Parked;
 use super::plans::Plans;
 use super::records::{self, Address, Records};
 use super::runs::{OpenRun, OwnRun, SharedRuns};
+use super::strict_lines::REFUSED;
 use super::surface::Surface;
+use crate::client::{ApproverOf, Client, printable};
 use crate::gate_run::{Ends, Runs};
 use crate::gate_tools::MakeEngine;
 
@@ -70,7 +73,7 @@ pub struct McpParts {
     pub make: MakeEngine,
     pub recorded: Recorded,
     /// Who is asked where a client's word does not count or the client cannot ask.
-    pub desk: Arc<dyn Approver>,
+    pub approvers: ApproverOf,
     pub plans: Arc<dyn Plans>,
     /// A new unguessable word each time.
     pub unique: Arc<dyn Fn() -> String + Send + Sync>,
@@ -139,8 +142,12 @@ impl McpFace {
 
     /// A server for one connection, or for all requests that stand alone.
     pub fn handler(self: &Arc<McpFace>, lasting: Lasting) -> McpHandler {
-        let here =
-            Here { own: OwnRun::default(), gone: OnceLock::new(), came_at: self.changes.lists_so_far() };
+        let here = Here {
+            own: OwnRun::default(),
+            id: OnceLock::new(),
+            gone: OnceLock::new(),
+            came_at: self.changes.lists_so_far(),
+        };
         McpHandler { face: self.clone(), lasting, here: Arc::new(here) }
     }
 
@@ -160,7 +167,7 @@ impl McpFace {
         }
     }
 
-    fn open(&self, client: &str, now: &Arc<Surface>) -> Result<OpenRun, String> {
+    fn open(&self, client: &Client, now: &Arc<Surface>) -> Result<OpenRun, String> {
         let engine = (self.parts.make)()?;
         // The settings may have changed since the last look; the run tells what it was really opened under.
         let surface = if *engine.policy() == now.policy {
@@ -174,8 +181,8 @@ impl McpFace {
         };
         let request = SessionRequest {
             place,
-            goal: format!("calls of {client}"),
-            planner_version: Some(client.to_owned()),
+            goal: format!("calls of {}", client.says),
+            planner_version: Some(client.to_string()),
             tools: surface.listing.own(),
         };
         let session = engine.open_session(request).map_err(|error| {
@@ -215,6 +222,8 @@ pub struct McpHandler {
 /// What only one connection has. Over HTTP two are made for each request, and nearly none of it is used.
 struct Here {
     own: OwnRun,
+    /// The identity of a client at the other end of our pipes. Made when it first counts.
+    id: OnceLock<ClientId>,
     /// Fires when nobody is there any more who could answer or listen. Made when somebody wants to hear of it.
     gone: OnceLock<CancelToken>,
     /// The lists that there had been when the client came, so that it misses none before it listens.
@@ -248,7 +257,7 @@ impl McpHandler {
     pub(super) async fn run_for(
         &self,
         now: &Arc<Surface>,
-        client: &str,
+        client: &Client,
         has_own: bool,
     ) -> Result<Arc<OpenRun>, String> {
         let open = || self.face.open(client, now);
@@ -257,7 +266,7 @@ impl McpHandler {
         }
         let (run, is_new) = self.face.shared.get(client, now, &open).await?;
         if is_new {
-            let (face, id, client) = (self.face.clone(), run.run.run_id().clone(), client.to_owned());
+            let (face, id, client) = (self.face.clone(), run.run.run_id().clone(), client.clone());
             // Nobody else would end it: the requests that share it come and go.
             self.face.runs.beside(async move {
                 face.shared.watch(&client, &id, || face.parked.sweep()).await;
@@ -273,18 +282,21 @@ impl McpHandler {
 
     /// The run that this client's next call would be made in, if there is one yet.
     fn current_run(&self, cx: &RequestContext<RoleServer>) -> Option<RunId> {
-        if self.has_own_run(cx) { self.here.own.id() } else { self.face.shared.id(&client_name(cx)) }
+        if self.has_own_run(cx) { self.here.own.id() } else { self.face.shared.id(&self.client(cx)) }
     }
 
-    /// What the client calls itself.
-    pub(super) fn client(&self, cx: &RequestContext<RoleServer>) -> String {
-        client_name(cx)
-    }
-
-    /// Who carries a question from one round to the next. Over HTTP everyone has the same token, so what else the
-    /// client says of itself is all there is to tell two apart.
-    pub(super) fn principal(&self, client: &str) -> String {
-        format!("{:?} {client}", self.lasting)
+    /// The client that sent a request: over HTTP whose token it came with, otherwise whoever holds the pipes.
+    pub(super) fn client(&self, cx: &RequestContext<RoleServer>) -> Client {
+        let id = match self.lasting {
+            Lasting::Connection => {
+                self.here.id.get_or_init(|| ClientId::stdio(&(self.face.parts.unique)())).clone()
+            }
+            Lasting::Http => {
+                let head = cx.extensions.get::<Parts>();
+                head.and_then(|head| head.extensions.get()).cloned().unwrap_or_else(ClientId::local)
+            }
+        };
+        Client { id, says: client_name(cx) }
     }
 }
 
@@ -294,15 +306,6 @@ fn client_name(cx: &RequestContext<RoleServer>) -> String {
         Some(client) => [&*printable(&client.name), " ", &*printable(&client.version)].concat(),
         None => "an MCP client".to_owned(),
     }
-}
-
-/// The beginning of a text, without what a terminal would act on.
-fn printable(text: &str) -> Cow<'_, str> {
-    const CHARS: usize = 60;
-    if text.len() <= CHARS && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().filter(|c| !is_invisible(*c)).take(CHARS).collect())
 }
 
 /// What takes long is boxed: the task of every request has room for the largest future of all requests, and moves it.
@@ -344,6 +347,22 @@ impl ServerHandler for McpHandler {
             self.face.look();
             self.answer_call(request, cx).await
         })
+    }
+
+    /// Stands for a request that was refused before it could be read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let key = request.params.as_ref().and_then(|params| params["key"].as_str());
+        match key.filter(|_| request.method == REFUSED) {
+            Some(key) => Err(ErrorData::parse_error(
+                format!("the key `{key}` stands twice in one object of the message; send it once"),
+                None,
+            )),
+            None => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        }
     }
 
     /// There are none, and no client is told that there are.
@@ -418,24 +437,5 @@ impl ServerHandler for McpHandler {
 
     fn listen(&self, listener: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send {
         Box::pin(async move { self.face.tell_listener(listener, self.lists(), self.gone()).await })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::printable;
-
-    #[test]
-    fn what_a_client_calls_itself_is_short_and_acts_on_nothing() {
-        let long = "é".repeat(100);
-        for (text, shown) in [
-            ("codex", "codex"),
-            ("a\u{1b}[31m\u{9b}b\n\u{e0041}", "a[31mb"),
-            (&long, &*"é".repeat(60)),
-            ("", ""),
-        ] {
-            assert_eq!(printable(text), shown);
-        }
-        assert_eq!(printable(&"x".repeat(61)).len(), 60);
     }
 }

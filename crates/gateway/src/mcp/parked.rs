@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use envelope::{Hash, ToolName};
+use envelope::{ClientId, Hash, ToolName};
 use rmcp::model::{RequestStateCodec, RequestStateError, SealOptions};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -30,12 +30,17 @@ pub(super) struct Parked {
 }
 
 /// A call and the question that it waits for.
-pub(super) struct Waiting {
+pub(super) struct Asked {
     pub(super) pending: Pending,
     pub(super) reply: oneshot::Sender<ClientAnswer>,
     pub(super) can_last: bool,
-    /// Whose question it is.
-    principal: Hash,
+}
+
+/// A question that was carried to its client.
+pub(super) struct Waiting {
+    pub(super) asked: Asked,
+    /// The client whose share it takes up.
+    owner: ClientId,
     since: Instant,
 }
 
@@ -94,18 +99,16 @@ impl Parked {
         &self,
         nonce: String,
         bound: &Bound<'_>,
-        pending: Pending,
-        reply: oneshot::Sender<ClientAnswer>,
-        can_last: bool,
-    ) -> Result<String, Box<Waiting>> {
-        let waiting =
-            Waiting { pending, reply, can_last, principal: bound.principal(), since: Instant::now() };
+        owner: &ClientId,
+        asked: Asked,
+    ) -> Result<String, Box<Asked>> {
         self.sweep();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_one = calls.values().filter(|other| other.principal == waiting.principal).count();
+        let of_one = calls.values().filter(|other| other.owner == *owner).count();
         if calls.len() >= MOST || of_one >= MOST_OF_ONE {
-            return Err(Box::new(waiting));
+            return Err(Box::new(asked));
         }
+        let waiting = Waiting { asked, owner: owner.clone(), since: Instant::now() };
         let bytes = bound.bytes();
         let options = SealOptions::new().associated_data(&bytes).ttl(self.lasts);
         let state = self.codec.seal_with(nonce.as_bytes(), &options);
@@ -131,7 +134,7 @@ impl Parked {
     pub(super) fn let_go(&self, run: &Arc<OpenRun>) {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let left: Vec<(String, Waiting)> =
-            calls.extract_if(|_, waiting| waiting.pending.is_in(run)).collect();
+            calls.extract_if(|_, waiting| waiting.asked.pending.is_in(run)).collect();
         drop(calls);
         drop(left);
     }

@@ -162,9 +162,10 @@ impl McpHandler {
             PlanTool::Preview => parts.plans.preview(plan, line.cancel),
             PlanTool::Run => {
                 let approvals = self.face.surface().policy.approval;
-                let approver = self.approver(line.questions, approvals, false);
-                let progress = line.progress.unwrap_or_else(|| Arc::new(|_unheard| {}));
                 let client = self.client(cx);
+                let approver = self.approver(&client, line.questions, approvals, false);
+                let progress = line.progress.unwrap_or_else(|| Arc::new(|_unheard| {}));
+                let client = client.to_string();
                 let with = PlanRun { approver, progress, cancel: line.cancel, client };
                 parts.plans.run(plan, with)
             }

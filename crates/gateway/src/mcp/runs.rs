@@ -15,10 +15,13 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::surface::Surface;
+use crate::client::Client;
 use crate::gate_run::GateRun;
 
-/// Clients whose requests stand alone. What they are called is theirs to choose, so their number has a bound.
-const MOST_CLIENTS: usize = 64;
+/// Runs of clients whose requests stand alone.
+const MOST_RUNS: usize = 64;
+/// The share of one client, which has a run for each name that it gives itself: names are its own to choose.
+const MOST_OF_ONE: usize = 8;
 
 /// A run, and what it was opened under. It comes to its end when nobody holds it any more.
 pub(super) struct OpenRun {
@@ -99,7 +102,7 @@ fn beside_others<T>(work: impl FnOnce() -> T) -> T {
 /// The runs of clients whose requests stand alone.
 pub(super) struct SharedRuns {
     /// Never held while a run is opened: a client waits for its own disk, and not for another's.
-    current: Mutex<HashMap<String, Current>>,
+    current: Mutex<HashMap<Client, Current>>,
     /// How long a client may be silent before its run ends.
     idle: Duration,
 }
@@ -119,7 +122,7 @@ impl SharedRuns {
     /// over it.
     pub(super) async fn get(
         &self,
-        client: &str,
+        client: &Client,
         now: &Arc<Surface>,
         open: Open<'_>,
     ) -> Result<(Arc<OpenRun>, bool), String> {
@@ -132,24 +135,27 @@ impl SharedRuns {
     }
 
     /// The place of a client's run, whether or not it is open.
-    fn own_of(&self, client: &str) -> Arc<OwnRun> {
+    fn own_of(&self, client: &Client) -> Arc<OwnRun> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let last = Instant::now();
         if let Some(known) = current.get_mut(client) {
             known.last = last;
             return known.own.clone();
         }
-        if current.len() >= MOST_CLIENTS {
-            let longest = current.iter().min_by_key(|(_, known)| known.last).map(|(name, _)| name.clone());
+        let of_one = current.keys().filter(|other| other.id == client.id).count();
+        if current.len() >= MOST_RUNS || of_one >= MOST_OF_ONE {
+            let is_due = |other: &Client| of_one < MOST_OF_ONE || other.id == client.id;
+            let known = current.iter().filter(|(other, _)| is_due(other));
+            let longest = known.min_by_key(|(_, known)| known.last).map(|(other, _)| other.clone());
             longest.and_then(|longest| current.remove(&longest));
         }
         let own = Arc::<OwnRun>::default();
-        current.insert(client.to_owned(), Current { own: own.clone(), last });
+        current.insert(client.clone(), Current { own: own.clone(), last });
         own
     }
 
     /// A client whose run could not be opened takes nobody's place, unless another call of it is still trying.
-    fn forget_unopened(&self, client: &str, own: &Arc<OwnRun>) {
+    fn forget_unopened(&self, client: &Client, own: &Arc<OwnRun>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let is_last = current.get(client).is_some_and(|known| Arc::ptr_eq(&known.own, own))
             && Arc::strong_count(own) == 2
@@ -159,14 +165,14 @@ impl SharedRuns {
         }
     }
 
-    pub(super) fn id(&self, client: &str) -> Option<RunId> {
+    pub(super) fn id(&self, client: &Client) -> Option<RunId> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.get(client).and_then(|known| known.own.id())
     }
 
     /// Ends this run of a client as soon as it has not called for long enough and waits for no call. `look` comes
     /// before each look at it, to let go of what holds it in vain.
-    pub(super) async fn watch(&self, client: &str, run: &RunId, look: impl Fn()) {
+    pub(super) async fn watch(&self, client: &Client, run: &RunId, look: impl Fn()) {
         while let Some(due) = self.due(client, run) {
             tokio::time::sleep_until(due).await;
             look();
@@ -177,7 +183,7 @@ impl SharedRuns {
         }
     }
 
-    fn due(&self, client: &str, run: &RunId) -> Option<Instant> {
+    fn due(&self, client: &Client, run: &RunId) -> Option<Instant> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let known = current.get_mut(client)?;
         let open = known.own.current().clone().filter(|open| open.run.run_id() == run)?;
@@ -189,7 +195,7 @@ impl SharedRuns {
         Some(known.last + self.idle)
     }
 
-    fn take_idle(&self, client: &str, run: &RunId) -> Option<Arc<OpenRun>> {
+    fn take_idle(&self, client: &Client, run: &RunId) -> Option<Arc<OpenRun>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let known = current.get(client)?;
         // Nobody can come while the clients are locked, so nobody is there who is not counted.

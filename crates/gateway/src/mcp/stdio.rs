@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use toolkit::{CancelCause, CancelToken};
 
 use super::face::McpHandler;
+use super::strict_lines::StrictLines;
 
 /// Serves one client until it closes its side or `stop` comes. Fails only where nobody can be served any more.
 pub async fn serve_stdio(
@@ -18,7 +19,7 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), String> {
-    let input = Noticed { input, gone: handler.gone().clone() };
+    let input = StrictLines::new(Noticed { input, gone: handler.gone().clone() });
     let opening = handler.serve((input, output));
     let mut stop = std::pin::pin!(stop);
     let running = tokio::select! {

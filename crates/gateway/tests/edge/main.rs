@@ -10,6 +10,7 @@
 mod again;
 mod bodies;
 mod capacity;
+mod clients;
 mod cells;
 mod drain;
 mod heads;

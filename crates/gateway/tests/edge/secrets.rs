@@ -85,5 +85,5 @@ fn settings_can_be_printed_without_the_token() {
     let folder = tempfile::tempdir().unwrap();
     let token = Token::load_or_create(&folder.path().join("token")).unwrap();
     let printed = format!("{:?}", EdgeSettings::new(token.clone()));
-    assert!(printed.contains("Token(..)") && !printed.contains(token.reveal()), "{printed}");
+    assert!(printed.contains("ClientTokens(..)") && !printed.contains(token.reveal()), "{printed}");
 }

@@ -98,10 +98,7 @@ async fn only_a_yes_in_so_many_words_is_one() {
             let (_, result) = client.call_and_answer("test_note", note("a"), answer.clone()).await;
             assert_eq!(result["isError"], true, "{result}");
             assert!(result.get("structuredContent").is_none());
-            // How soon the answer came is a matter of the machine.
-            let said =
-                text(&result).replace(" at once: the client may not have shown the question to anyone", "");
-            told += &format!("{answer}\n  {}\n", said.replace(" in the client", "").replace('\n', "\n  "));
+            told += &format!("{answer}\n  {}\n", text(&result).replace('\n', "\n  "));
         }
         assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 0));
         client.leave().await;
@@ -110,19 +107,19 @@ async fn only_a_yes_in_so_many_words_is_one() {
     .await;
     expect![[r#"
         {"action":"decline"}
-          test.note failed (approval_rejected): the person said no to Note a: declined
+          test.note failed (approval_rejected): the person said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         {"action":"cancel"}
           test.note failed (policy_blocked): mode ask needs a yes to Note a, and nobody can be asked: the client put the question away without an answer
           Next: tell the person what you want to do and why; when they agree, make the same call again
         {"action":"accept"}
-          test.note failed (approval_rejected): the person said no to Note a: declined
+          test.note failed (approval_rejected): the person said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         {"action":"accept","content":{"decision":"no"}}
-          test.note failed (approval_rejected): the person said no to Note a: declined
+          test.note failed (approval_rejected): the person said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         {"action":"accept","content":{"decision":"yes"}}
-          test.note failed (approval_rejected): the person said no to Note a: declined
+          test.note failed (approval_rejected): the person said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         calls of tester 1
         - test.note approval_rejected
@@ -225,4 +222,77 @@ async fn a_client_that_answers_with_an_error_could_not_ask() {
     let result = client.end(id).await;
     assert_eq!(result["isError"], true);
     assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1));
+}
+
+#[tokio::test]
+async fn a_no_that_nobody_can_have_read_is_not_shown_and_the_question_goes_to_the_desk() {
+    let told = in_both(async |era| {
+        let mut all = String::new();
+        for answer in [json!({ "action": "decline" }), json!({ "action": "cancel" }), yes("no")] {
+            let house = House::new();
+            let mut client = Client::open(&house, era).await;
+            client.reads = Duration::ZERO;
+            let (_, result) = client.call_and_answer("test_note", note("a"), answer.clone()).await;
+            assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1), "{answer}");
+            all = text(&result).to_owned();
+            // The person at the desk can still say yes to the same call.
+            house.desk.says_yes.store(true, Ordering::Relaxed);
+            let (_, result) = client.call_and_answer("test_note", note("b"), answer).await;
+            assert_eq!(result["isError"], false, "{result}");
+            assert_eq!(house.deeds(), ["b"]);
+            client.leave().await;
+            let record = house.record().await;
+            assert!(record.contains("policy_blocked") && record.contains("approved (approve)"), "{record}");
+        }
+        all
+    })
+    .await;
+    expect![[r#"
+        test.note failed (policy_blocked): mode ask needs a yes to Note a, and nobody can be asked: the client answered faster than a person can read, so the question was not shown there; nobody is at the desk"#]]
+    .assert_eq(told.lines().next().unwrap());
+}
+
+#[tokio::test]
+async fn a_yes_of_a_client_whose_word_counts_may_come_at_once() {
+    for era in ERAS {
+        let house = House::new();
+        let mut client = Client::open(&house, era).await;
+        client.reads = Duration::ZERO;
+        let (_, result) = client.call_and_answer("test_note", note("a"), yes("once")).await;
+        assert_eq!(result["isError"], false, "{result}");
+        assert_eq!((house.deeds(), house.asked_at_desk()), (vec!["a".to_owned()], 0));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_with_a_doubled_key_is_no_answer() {
+    let doubled = r#"{"action":"accept","content":{"decision":"no","decision":"once"}}"#;
+    let house = House::new();
+    let mut client = Client::open(&house, Era::Old).await;
+    let id = client.begin("tools/call", json!({ "name": "test_note", "arguments": note("a") })).await;
+    let asked = client.asked().await;
+    client.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{doubled}}}"#, asked["id"])).await;
+    let result = client.end(id).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!((house.deeds(), house.asked_at_desk()), (Vec::new(), 1));
+
+    let mut client = Client::open(&house, Era::New).await;
+    let asked = client.call("test_note", note("b")).await;
+    let params = json!({
+        "_meta": Client::meta("tester", &json!({ "elicitation": { "form": {} } })),
+        "name": "test_note",
+        "arguments": note("b"),
+        "requestState": asked["requestState"],
+        "inputResponses": { "approval": yes("once") },
+    });
+    let message = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params }).to_string();
+    let twice = message.replace(r#"{"decision":"once"}"#, r#"{"decision":"no","decision":"once"}"#);
+    assert_ne!(twice, message);
+    client.send_text(&twice).await;
+    let refused = client.end(77).await;
+    assert!(refused["code"].is_i64(), "{refused}");
+    assert_eq!(house.deeds(), Vec::<String>::new());
+    client.send_text(&message).await;
+    assert_eq!(client.end(77).await["isError"], false);
+    assert_eq!(house.deeds(), ["b"]);
 }

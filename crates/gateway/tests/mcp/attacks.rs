@@ -185,6 +185,7 @@ async fn a_no_cannot_be_turned_into_a_yes_afterwards() {
     let house = House::new();
     let mut client = Client::open(&house, Era::New).await;
     let state = parked(&mut client).await;
+    later(Duration::from_secs(2)).await;
     client.second_round("test_note", note("a"), &state, json!({ "action": "decline" })).await;
     let again = client.second_round("test_note", note("a"), &state, yes("once")).await;
     assert_eq!(again["isError"], true);

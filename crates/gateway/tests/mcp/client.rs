@@ -9,6 +9,9 @@ use tokio::task::JoinHandle;
 
 use crate::house::House;
 
+/// As long as a person takes for a short question.
+const READS: Duration = Duration::from_secs(2);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// Opens with `initialize`; is asked on the connection.
@@ -27,6 +30,8 @@ pub(crate) struct Client {
     /// What came besides answers.
     pub(crate) heard: Vec<Value>,
     server: JoinHandle<Result<(), String>>,
+    /// How long its person looks at a question.
+    pub(crate) reads: Duration,
 }
 
 impl Client {
@@ -46,8 +51,17 @@ impl Client {
         });
         let (from, to) = tokio::io::split(ours);
         let from = BufReader::new(from).lines();
-        let mut client =
-            Client { era, name: "tester", capabilities, to, from, next: 0, heard: Vec::new(), server };
+        let mut client = Client {
+            era,
+            name: "tester",
+            capabilities,
+            to,
+            from,
+            next: 0,
+            heard: Vec::new(),
+            server,
+            reads: READS,
+        };
         if era == Era::Old {
             let hello = json!({
                 "protocolVersion": "2025-06-18",
@@ -75,7 +89,12 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, message: Value) {
-        self.to.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        self.send_text(&message.to_string()).await;
+    }
+
+    /// Sends a line as it is.
+    pub(crate) async fn send_text(&mut self, line: &str) {
+        self.to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
     /// The next message, whatever it is.
@@ -124,6 +143,7 @@ impl Client {
             Era::Old => {
                 let id = self.begin("tools/call", json!({ "name": tool, "arguments": args })).await;
                 let asked = self.asked().await;
+                later(self.reads).await;
                 self.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer })).await;
                 (asked["params"].clone(), self.end(id).await)
             }
@@ -131,6 +151,7 @@ impl Client {
                 let asked = self.call(tool, args.clone()).await;
                 let question = asked["inputRequests"]["approval"]["params"].clone();
                 let state = asked["requestState"].clone();
+                later(self.reads).await;
                 (question, self.second_round(tool, args, &state, answer).await)
             }
         }

@@ -1,5 +1,6 @@
 //! A face on tools for tests, with a person at a desk, and the record that is left of it all.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -38,6 +39,8 @@ pub(crate) struct Ways {
 pub(crate) struct Desk {
     pub(crate) asked: Mutex<Vec<String>>,
     pub(crate) says_yes: std::sync::atomic::AtomicBool,
+    /// On whose behalf an approver was made, each client once.
+    pub(crate) clients: Mutex<BTreeSet<String>>,
 }
 
 pub(crate) struct House {
@@ -101,7 +104,13 @@ impl House {
         let parts = McpParts {
             make: Arc::new(make),
             recorded: Recorded::Disk(runs.path().to_owned().into()),
-            desk: desk.clone(),
+            approvers: {
+                let desk = desk.clone();
+                Arc::new(move |client: &envelope::ClientId, _: gateway::FrontEnd| -> Arc<dyn Approver> {
+                    desk.clients.lock().unwrap().insert(client.to_string());
+                    desk.clone()
+                })
+            },
             plans: Arc::new(NoPlans),
             unique: Arc::new(move || format!("nonce-{}", count.fetch_add(1, Ordering::Relaxed))),
             key: ways.key,

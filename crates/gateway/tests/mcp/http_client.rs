@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::Router;
+use gateway::edge::EdgeSettings;
 use gateway::mcp::mount;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -33,8 +34,14 @@ impl Answer {
 
 /// A face behind the edge. Time may pass for the face without ending connections.
 pub(crate) async fn serve(house: &House) -> Rig {
+    serve_with(house, |_| {}).await
+}
+
+/// The same with other settings of the edge.
+pub(crate) async fn serve_with(house: &House, change: impl FnOnce(&mut EdgeSettings)) -> Rig {
     let router = mount(Router::new(), &house.face);
     Rig::start(router, |settings| {
+        change(settings);
         let day = Duration::from_secs(24 * 3600);
         settings.origins.push(crate::cells::PAGE.to_owned());
         let limits = &mut settings.limits;
@@ -67,6 +74,19 @@ pub(crate) async fn ask(rig: &Rig, name: &str, method: &str, params: Value) -> V
     let answer = post(rig, &headers, &body).await;
     assert_eq!(answer.status, 200, "{:?}", answer.messages);
     answer.result().clone()
+}
+
+/// The same with the token of another client than the default one.
+pub(crate) async fn ask_as(rig: &Rig, token: &str, name: &str, method: &str, params: Value) -> Value {
+    let (headers, body) = modern(name, method, params);
+    let answer = post_as(rig, token, &headers, &body).await;
+    assert_eq!(answer.status, 200, "{:?}", answer.messages);
+    answer.result().clone()
+}
+
+pub(crate) async fn post_as(rig: &Rig, token: &str, headers: &str, body: &str) -> Answer {
+    let request = rig.post("/mcp", &format!("{headers}Connection: close\r\n"), body);
+    parsed(&rig.exchange(request.replace(&rig.token, token)).await)
 }
 
 pub(crate) async fn begin(rig: &Rig, headers: &str, body: &str) -> TcpStream {

@@ -9,7 +9,7 @@ use tokio::io::AsyncReadExt as _;
 
 use crate::client::{later, text, yes};
 use crate::house::House;
-use crate::http_client::{ACCEPT, ask, begin, hear, modern, parsed, post, serve};
+use crate::http_client::{ACCEPT, ask, begin, hear, modern, parsed, post, post_as, serve};
 use crate::rig::{CLOSE, Rig};
 
 fn note(what: &str) -> Value {
@@ -159,6 +159,7 @@ async fn requests_that_stand_alone_are_offered_no_yes_for_a_session_and_two_clie
     let asked = ask(&rig, "first", "tools/call", note("a")).await;
     let form = &asked["inputRequests"]["approval"]["params"]["requestedSchema"];
     assert!(!form.to_string().contains("session"), "{form}");
+    later(Duration::from_secs(2)).await;
     let refused =
         ask(&rig, "first", "tools/call", answered("a", &asked["requestState"], yes("session"))).await;
     assert_eq!(refused["isError"], true, "{refused}");
@@ -245,6 +246,11 @@ async fn an_answer_that_comes_alone_is_one_object_and_one_with_news_before_it_a_
 
 /// Opens a session of the older era; returns the header that names it.
 pub(crate) async fn session(rig: &Rig) -> String {
+    session_as(rig, &rig.token).await
+}
+
+/// The same with the token of a client.
+pub(crate) async fn session_as(rig: &Rig, token: &str) -> String {
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": {
@@ -253,13 +259,64 @@ pub(crate) async fn session(rig: &Rig) -> String {
             "clientInfo": { "name": "elder", "version": "1" },
         },
     });
-    let opened = post(rig, ACCEPT, &hello.to_string()).await;
+    let opened = post_as(rig, token, ACCEPT, &hello.to_string()).await;
     assert_eq!(opened.status, 200);
     let id = opened.header("mcp-session-id").unwrap().to_owned();
     let headers = format!("{ACCEPT}Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-06-18\r\n");
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(post(rig, &headers, &ready.to_string()).await.status, 202);
+    assert_eq!(post_as(rig, token, &headers, &ready.to_string()).await.status, 202);
     headers
+}
+
+#[tokio::test]
+async fn a_client_of_a_session_that_hangs_up_and_does_not_come_back_takes_its_question_along() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let headers = session(&rig).await;
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": note("a") });
+    let mut socket = begin(&rig, &headers, &call.to_string()).await;
+    let asked = hear(&mut socket, &mut String::new(), Some("elicitation/create")).await;
+    drop(socket);
+    while results(&house) == 0 {
+        later(Duration::from_secs(5)).await;
+    }
+    // Whoever comes back with a yes comes too late.
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": yes("once") });
+    post(&rig, &headers, &answer.to_string()).await;
+    assert_eq!(house.deeds(), Vec::<String>::new());
+    rig.stop().await;
+    expect![[r#"
+        calls of elder 1
+        - test.note canceled
+    "#]]
+    .assert_eq(&house.record().await);
+}
+
+#[tokio::test]
+async fn a_client_of_a_session_that_stays_keeps_its_call_when_a_connection_closes() {
+    let house = House::new();
+    let rig = serve(&house).await;
+    let headers = session(&rig).await;
+    let listen = rig.request("GET /mcp", &headers, "");
+    let mut news = rig.connect().await;
+    tokio::io::AsyncWriteExt::write_all(&mut news, listen.as_bytes()).await.unwrap();
+    let mut head = [0; 12];
+    news.read_exact(&mut head).await.unwrap();
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": note("a") });
+    let mut socket = begin(&rig, &headers, &call.to_string()).await;
+    let asked = hear(&mut socket, &mut String::new(), Some("elicitation/create")).await;
+    drop(socket);
+    for _ in 0..20 {
+        later(Duration::from_secs(5)).await;
+    }
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": yes("once") });
+    assert_eq!(post(&rig, &headers, &answer.to_string()).await.status, 202);
+    while results(&house) == 0 {
+        later(Duration::from_millis(1)).await;
+    }
+    assert_eq!(house.deeds(), ["a"]);
+    drop(news);
+    rig.stop().await;
 }
 
 #[tokio::test]

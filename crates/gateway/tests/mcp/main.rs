@@ -19,6 +19,7 @@ mod attacks;
 mod bounds;
 mod changes;
 mod client;
+mod clients;
 mod endings;
 mod house;
 mod http_changes;

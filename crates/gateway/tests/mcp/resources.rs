@@ -68,7 +68,7 @@ async fn a_run_and_its_calls_can_be_read_while_it_goes_on_and_afterwards() {
           "state": "running",
           "kind": "session",
           "goal": "calls of tester 1",
-          "client": "tester 1",
+          "client": "stdio/nonce0 (says it is tester 1)",
           "effectsLeftOut": 0,
           "undoes": [],
           "calls": [

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 #[derive(Default)]
-pub(super) struct Lines(Arc<Shared>);
+pub(crate) struct Lines(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -30,7 +30,7 @@ struct Reading {
 impl Lines {
     /// The next line that is typed once `discard` has taken away what was typed before, and `show` has put up the
     /// question. It is read with `read` unless an earlier read is still waiting for it.
-    pub(super) async fn next(
+    pub(crate) async fn next(
         &self,
         discard: impl FnOnce(),
         show: impl FnOnce(),

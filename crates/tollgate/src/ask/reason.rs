@@ -1,7 +1,8 @@
 //! What a yes for always is kept by.
 
 use engine::{ApprovalRequest, Remembering};
-use envelope::Hash;
+use envelope::{ClientId, Hash};
+use gateway::FrontEnd;
 
 /// What a yes for always answers: a tool, why it is asked about, and by whom. The policy is part of it since a reason
 /// names a rule by its number, which may be another rule's once the settings have changed.
@@ -10,17 +11,20 @@ pub(crate) struct Reason {
     tool: String,
     why: String,
     remembering: Remembering,
-    client: Option<String>,
+    client: ClientId,
+    front_end: FrontEnd,
     policy: Hash,
 }
 
 impl Reason {
-    pub(crate) fn of(request: &ApprovalRequest) -> Reason {
+    /// What a yes for always to a call of this client is kept by.
+    pub(crate) fn of(request: &ApprovalRequest, client: &ClientId, front_end: FrontEnd) -> Reason {
         Reason {
             tool: request.tool.to_string(),
             why: request.why.clone(),
             remembering: request.remembering,
-            client: request.client.clone(),
+            client: client.clone(),
+            front_end,
             policy: request.policy,
         }
     }

@@ -7,11 +7,11 @@ use crate::visible::one_line;
 
 /// The question about one call, whole: what is too long for the dialog of a client is asked here. `shown` is its text,
 /// in colours where there are any.
-pub(super) fn about_call(request: &ApprovalRequest, shown: &str, lasts: &str, paint: Paint) -> String {
+pub(super) fn about_call(request: &ApprovalRequest, shown: &str, paint: Paint) -> String {
     format!(
         "{}{shown}\n{}",
         from(request.client.as_deref(), paint),
-        paint.bold(format!("May this call run? {}", choices(request.remembering, lasts))),
+        paint.bold(format!("May this call run? {}", choices(request.remembering, ""))),
     )
 }
 
@@ -33,8 +33,9 @@ pub(crate) fn choices(remembering: Remembering, lasts: &str) -> String {
 #[cfg(test)]
 mod tests {
     use engine::{ApprovalRequest, Remembering};
-    use envelope::{CallId, Hash, Risk, RunId, StepId, ToolName};
+    use envelope::{CallId, ClientId, Hash, Risk, RunId, StepId, ToolName};
     use expect_test::expect;
+    use gateway::FrontEnd;
     use serde_json::json;
 
     use super::{about_call, choices};
@@ -81,14 +82,14 @@ mod tests {
               vault.createFile
               input: {"content":"LONG, then rm"}
             May this call run? [y]es once, [a]lways for this reason, [N]o"#]]
-        .assert_eq(&about_call(&request, "", Paint::plain()).replace(&long, "LONG"));
+        .assert_eq(&about_call(&request, Paint::plain()).replace(&long, "LONG"));
     }
 
     #[test]
     fn always_is_for_the_same_client_and_the_same_policy_alone() {
-        let change: [fn(&mut ApprovalRequest); 5] = [
+        let (client, other_client) = (ClientId::local(), ClientId::default_token());
+        let change: [fn(&mut ApprovalRequest); 4] = [
             |request| request.policy = Hash::of(b"another rule 1"),
-            |request| request.client = None,
             |request| request.why.push('.'),
             |request| request.tool = ToolName::parse("vault.writeFile").unwrap(),
             |request| request.remembering = Remembering::Exactly(Hash::of(b"")),
@@ -96,9 +97,23 @@ mod tests {
         for (number, change) in change.into_iter().enumerate() {
             let mut other = request();
             change(&mut other);
-            assert_ne!(Reason::of(&other), Reason::of(&request()), "{number}");
+            assert_ne!(
+                Reason::of(&other, &client, FrontEnd::Mcp),
+                Reason::of(&request(), &client, FrontEnd::Mcp),
+                "{number}"
+            );
         }
-        let same = ApprovalRequest { input: json!(1), exact: Hash::of(b"1"), ..request() };
-        assert_eq!(Reason::of(&same), Reason::of(&request()));
+        assert_ne!(
+            Reason::of(&request(), &other_client, FrontEnd::Mcp),
+            Reason::of(&request(), &client, FrontEnd::Mcp)
+        );
+        assert_ne!(
+            Reason::of(&request(), &client, FrontEnd::Responses),
+            Reason::of(&request(), &client, FrontEnd::Mcp)
+        );
+        // What a client calls itself makes no difference, in either direction.
+        let says = Some("another name".to_owned());
+        let same = ApprovalRequest { input: json!(1), exact: Hash::of(b"1"), client: says, ..request() };
+        assert_eq!(Reason::of(&same, &client, FrontEnd::Mcp), Reason::of(&request(), &client, FrontEnd::Mcp));
     }
 }

@@ -14,6 +14,7 @@ use clap::Args;
 use engine::{Clock, SystemClock};
 use serde_json::{Value, json};
 
+use crate::approvals::Turns;
 use crate::ask;
 use crate::desk::{self, About, Folder, Question, Reply, Word};
 use crate::exit::Exit;
@@ -35,7 +36,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
     after_help = "Example:\n  tollgate approve\n  tollgate approve 7k2m9x4p\n  tollgate approve --watch\n  tollgate approve --list --json"
 )]
 pub(crate) struct Approve {
-    /// The question, or the beginning of its id [default: each that waits, the newest last]
+    /// The question, or the beginning of its id [default: each that waits, clients in turn]
     id: Option<String>,
     /// Only list what waits
     #[arg(long, conflicts_with_all = ["id", "watch"])]
@@ -122,7 +123,12 @@ impl Visit {
     /// Asks what waits, and what comes meanwhile. Returns whether there was anything.
     fn ask_all(&self, seen: &mut HashSet<String>) -> Result<bool, Stop> {
         let mut any = false;
-        while let Some(question) = self.waiting()?.into_iter().find(|question| !seen.contains(&question.id)) {
+        let mut turns = Turns::default();
+        loop {
+            let mut waiting = self.waiting()?;
+            waiting.retain(|question| !seen.contains(&question.id));
+            let next = turns.next(waiting.iter().map(|question| (&question.subject.owner, question)));
+            let Some(question) = next.cloned() else { break };
             self.ask(&question)?;
             seen.insert(question.id);
             any = true;
@@ -149,7 +155,7 @@ impl Visit {
         let choices = paint.bold(desk::choices_of(&question.subject.about));
         screen::note(format_args!("{}\n{choices}", desk::asked(question, paint)));
         let Some(line) = self.typed(terminal, question) else { return Ok(()) };
-        let word = word(&line, &question.subject.about);
+        let word = desk::word(&line, &question.subject.about);
         if !self.is_open(question) {
             screen::note("Too late: this question has been withdrawn, or somebody else has answered it.");
             return Ok(());
@@ -202,19 +208,6 @@ fn terminal() -> Result<File, Stop> {
     })
 }
 
-/// Everything but a clear yes is a no.
-fn word(line: &str, about: &About) -> Word {
-    let may_last = match about {
-        About::Call { keeping, .. } => keeping.remembering() != engine::Remembering::Nothing,
-        About::Plan { .. } | About::Uncertain { .. } => false,
-    };
-    match line {
-        "y" | "yes" => Word::Yes,
-        "a" | "always" if may_last => Word::Always,
-        _ => Word::No,
-    }
-}
-
 fn said(word: Word, question: &Question) -> String {
     let until = desk::time(question.expires_at);
     match word {
@@ -241,34 +234,4 @@ fn in_short(question: &Question) -> String {
         one_line(&subject.client),
         one_line(&subject.vault)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::word;
-    use crate::desk::{About, Word};
-
-    #[test]
-    fn only_a_clear_yes_is_one() {
-        let call = |keeping: serde_json::Value| -> About {
-            let about = json!({ "kind": "call", "tool": "t", "preview": "p", "input": {}, "exact": envelope::Hash::of(b""), "policy": envelope::Hash::of(b""), "why": "w", "keeping": keeping });
-            serde_json::from_value(about).unwrap()
-        };
-        let often = call(json!("reasons"));
-        for (line, expected) in [
-            ("y", Word::Yes),
-            ("yes", Word::Yes),
-            ("a", Word::Always),
-            ("always", Word::Always),
-            ("", Word::No),
-            ("n", Word::No),
-            ("yy", Word::No),
-            ("ja", Word::No),
-        ] {
-            assert_eq!(word(line, &often), expected, "{line}");
-        }
-        assert_eq!(word("a", &call(json!("nothing"))), Word::No, "it was not offered");
-    }
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use engine::{Approver, SystemClock};
+use gateway::ApproverOf;
 use gateway::mcp::{Lasting, McpSettings, serve_stdio, standard};
 
+use crate::approvals::Broker;
 use crate::ask::Asker;
-use crate::desk::{self, Desk};
+use crate::desk;
 use crate::drive::{self, Interrupts, Workers};
 use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
@@ -55,18 +57,21 @@ impl Mcp {
         logging::start(self.log, self.log_format);
         let place = Arc::new(Place::find(vault)?);
         let interrupts = Interrupts::new(false);
-        let desk: Arc<dyn Approver> = if self.yes {
-            Arc::new(Asker::new(true, Arc::new(Progress::new(true)), interrupts.clone()))
+        let approvers: ApproverOf = if self.yes {
+            let asker: Arc<dyn Approver> =
+                Arc::new(Asker::new(true, Arc::new(Progress::new(true)), interrupts.clone()));
+            Arc::new(move |_client, _front_end| asker.clone())
         } else {
             let folder = desk::folder(Some(&place.vault))?;
             let clock = Arc::new(SystemClock::new());
-            Arc::new(Desk::new(folder, &place.vault, "an MCP client".to_owned(), self.wait.into(), clock))
+            let label = "an MCP client".to_owned();
+            Arc::new(Broker::new(folder, &place.vault, label, self.wait.into(), clock)).approvers()
         };
         let settings = self.settings();
         let stop = interrupts.cancel();
         // One client, whose calls come one after the other as a rule: a second worker would only be woken in vain.
         drive::to_end_with(&interrupts, Workers::One, async {
-            let face = mcp::face(&place, desk, settings)?;
+            let face = mcp::face(&place, &approvers, settings)?;
             let handler = face.handler(Lasting::Connection);
             let (input, output) = standard();
             let served = serve_stdio(handler.clone(), input, output, stop.cancelled()).await;

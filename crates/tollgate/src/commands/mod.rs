@@ -17,6 +17,7 @@ pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod servers;
 pub(crate) mod show;
+pub(crate) mod token;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod undo;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use gateway::edge::{Edge, EdgeSettings, Token};
+use gateway::edge::{ClientTokens, Edge, EdgeSettings};
 use gateway::metrics::Metrics;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
 use crate::place::Place;
 use crate::serving::backend::{BackendChoice, CallsBy};
-use crate::serving::{faces, home, welcome};
+use crate::serving::{faces, home, terminal, welcome};
 use crate::stop::{Outcome, Stop};
 
 /// How long the runs of tools may take to be closed when the server stops.
@@ -25,7 +25,7 @@ const CLOSING_LIMIT: Duration = Duration::from_secs(10);
 /// Serves models and the tools of a vault on this machine, over HTTP
 ///
 /// Clients that speak `/v1/responses` get function calling from a model that only takes and gives text. MCP clients get
-/// the tools of the vault under `/mcp`, through the gate. Everything needs the token, which is made at the first start and kept in a file that only you can read.
+/// the tools of the vault under `/mcp`, through the gate. Everything needs a token: the one that is made at the first start and kept in a file that only you can read, or one of your own for each client (`tollgate token`).
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
@@ -104,8 +104,9 @@ impl Serve {
             chat: self.chat,
         })?;
         let token_file = self.token_file.clone().unwrap_or_else(|| home.join("token"));
-        let token = Token::load_or_create(&token_file)
+        let clients = ClientTokens::open(token_file.clone(), home.join(home::CLIENTS))
             .map_err(|error| Stop::bad_input("token", error.to_string()))?;
+        let clients = Arc::new(clients);
         let interrupts = Interrupts::new(self.json);
         let metrics = Arc::new(Metrics::new());
         let place = self.place(vault)?;
@@ -118,6 +119,7 @@ impl Serve {
             for_models: self.for_models(),
             yes: self.yes,
             wait: self.wait.into(),
+            clients: clients.clone(),
         };
         let served = faces.open(&interrupts)?;
         let settings = EdgeSettings {
@@ -125,7 +127,7 @@ impl Serve {
             hosts: self.name.clone(),
             allow_remote: self.allow_remote,
             open_paths: faces::OPEN_PATHS.map(str::to_owned).to_vec(),
-            ..EdgeSettings::new(token)
+            ..EdgeSettings::for_clients(clients)
         };
         let stop = interrupts.cancel();
         drive::to_end_with(&interrupts, Workers::Half, async {
@@ -147,6 +149,9 @@ impl Serve {
                 stop.cancelled().await;
                 served.stop();
             };
+            if let Some(broker) = served.at_terminal.clone() {
+                tokio::spawn(terminal::answer_questions(broker, interrupts.clone()));
+            }
             edge.serve(served.faces.clone(), stopping).await;
             served.finish(CLOSING_LIMIT).await;
             model.shut_down().await;

@@ -43,7 +43,7 @@ impl Folder {
     }
 
     /// Makes it if it is not there, and refuses one that others could write to.
-    pub(super) fn prepare(&self) -> io::Result<()> {
+    pub(crate) fn prepare(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let about = fs::symlink_metadata(&self.0)?;
         if about.is_dir() && is_ours_alone(&about) {
@@ -58,7 +58,7 @@ impl Folder {
     }
 
     /// Lays a question down. It stays as long as the file that is returned is open.
-    pub(super) fn put(&self, question: &Question) -> io::Result<File> {
+    pub(crate) fn put(&self, question: &Question) -> io::Result<File> {
         let new = self.written(question)?;
         // Before it can be seen: a question without a lock is swept away.
         new.as_file().lock()?;
@@ -72,7 +72,7 @@ impl Folder {
     }
 
     /// Takes the answer away from the desk, whatever it is worth.
-    pub(super) fn take_reply(&self, id: &str) -> Option<io::Result<Reply>> {
+    pub(crate) fn take_reply(&self, id: &str) -> Option<io::Result<Reply>> {
         let path = self.reply(id);
         let read = match read_ours(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -88,7 +88,7 @@ impl Folder {
     }
 
     /// Takes a question and its answer off the desk.
-    pub(super) fn clear(&self, id: &str) {
+    pub(crate) fn clear(&self, id: &str) {
         let _gone = fs::remove_file(self.question(id));
         let _gone = fs::remove_file(self.reply(id));
     }
@@ -196,13 +196,13 @@ fn is_id(text: &str) -> bool {
 }
 
 /// An id that nobody has guessed.
-pub(super) fn new_id() -> io::Result<String> {
+pub(crate) fn new_id() -> io::Result<String> {
     let random: [u8; ID_LETTERS] = random()?;
     Ok(random.iter().map(|byte| char::from(LETTERS[usize::from(byte & 31)])).collect())
 }
 
 /// What only a reader of the question can send back.
-pub(super) fn new_nonce() -> io::Result<String> {
+pub(crate) fn new_nonce() -> io::Result<String> {
     let random: [u8; 16] = random()?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }

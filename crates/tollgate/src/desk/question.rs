@@ -4,7 +4,7 @@
 //! by `tollgate approve` from what it shows, so a file that was changed in between gets no valid answer.
 
 use engine::{ApprovalRequest, ConfirmRequest, Remembering, UncertainCall};
-use envelope::{Hash, Timestamp, canonical_hash};
+use envelope::{ClientId, Hash, Timestamp, canonical_hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -26,7 +26,9 @@ pub(crate) struct Question {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Subject {
     pub(crate) vault: String,
-    /// Who sent the call, as far as they say.
+    /// The identity of the client whose question it is.
+    pub(crate) owner: ClientId,
+    /// Who sent the call, as it is shown.
     pub(crate) client: String,
     pub(crate) about: About,
 }
@@ -69,7 +71,7 @@ impl Subject {
 }
 
 impl About {
-    pub(super) fn call(request: &ApprovalRequest) -> About {
+    pub(crate) fn call(request: &ApprovalRequest) -> About {
         About::Call {
             text: request.text.clone(),
             tool: request.tool.to_string(),
@@ -85,11 +87,11 @@ impl About {
         }
     }
 
-    pub(super) fn plan(request: &ConfirmRequest) -> About {
+    pub(crate) fn plan(request: &ConfirmRequest) -> About {
         About::Plan { text: request.text.clone(), binding: request.binding }
     }
 
-    pub(super) fn uncertain(call: &UncertainCall) -> About {
+    pub(crate) fn uncertain(call: &UncertainCall) -> About {
         About::Uncertain {
             tool: call.tool.to_string(),
             step: call.step_id.to_string(),

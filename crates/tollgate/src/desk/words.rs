@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::question::{About, Question};
+use super::question::{About, Question, Word};
 use crate::ask;
 use crate::screen::Paint;
 use crate::visible::{one_line, visible};
@@ -62,4 +62,47 @@ pub(crate) fn as_json(question: &Question) -> Value {
 /// The time of day where the person is.
 pub(crate) fn time(moment: envelope::Timestamp) -> String {
     moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
+}
+
+/// What a typed line means. Everything but a clear yes is a no.
+pub(crate) fn word(line: &str, about: &About) -> Word {
+    let may_last = match about {
+        About::Call { keeping, .. } => keeping.remembering() != engine::Remembering::Nothing,
+        About::Plan { .. } | About::Uncertain { .. } => false,
+    };
+    match line {
+        "y" | "yes" => Word::Yes,
+        "a" | "always" if may_last => Word::Always,
+        _ => Word::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::word;
+    use crate::desk::{About, Word};
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        let call = |keeping: serde_json::Value| -> About {
+            let about = json!({ "kind": "call", "tool": "t", "preview": "p", "input": {}, "exact": envelope::Hash::of(b""), "policy": envelope::Hash::of(b""), "why": "w", "keeping": keeping });
+            serde_json::from_value(about).unwrap()
+        };
+        let often = call(json!("reasons"));
+        for (line, expected) in [
+            ("y", Word::Yes),
+            ("yes", Word::Yes),
+            ("a", Word::Always),
+            ("always", Word::Always),
+            ("", Word::No),
+            ("n", Word::No),
+            ("yy", Word::No),
+            ("ja", Word::No),
+        ] {
+            assert_eq!(word(line, &often), expected, "{line}");
+        }
+        assert_eq!(word("a", &call(json!("nothing"))), Word::No, "it was not offered");
+    }
 }

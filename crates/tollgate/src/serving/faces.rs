@@ -10,6 +10,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use backend::TextModel;
 use engine::{Approver, SystemClock};
+use envelope::ClientId;
+use gateway::{ApproverOf, FrontEnd};
+use gateway::edge::ClientTokens;
 use gateway::gate_run::Runs;
 use gateway::gate_tools::GateTools;
 use gateway::mcp::{McpFace, McpSettings};
@@ -19,8 +22,9 @@ use gateway::responses::routes;
 use gateway::responses::store::{Store, StoreLimits};
 
 use super::mcp;
+use crate::approvals::Broker;
 use crate::ask::Asker;
-use crate::desk::{self, Desk};
+use crate::desk;
 use crate::drive::Interrupts;
 use crate::place::Place;
 use crate::progress::Progress;
@@ -40,8 +44,10 @@ pub(crate) struct Faces<'a> {
     pub(crate) for_models: Option<ForModels>,
     /// Whether everything has a yes in advance.
     pub(crate) yes: bool,
-    /// How long a call waits for `tollgate approve`.
+    /// How long a call waits for `tollgate approve`, where there is no terminal.
     pub(crate) wait: Duration,
+    /// The clients that may ask.
+    pub(crate) clients: Arc<ClientTokens>,
 }
 
 /// Which requests get the tools.
@@ -58,6 +64,14 @@ pub(crate) struct Served {
     pub(crate) faces: gateway::edge::Faces,
     pub(crate) tools: Option<Arc<GateTools>>,
     pub(crate) mcp: Option<Arc<McpFace>>,
+    /// The questions that the server's own terminal shows, if it has one.
+    pub(crate) at_terminal: Option<Arc<Broker>>,
+}
+
+/// Who is asked about calls.
+struct Asking {
+    approvers: ApproverOf,
+    at_terminal: Option<Arc<Broker>>,
 }
 
 impl Served {
@@ -87,15 +101,15 @@ impl Faces<'_> {
             None => Store::in_memory(StoreLimits::default()),
         };
         let offer_tools = self.for_models == Some(ForModels::Offered);
-        let asker = self.vault.as_ref().map(|place| self.asker(place, interrupts)).transpose()?;
-        let tools = match (&self.vault, &asker, self.for_models) {
-            (Some(place), Some(asker), Some(_)) => Some(model_tools(place, asker)?),
+        let asking = self.vault.as_ref().map(|place| self.asking(place, interrupts)).transpose()?;
+        let tools = match (&self.vault, &asking, self.for_models) {
+            (Some(place), Some(asking), Some(_)) => Some(model_tools(place, &asking.approvers)?),
             _ => None,
         };
-        let face = match (&self.vault, asker) {
-            (Some(place), Some(asker)) => {
+        let face = match (&self.vault, &asking) {
+            (Some(place), Some(asking)) => {
                 let settings = McpSettings { asks: !self.yes, ..McpSettings::default() };
-                Some(mcp::face(place, asker, settings)?)
+                Some(mcp::face(place, &asking.approvers, settings)?)
             }
             _ => None,
         };
@@ -117,24 +131,35 @@ impl Faces<'_> {
         if let Some(face) = &face {
             faces = gateway::mcp::mount(faces, face);
         }
-        Ok(Served { faces, tools, mcp: face })
+        Ok(Served { faces, tools, mcp: face, at_terminal: asking.and_then(|asking| asking.at_terminal) })
     }
 
-    /// Who is asked: the person at this terminal, or whoever runs `tollgate approve` where there is none. One
-    /// person, whichever run asks.
-    fn asker(&self, place: &Place, interrupts: &Interrupts) -> Result<Arc<dyn Approver>, Stop> {
-        if self.yes || std::io::stderr().is_terminal() {
-            let asker = Asker::new(self.yes, Arc::new(Progress::new(true)), interrupts.clone());
-            return Ok(Arc::new(asker.of_server()));
+    /// Who is asked: whoever runs `tollgate approve`, and the person at this terminal, if there is one. With a terminal
+    /// a call waits until its question expires, since somebody may be there.
+    fn asking(&self, place: &Place, interrupts: &Interrupts) -> Result<Asking, Stop> {
+        if self.yes {
+            let asker: Arc<dyn Approver> =
+                Arc::new(Asker::new(true, Arc::new(Progress::new(true)), interrupts.clone()));
+            return Ok(Asking {
+                approvers: Arc::new(move |_client, _front_end| asker.clone()),
+                at_terminal: None,
+            });
         }
+        let has_terminal = std::io::stderr().is_terminal();
+        let wait = if has_terminal { desk::LIFE } else { self.wait };
         let folder = desk::folder(Some(&place.vault))?;
         let clock = Arc::new(SystemClock::new());
-        Ok(Arc::new(Desk::new(folder, &place.vault, "tollgate serve".to_owned(), self.wait, clock)))
+        let clients = self.clients.clone();
+        let broker = Broker::new(folder, &place.vault, "tollgate serve".to_owned(), wait, clock)
+            .for_clients(Arc::new(move |client| client.as_str() == ClientId::LOCAL || clients.has(client)));
+        let broker = Arc::new(broker);
+        Ok(Asking { approvers: broker.approvers(), at_terminal: has_terminal.then_some(broker) })
     }
 }
 
-fn model_tools(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<Arc<GateTools>, Stop> {
-    let mcp::LiveGates { make, look, .. } = mcp::gates(place, asker)?;
-    let tools = GateTools::new(make, place.prepare_runs()?, Some(look));
+fn model_tools(place: &Arc<Place>, approvers: &ApproverOf) -> Result<Arc<GateTools>, Stop> {
+    let asker = approvers(&ClientId::local(), FrontEnd::Local);
+    let mcp::LiveGates { make, look, .. } = mcp::gates(place, &asker)?;
+    let tools = GateTools::new(make, approvers.clone(), place.prepare_runs()?, Some(look));
     Ok(Arc::new(tools.map_err(|error| Stop::bad_input("tools", error))?))
 }

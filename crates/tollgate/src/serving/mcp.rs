@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use engine::{Approver, Engine, Observer};
-use envelope::{ExecutionEvent, ToolResult};
+use envelope::{ClientId, ExecutionEvent, ToolResult};
 use gateway::gate_tools::MakeEngine;
 use gateway::mcp::{Look, McpFace, McpParts, McpSettings, Recorded};
+use gateway::{ApproverOf, FrontEnd};
 
 use super::live::LivePlace;
 use super::plans::ClientPlans;
@@ -46,19 +47,20 @@ fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept) -> Result<En
     wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody), Some(forecaster))
 }
 
-/// The face on a vault, under its settings as they are at the time. `desk` is asked where a client's word does not
-/// count.
+/// The face on a vault, under its settings as they are at the time. `approvers` ask where a client's word does
+/// not count.
 pub(crate) fn face(
     place: &Arc<Place>,
-    desk: Arc<dyn Approver>,
+    approvers: &ApproverOf,
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
-    let LiveGates { make, look, live } = gates(place, &desk)?;
+    let asker = approvers(&ClientId::local(), FrontEnd::Local);
+    let LiveGates { make, look, live } = gates(place, &asker)?;
     let parts = McpParts {
         make,
         recorded: Recorded::Disk(place.prepare_runs()?),
-        plans: Arc::new(ClientPlans { live, approver: desk.clone() }),
-        desk,
+        plans: Arc::new(ClientPlans { live, approver: asker }),
+        approvers: approvers.clone(),
         unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
         key: key()?,
         version: env!("CARGO_PKG_VERSION"),

@@ -7,4 +7,5 @@ pub(crate) mod home;
 pub(crate) mod live;
 pub(crate) mod mcp;
 pub(crate) mod plans;
+pub(crate) mod terminal;
 pub(crate) mod welcome;

@@ -137,6 +137,8 @@ startup_timeout_sec = 60
             self.asked.append("codex asks")
             return {"action": "accept", "content": {}, "_meta": None}
         self.asked.append(params["message"].split("\n")[0])
+        # A no that comes faster than a person can read counts as a question that was not shown.
+        time.sleep(2)
         return self.answers.pop(0) if self.answers else {"action": "cancel", "content": None, "_meta": None}
 
     def begin(self, tool, **args):

@@ -30,6 +30,8 @@ class Person:
         answer = self.answers.pop(0) if self.answers else ElicitResult(action="cancel")
         # Where no session is offered there is none to say yes for.
         lasts = answer.content == {"decision": "session"} and "session" not in choice["enum"]
+        # A no that comes faster than a person can read counts as a question that was not shown.
+        await asyncio.sleep(2)
         return accept("once") if lasts else answer
 
     def heard(self):

@@ -6,12 +6,15 @@ import { join } from "node:path";
 const { VAULT } = process.env;
 const BEGUN = join(VAULT, "begun");
 
+/** Longer than a question takes to read at the least. */
+const READING_MS = 2000;
+
 /** A person who gives these answers, one after the other, and remembers what they were asked. */
 export class Person {
   asked = [];
   answers = [];
 
-  answer = (request) => {
+  answer = async (request) => {
     const { message, requestedSchema } = request.params;
     const choice = requestedSchema.properties.decision;
     const tool = message.split("\n")[0];
@@ -19,6 +22,8 @@ export class Person {
     const answer = this.answers.shift() ?? { action: "cancel" };
     // Where no session is offered there is none to say yes for.
     const lasts = answer.content?.decision === "session" && !this.asked.at(-1).choices.includes("session");
+    // A no that comes faster than a person can read counts as a question that was not shown.
+    await new Promise((read) => setTimeout(read, READING_MS));
     return lasts ? accept("once") : answer;
   };
 

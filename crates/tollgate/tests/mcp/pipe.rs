@@ -31,7 +31,8 @@ pub(crate) struct Pipe {
 impl Pipe {
     pub(crate) fn open(sandbox: &Sandbox, era: Era, args: &[&str]) -> Pipe {
         let mut process = sandbox
-            .command(&[&["mcp"], args].concat())
+            // It answers faster than a person can read, so a no of it goes on to a queue where nobody is.
+            .command(&[&["mcp", "--wait", "0"], args].concat())
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

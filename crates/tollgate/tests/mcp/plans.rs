@@ -114,6 +114,7 @@ fn a_no_runs_nothing_and_is_on_record() {
         assert_eq!(refused["isError"], true, "{refused}");
         assert!(refused.get("structuredContent").is_none());
         assert!(text(&refused).starts_with("Not run"), "{}", text(&refused));
+        assert!(text(&refused).contains("faster than a person can read"), "{}", text(&refused));
         pipe.leave();
         assert_eq!(sandbox.notes(), before);
         sandbox.tollgate(&["verify", "last"]).expect_code(0);

@@ -129,6 +129,8 @@ fn answer_questions(era: &str) {
     let question = mcpdo.question(&["vault_createFile", "path:=Yes.md", "content:=x"], "Create Yes.md");
     assert!(mcpdo.answer(&question, &["decision:=once"]).starts_with("Created Yes.md"));
     let question = mcpdo.question(&["vault_createFile", "path:=No.md", "content:=x"], "Create No.md");
+    // A no that comes faster than a person can read counts as a question that was not shown.
+    std::thread::sleep(std::time::Duration::from_secs(2));
     assert!(mcpdo.answer(&question, &["--decline"]).contains("the person said no to Create No.md"));
     let question = mcpdo.question(&["vault_writeFile", "path:=Often.md", "content:=x"], "Write Often.md");
     assert!(mcpdo.answer(&question, &["decision:=session"]).starts_with("Created Often.md"));

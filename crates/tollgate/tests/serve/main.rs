@@ -14,6 +14,7 @@
 
 mod answers;
 mod backend_dies;
+mod clients;
 #[cfg(target_os = "linux")]
 mod codex_dies;
 mod guard;

@@ -63,6 +63,11 @@ impl Terminal {
         }
     }
 
+    /// What has come up so far.
+    pub(crate) fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.seen).into_owned()
+    }
+
     pub(crate) fn type_in(&mut self, text: &str) {
         self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }

@@ -62,7 +62,8 @@ impl Writer<'_> {
         let toolbox = self.responder.parts.toolbox.as_ref().ok_or_else(|| {
             ApiError::server(500, "server_tools_off", "this server does not run tools of its own")
         })?;
-        let run = toolbox.open(&goal(&self.conversation), &self.request.model)?;
+        let (model, client) = (&self.request.model, self.request.client.as_ref());
+        let run = toolbox.open(&goal(&self.conversation), model, client)?;
         self.run = Some(run.clone());
         Ok(run)
     }

@@ -635,7 +635,12 @@ impl Toolbox for Echo {
         }])
     }
 
-    fn open(&self, goal: &str, _model: &str) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+    fn open(
+        &self,
+        goal: &str,
+        _model: &str,
+        _client: Option<&envelope::ClientId>,
+    ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
         self.called.lock().unwrap().push(format!("opened: {goal}"));
         Ok(Arc::new(EchoRun { called: self.called.clone(), closed: self.closed.clone() }))
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backend::BoxFuture;
+use envelope::ClientId;
 use serde_json::{Map, Value};
 
 use crate::responses::error::ApiError;
@@ -13,8 +14,13 @@ pub trait Toolbox: Send + Sync {
     /// Those with these names, or all. An unknown name is an error that says which are known.
     fn tools(&self, names: Option<&[String]>) -> Result<Vec<OfferedTool>, ApiError>;
 
-    /// Opens a run that the calls of one answer are recorded in.
-    fn open(&self, goal: &str, model: &str) -> Result<Arc<dyn ToolboxRun>, ApiError>;
+    /// Opens a run that the calls of one answer are recorded in, made by `model` for `client`.
+    fn open(
+        &self,
+        goal: &str,
+        model: &str,
+        client: Option<&ClientId>,
+    ) -> Result<Arc<dyn ToolboxRun>, ApiError>;
 }
 
 /// The calls of one answer. Dropping it ends what it left running and closes the record.

@@ -21,6 +21,7 @@ mod tools;
 
 use std::sync::Arc;
 
+use envelope::ClientId;
 use serde_json::{Map, Value, json};
 
 use self::fields::Fields;
@@ -39,6 +40,8 @@ use super::tools::{Choice, OfferedTool};
 /// A request to answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
+    /// Who sent it, as the edge knows; never read from the request itself.
+    pub client: Option<ClientId>,
     pub model: String,
     pub instructions: Option<String>,
     pub input: Vec<Item>,
@@ -218,6 +221,7 @@ fn assemble(mut body: Fields<'_>, listed: Listed<'_>) -> Result<Box<Request>, Ap
     let include = options::read_include(include, Path::Root.key("include"), &mut ignored)?;
 
     let request = Box::new(Request {
+        client: None,
         model: body.required_text("model")?,
         instructions: body.string("instructions")?,
         input: input.items,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
+use envelope::ClientId;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::driven::Driven;
@@ -21,18 +22,28 @@ const NO_BUFFERING: (HeaderName, HeaderValue) =
 
 pub(super) async fn create(State(responder): State<Arc<Responder>>, http: HttpRequest) -> Response {
     let again = http.extensions().get::<Again>().cloned();
-    create_for(responder, http.into_body(), again).await
+    create_for(responder, http, again).await
 }
 
-pub(super) async fn create_for(responder: Arc<Responder>, body: Body, again: Option<Again>) -> Response {
-    match answer(responder, body, again).await {
+pub(super) async fn create_for(
+    responder: Arc<Responder>,
+    http: HttpRequest,
+    again: Option<Again>,
+) -> Response {
+    match answer(responder, http, again).await {
         Ok(response) => response,
         Err(error) => error_response(&error),
     }
 }
 
-async fn answer(responder: Arc<Responder>, body: Body, again: Option<Again>) -> Result<Response, ApiError> {
-    let request = request::parse(&read_body(body, BODY_LIMIT).await?)?;
+async fn answer(
+    responder: Arc<Responder>,
+    http: HttpRequest,
+    again: Option<Again>,
+) -> Result<Response, ApiError> {
+    let client = http.extensions().get::<ClientId>().cloned();
+    let mut request = request::parse(&read_body(http.into_body(), BODY_LIMIT).await?)?;
+    request.client = client;
     if request.purpose == Purpose::WarmUp {
         return Err(ApiError::invalid(
             "generate",

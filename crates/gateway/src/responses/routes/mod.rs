@@ -27,7 +27,7 @@ const IGNORED: HeaderName = HeaderName::from_static("x-tollgate-ignored");
 pub fn mount(faces: impl Into<Faces>, responder: Arc<Responder>) -> Faces {
     let routes = router(responder.clone());
     faces.into().merge(routes).straight(Method::POST, "/v1/responses", move |http, arrival| {
-        Box::pin(create::create_for(responder.clone(), http.into_body(), Some(arrival.again())))
+        Box::pin(create::create_for(responder.clone(), http, Some(arrival.again())))
     })
 }
 

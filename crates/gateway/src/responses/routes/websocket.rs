@@ -18,7 +18,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use self::ears::{Ears, Heard, Over, Patience};
-use crate::edge::{BODY_LIMIT, Drain, error_response};
+use crate::edge::{Admission, BODY_LIMIT, Drain, error_response};
 use crate::responses::answer::{Out, Responder, outlet};
 use crate::responses::error::{ApiError, ErrorType};
 use crate::responses::event::{Framing, error_event};
@@ -31,25 +31,34 @@ const OWN: StoreLimits = StoreLimits { responses: 64, bytes: 16 << 20 };
 pub(super) async fn upgrade(
     State(responder): State<Arc<Responder>>,
     drain: Option<Extension<Drain>>,
+    admission: Option<Extension<Admission>>,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let Ok(socket) = socket else { return error_response(&not_a_socket()) };
     let drain = drain.map(|Extension(drain)| drain);
+    let admission = admission.map(|Extension(admission)| admission);
     socket
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
-        .on_upgrade(move |socket| Connection::new(responder, socket, Patience::USUAL).serve(drain))
+        .on_upgrade(move |socket| Connection::new(responder, admission, socket, Patience::USUAL).serve(drain))
 }
 
 struct Connection {
     responder: Arc<Responder>,
+    /// Who opened it, and whether they still may use it.
+    admission: Option<Admission>,
     ears: Ears,
     own: Store,
 }
 
 impl Connection {
-    fn new(responder: Arc<Responder>, socket: WebSocket, patience: Patience) -> Connection {
-        Connection { responder, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
+    fn new(
+        responder: Arc<Responder>,
+        admission: Option<Admission>,
+        socket: WebSocket,
+        patience: Patience,
+    ) -> Connection {
+        Connection { responder, admission, ears: Ears::new(socket, patience), own: Store::in_memory(OWN) }
     }
 
     async fn serve(mut self, drain: Option<Drain>) {
@@ -69,6 +78,9 @@ impl Connection {
                     }
                 },
             };
+            if self.admission.as_ref().is_some_and(|admission| !admission.holds()) {
+                break Over::because(close_code::POLICY, "the token of this client has been revoked");
+            }
             let answered = match heard {
                 Ok(Heard::Text(text)) => self.answer(&text).await,
                 Ok(Heard::Binary) => self.refuse(&not_text()).await,
@@ -84,10 +96,11 @@ impl Connection {
 
     /// Answers one message. A request that makes no sense is answered with an error and ends nothing.
     async fn answer(&mut self, text: &str) -> Result<(), Over> {
-        let request = match read(text) {
+        let mut request = match read(text) {
             Ok(request) => request,
             Err(error) => return self.refuse(&error).await,
         };
+        request.client = self.admission.as_ref().map(|admission| admission.client().clone());
         let previous = request.previous_response_id.clone();
         let failed = match request.purpose {
             Purpose::WarmUp => {
@@ -111,7 +124,7 @@ impl Connection {
 
     /// A client that leaves, before the turn has begun or while it runs, drops it, which interrupts it.
     async fn generate(&mut self, request: Box<Request>) -> Result<Option<Failed>, Over> {
-        let Connection { responder, ears, own } = self;
+        let Connection { responder, ears, own, .. } = self;
         let preparing = Box::pin(responder.prepare(request, Some(own)));
         let prepared = match ears.hear_during(preparing).await? {
             Ok(prepared) => prepared,

@@ -122,7 +122,7 @@ impl Changing {
         let parts = McpParts {
             make: Arc::new(move || gate(now.load(Ordering::SeqCst))),
             recorded: Recorded::Disk(runs.into()),
-            desk: Arc::new(Nobody),
+            approvers: Arc::new(|_, _| Arc::new(Nobody)),
             plans: Arc::new(Nobody),
             unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
             key: [7; 32],

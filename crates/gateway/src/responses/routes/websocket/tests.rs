@@ -96,7 +96,7 @@ impl Client {
             toolbox: None,
         }));
         let upgrade = get(move |upgrade: WebSocketUpgrade| async move {
-            upgrade.on_upgrade(move |socket| Connection::new(responder, socket, patience).serve(None))
+            upgrade.on_upgrade(move |socket| Connection::new(responder, None, socket, patience).serve(None))
         });
         let service = TowerToHyperService::new(Router::new().route("/", upgrade));
         let (mut pipe, theirs) = tokio::io::duplex(64 * 1024);

@@ -4,35 +4,50 @@ mod forged;
 mod kinds;
 mod late;
 mod many;
+mod owners;
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{ApprovalRequest, Approver, ManualClock, Remembering, Verdict};
-use envelope::{CallId, Channel, Risk, RunId, StepId, Timestamp, ToolName};
+use envelope::{CallId, Channel, ClientId, Risk, RunId, StepId, Timestamp, ToolName};
+use gateway::FrontEnd;
 use serde_json::{Value, json};
 use tokio::join;
 
-use super::folder::Folder;
-use super::question::{Question, Reply, Word};
-use super::{Desk, WAIT};
+use super::Broker;
+use crate::desk::{Folder, Question, Reply, WAIT, Word};
 
 /// A desk in a folder of its own, with the person who sits at it.
 struct Office {
     home: tempfile::TempDir,
     clock: Arc<ManualClock>,
-    desk: Desk,
+    broker: Arc<Broker>,
+    /// The approver of the client `default`.
+    desk: Arc<dyn Approver>,
     folder: Folder,
 }
 
 impl Office {
     fn new() -> Office {
+        Office::with(WAIT, |broker| broker)
+    }
+
+    fn with(wait: Duration, change: impl FnOnce(Broker) -> Broker) -> Office {
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap()));
         let path = home.path().join("state/approvals");
-        let desk = Desk::new(path.clone(), "/notes".as_ref(), "a client".to_owned(), WAIT, clock.clone());
-        Office { home, clock, desk, folder: Folder::new(path) }
+        let broker = Broker::new(path.clone(), "/notes".as_ref(), "a client".to_owned(), wait, clock.clone());
+        let broker = Arc::new(change(broker));
+        let desk = (broker.approvers())(&ClientId::default_token(), FrontEnd::Mcp);
+        Office { home, clock, broker, desk, folder: Folder::new(path) }
+    }
+
+    /// The approver of another client.
+    fn client(&self, id: &str) -> Arc<dyn Approver> {
+        (self.broker.approvers())(&ClientId::parse(id).unwrap(), FrontEnd::Mcp)
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -1,12 +1,12 @@
 //! Plans and uncertain calls, and how a question is shown.
 
-use engine::{Answer, ApprovalRequest, Approver, ConfirmRequest, UncertainCall, UncertainVerdict};
+use engine::{Answer, ApprovalRequest, ConfirmRequest, UncertainCall, UncertainVerdict};
 use envelope::{CallId, Hash, Risk, RunId, StepId, ToolName};
 use expect_test::expect;
 use serde_json::json;
 
 use super::{Office, note};
-use crate::desk::{Question, Word, words};
+use crate::desk::{self, Question, Word};
 use crate::screen::Paint;
 
 #[tokio::test(start_paused = true)]
@@ -45,7 +45,7 @@ async fn a_question_says_who_asks() {
     office.unheard(&request).await;
     let question = office.only();
     assert_eq!(question.subject.client, "claude-code 2.1");
-    let shown = words::asked(&question, Paint::plain());
+    let shown = desk::asked(&question, Paint::plain());
     assert!(shown.contains(" from claude-code 2.1, about /notes"), "{shown}");
 }
 
@@ -73,10 +73,10 @@ fn a_question_is_shown_whole_and_forges_no_line() {
     });
     let question: Question = serde_json::from_value(json!({
         "id": "7k2m9x4p", "nonce": "secret", "askedAt": "2026-01-02T03:04:05Z", "expiresAt": "2026-01-02T03:14:05Z",
-        "subject": { "vault": "/my\nnotes", "client": "a\u{200b}b", "about": about },
+        "subject": { "vault": "/my\nnotes", "owner": "default", "client": "a\u{200b}b", "about": about },
     }))
     .unwrap();
-    let shown = words::asked(&question, Paint::plain());
+    let shown = desk::asked(&question, Paint::plain());
     let lines: Vec<&str> = shown.lines().skip(1).collect();
     expect![[r#"
         Run `a\nMay this call run?` (it \u{1b}[2Jasks)
@@ -85,6 +85,6 @@ fn a_question_is_shown_whole_and_forges_no_line() {
     .assert_eq(&lines.join("\n").replace(&long, "LONG"));
     let first = shown.lines().next().unwrap();
     assert!(first.starts_with("7k2m9x4p from a\\u{200b}b, about /my\\nnotes, asked at "), "{first}");
-    assert_eq!(words::choices_of(&question.subject.about), "May this call run? [y]es once, [N]o");
-    assert!(!words::as_json(&question).to_string().contains("secret"));
+    assert_eq!(desk::choices_of(&question.subject.about), "May this call run? [y]es once, [N]o");
+    assert!(!desk::as_json(&question).to_string().contains("secret"));
 }
