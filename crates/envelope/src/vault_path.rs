@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::{escape_line, is_invisible};
+
 /// A path inside the vault: relative, `/`-separated, never climbing out, portable to every system a vault
 /// is synced to.
 ///
@@ -195,29 +197,15 @@ fn is_bidi_control(c: char) -> bool {
 }
 
 fn spelled(c: char) -> String {
-    if c.is_control() || is_bidi_control(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
+    if is_invisible(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
 }
 
-/// The offending text with nothing in it that a terminal would act on.
+/// The beginning of the offending text with every invisible character spelled out.
 fn shown(raw: &str) -> String {
-    let mut text: String = raw
-        .chars()
-        .take(200)
-        .flat_map(|c| {
-            let escape = c.is_control() || is_bidi_control(c);
-            let mut spelled = String::new();
-            if escape {
-                spelled.extend(c.escape_unicode());
-            } else {
-                spelled.push(c);
-            }
-            spelled.chars().collect::<Vec<_>>()
-        })
-        .collect();
-    if raw.chars().nth(200).is_some() {
-        text.push('…');
+    match raw.char_indices().nth(200) {
+        Some((cut, _)) => format!("{}…", escape_line(&raw[..cut])),
+        None => escape_line(raw).into_owned(),
     }
-    text
 }
 
 /// Case-folded and NFC-normalised, without the characters that some file systems ignore in a name.
@@ -242,7 +230,7 @@ fn skeleton(segment: &str) -> String {
     if segment.is_ascii() {
         return segment.to_ascii_lowercase();
     }
-    let plain: String = segment.nfkd().filter(|c| !is_combining_mark(*c) && *c != '\u{ad}').collect();
+    let plain: String = segment.nfkd().filter(|c| !is_combining_mark(*c) && !is_invisible(*c)).collect();
     fold(&plain).nfkd().filter(|c| !is_combining_mark(*c)).collect()
 }
 
@@ -351,6 +339,7 @@ mod tests {
             (".OBSIDIAN/x", Some(".obsidian")),
             ("a/.git/config", Some(".git")),
             (".g\u{200c}it/config", Some(".git")),
+            (".gi\u{e0041}t/config", Some(".git")),
             (".tollgate", Some(".tollgate")),
             (".trash/x.md", Some(".trash")),
             // Short names of Windows.
