@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use envelope::{Failure, Fault};
+use envelope::{Failure, Fault, escape_invisible, escape_value};
 use serde_json::{Map, Value};
 use toolkit::command_line::CommandLine;
 use toolkit::{DecodedArgs, Entry, PathKeys};
@@ -62,56 +62,15 @@ pub(crate) struct PermittedArgs {
     pub(crate) preview: String,
 }
 
-/// The copy that hooks, prompts and logs see: the same JSON with every character made visible that a
-/// terminal or a page would act on. Borrowed when there is nothing to change, which is nearly always.
+/// The copy that hooks, prompts and logs see: the same JSON with every invisible character spelled out. Borrowed when
+/// there is nothing to change, which is nearly always.
 pub(crate) fn observable(input: &Value) -> Cow<'_, Value> {
-    if is_plain(input) { Cow::Borrowed(input) } else { Cow::Owned(visible(input)) }
+    escape_value(input)
 }
 
-fn is_plain(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
-        Value::String(text) => is_plain_text(text),
-        Value::Array(items) => items.iter().all(is_plain),
-        Value::Object(map) => map.iter().all(|(key, value)| is_plain_text(key) && is_plain(value)),
-    }
-}
-
-fn is_plain_text(text: &str) -> bool {
-    // Printable ASCII and line breaks need no look at characters.
-    if text.bytes().all(|b| (0x20..0x7f).contains(&b) || matches!(b, b'\n' | b'\t' | b'\r')) {
-        return true;
-    }
-    !text.chars().any(acts_on_a_screen)
-}
-
-fn acts_on_a_screen(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
-        || matches!(
-            c,
-            '\u{061c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{3164}' | '\u{feff}'
-        )
-}
-
-fn visible(value: &Value) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        Value::String(text) => Value::String(visible_text(text)),
-        Value::Array(items) => Value::Array(items.iter().map(visible).collect()),
-        Value::Object(map) => {
-            Value::Object(map.iter().map(|(key, value)| (visible_text(key), visible(value))).collect())
-        }
-    }
-}
-
-/// Spells out what would act on a screen; everything else stays.
+/// The text with every invisible character spelled out. Line feeds and tabs stay.
 pub(crate) fn visible_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if acts_on_a_screen(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
-    }
-    out
+    escape_invisible(text).into_owned()
 }
 
 /// What a hook made of the observable copy, with the original put back wherever it only repeats the copy.
@@ -142,9 +101,9 @@ fn unescaped_fields(
     mut updated: Map<String, Value>,
 ) -> Map<String, Value> {
     let mut out = Map::new();
-    for (key, original) in raw {
-        let shown_key = visible_text(key);
-        if let (Some(was), Some(now)) = (shown.get(&shown_key), updated.get(&shown_key)) {
+    // The copy has the same fields in the same order, under their names as they are shown.
+    for ((key, original), (shown_key, was)) in raw.iter().zip(shown) {
+        if let Some(now) = updated.get(shown_key) {
             out.insert(key.clone(), unescaped(original, was, now.clone()));
         }
     }
@@ -194,11 +153,12 @@ fn pointer(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use envelope::is_invisible;
     use proptest::collection;
     use proptest::prelude::{Strategy, prop_assert_eq, prop_oneof, proptest};
     use serde_json::json;
 
-    use super::{changed_fields, observable, unescaped};
+    use super::{changed_fields, observable, unescaped, visible_text};
 
     #[test]
     fn what_a_terminal_would_act_on_is_spelled_out() {
@@ -207,6 +167,29 @@ mod tests {
             observable(&input).into_owned(),
             json!({"path": "a\\u{202e}dm.exe", "content": "line\nnext\\u{1b}[2J"})
         );
+    }
+
+    #[test]
+    fn no_invisible_character_is_left_in_what_hooks_and_people_see() {
+        for c in ('\0'..=char::MAX).filter(|&c| is_invisible(c) && !matches!(c, '\n' | '\t' | '\r')) {
+            let raw = json!({ "text": format!("a{c}b"), format!("k{c}"): [format!("{c}")] });
+            let shown = observable(&raw).into_owned();
+            let all = [&shown["text"], &shown[format!("k\\u{{{:x}}}", u32::from(c))][0]];
+            for text in all {
+                assert!(!text.as_str().unwrap().contains(is_invisible), "{shown}");
+            }
+            assert_eq!(unescaped(&raw, &shown, shown.clone()), raw);
+            assert!(!visible_text(&format!("a{c}b")).contains(is_invisible), "{}", c.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn no_field_hides_behind_another() {
+        let raw = json!({ "a\u{200b}": "one", "a\\u{200b}": "two" });
+        let shown = observable(&raw).into_owned();
+        assert_eq!(shown, json!({ "a\\u{200b}": "one", "a\\u{200b} (2)": "two" }));
+        let changed = json!({ "a\\u{200b}": "one", "a\\u{200b} (2)": "three" });
+        assert_eq!(unescaped(&raw, &shown, changed), json!({ "a\u{200b}": "one", "a\\u{200b}": "three" }));
     }
 
     #[test]
@@ -259,7 +242,7 @@ mod tests {
 
     /// Objects and lists of texts, some of which have to be spelled out.
     fn inputs() -> impl Strategy<Value = serde_json::Value> {
-        let text = "[ab\u{1b}\u{202e}]{0,4}";
+        let text = "[ab\u{1b}\u{202e}\u{e0041}\u{200d}👩❤\u{fe0f}\r]{0,4}|a\\\\u\\{1b\\}|a\u{1b}";
         let leaf = text.prop_map(serde_json::Value::from);
         leaf.prop_recursive(3, 24, 4, move |inner| {
             prop_oneof![
