@@ -94,6 +94,11 @@ pub fn is_invisible(c: char) -> bool {
     is_in(&INVISIBLE, code) || code & 0xfffe == 0xfffe
 }
 
+/// Whether an invisible character can begin with this byte of UTF-8. A byte inside of a character never is one.
+pub fn may_begin_invisible(byte: u8) -> bool {
+    SUSPECTS[usize::from(byte)]
+}
+
 /// The invisible characters of a text with their byte positions, without those that its words need:
 ///
 /// - a variation selector for emoji or text (U+FE0F, U+FE0E) right after an emoji character, or in a keycap (`1️⃣`),
@@ -119,7 +124,7 @@ impl Iterator for InvisibleChars<'_> {
     fn next(&mut self) -> Option<(usize, char)> {
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            let Some(plain) = rest.iter().position(|&byte| SUSPECTS[usize::from(byte)]) else {
+            let Some(plain) = rest.iter().position(|&byte| may_begin_invisible(byte)) else {
                 self.at = self.text.len();
                 return None;
             };

@@ -46,7 +46,7 @@ pub use family::Family;
 pub use fault::Fault;
 pub use hash::{BadHash, Hash};
 pub use id::{BadId, CallId, ConfirmationId, RunId, StepId, ToolName, VarName};
-pub use invisible::{InvisibleChars, invisible_chars, is_invisible};
+pub use invisible::{InvisibleChars, invisible_chars, is_invisible, may_begin_invisible};
 pub use json_text::{json_plain, json_text, line_break};
 pub use json_writer::write_json;
 pub use nearest::nearest;

@@ -8,7 +8,6 @@ pub mod condense;
 mod cut;
 mod facts;
 mod head_tail;
-mod hidden;
 pub mod json;
 mod layout;
 mod numbers;

@@ -1,15 +1,11 @@
 //! A command as people read it: all of it, and nothing in it can act on their screen.
 
-/// Whether a screen would act on the character, or show nothing or another one in its place.
+use envelope::is_invisible;
+
+/// Whether the character must be spelled out. No joiner is excepted, and a white space that is not a space counts: it
+/// looks like one, and a shell does not take it for one.
 pub(super) fn acts_on_a_screen(c: char) -> bool {
-    c.is_control()
-        || (c.is_whitespace() && c != ' ')
-        || matches!(
-            c,
-            '\u{00ad}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
-        )
+    is_invisible(c) || (c.is_whitespace() && c != ' ')
 }
 
 /// The text of a shell, on as many lines as it has.

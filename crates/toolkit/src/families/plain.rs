@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use envelope::{Failure, Family, Fault};
+use envelope::{Failure, Family, Fault, escape_invisible, escape_json, escape_line};
 use serde::Serialize;
 
 use super::Projected;
@@ -126,7 +126,7 @@ pub(super) fn longest(
 
 /// A text on one line, with nothing in it that acts on what stands beside it.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
-    spelled(text, |_| false)
+    escape_line(text)
 }
 
 /// One line of at most so many characters; how many are missing is said.
@@ -140,25 +140,16 @@ pub(super) fn short(text: &str, limit: usize) -> String {
 
 /// A text on as many lines as it has. Tabs stay, because they are the indentation of many notes.
 pub(super) fn many_lines(text: &str) -> Cow<'_, str> {
-    spelled(text, |c| matches!(c, '\n' | '\t'))
+    escape_invisible(text)
 }
 
 /// A text as it is written in the arguments of a call: JSON, in which nothing acts on what stands beside it.
 pub(super) fn quoted(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
-    if !json.contains(acts) {
-        return json;
+    match escape_json(&json) {
+        Cow::Borrowed(_) => json,
+        Cow::Owned(escaped) => escaped,
     }
-    let mut out = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if acts(c) {
-            let mut units = [0; 2];
-            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// `1 match`, `2 matches`: a count with its noun, which is given in both forms.
@@ -226,39 +217,12 @@ fn fitting_part(line: &str, room: usize) -> usize {
     end.max(line.chars().next().map_or(0, char::len_utf8))
 }
 
-fn spelled(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let plain = |byte: u8| (0x20..0x7f).contains(&byte);
-    if text.bytes().all(plain) || !text.chars().any(|c| acts(c) && !keep(c)) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            c if keep(c) || !acts(c) => out.push(c),
-            '\n' | '\t' | '\r' => out.extend(c.escape_default()),
-            c => out.extend(c.escape_unicode()),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Controls, and what is not seen but changes what is seen. The joiners of letters and of emoji are not among
-/// them: names are written with them.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}'
-                | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
-                | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
 #[cfg(test)]
 mod tests {
+    use envelope::invisible_chars;
     use proptest::prelude::{any, proptest};
 
-    use super::{acts, fitting_text, many_lines, one_line, quoted, short};
+    use super::{fitting_text, many_lines, one_line, quoted, short};
     use crate::families::checks::cases;
     use crate::preview::tokens;
 
@@ -285,10 +249,11 @@ mod tests {
         #![proptest_config(cases(64))]
 
         #[test]
-        fn nothing_is_left_that_acts(text in any::<String>()) {
-            assert!(!one_line(&text).contains(acts));
-            assert!(!many_lines(&text).contains(|c| acts(c) && !matches!(c, '\n' | '\t')));
-            assert!(!quoted(&text).contains(acts));
+        fn nothing_invisible_is_left(text in any::<String>()) {
+            let left = |text: &str| invisible_chars(text).map(|(_, c)| c).collect::<String>();
+            assert_eq!(left(&one_line(&text)), "");
+            assert_eq!(left(&many_lines(&text)).trim_matches(['\n', '\t']), "");
+            assert_eq!(left(&quoted(&text)), "");
             assert_eq!(serde_json::from_str::<String>(&quoted(&text)).unwrap(), text);
         }
 

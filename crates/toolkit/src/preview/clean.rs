@@ -5,14 +5,16 @@
 //!   what it would have swallowed is shown.
 //! - A lone carriage return starts its line anew, so a progress bar is shown in its last state; a backspace
 //!   takes one character back.
-//! - Any other control character, and every character that is not seen but changes what is seen, is spelled
-//!   out as `\u{202e}`. Bells and shifts are dropped.
+//! - Any other control character, and every invisible one, is spelled out as `\u{202e}`. Bells and shifts are
+//!   dropped.
 //! - Bytes that are not UTF-8 become U+FFFD and are counted.
 //!
 //! Only tabs and line feeds stay as they are. Absent on purpose: a screen. A program that paints with
 //! cursor movements over several lines is shown line by line, as it printed them.
 
-use super::hidden::{is_hidden, may_begin_hidden, spell_out};
+use std::borrow::Cow;
+
+use envelope::{escape_invisible, is_invisible, may_begin_invisible};
 
 /// What came out of cleaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct Cleaner {
     line_start: usize,
     moved: Moved,
     inside: Inside,
+    /// The text holds an invisible character. It is spelled out at the end, when what stands around it is known.
+    has_invisible: bool,
 }
 
 /// Where the cursor went since the last visible character. It only matters once something is written there.
@@ -93,6 +97,11 @@ impl Cleaner {
         if !self.unfinished.is_empty() {
             self.unfinished.clear();
             self.not_utf8();
+        }
+        if self.has_invisible
+            && let Cow::Owned(escaped) = escape_invisible(&self.done.text)
+        {
+            self.done.text = escaped;
         }
         self.done
     }
@@ -195,12 +204,9 @@ impl Cleaner {
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => self.begin_message(),
             // The mark of byte order, where it is one.
             '\u{feff}' if self.done.text.is_empty() => {}
-            _ if is_hidden(c) => {
-                self.settle();
-                spell_out(c, &mut self.done.text);
-            }
             _ => {
                 self.settle();
+                self.has_invisible |= is_invisible(c);
                 self.done.text.push(c);
             }
         }
@@ -251,8 +257,10 @@ impl Cleaner {
             // It never ended: no message has two lines. What looked like one is text.
             '\n' => self.abandon(c),
             '\r' => {}
-            _ if is_hidden(c) => spell_out(c, &mut self.done.text),
-            _ => self.done.text.push(c),
+            _ => {
+                self.has_invisible |= is_invisible(c);
+                self.done.text.push(c);
+            }
         }
     }
 
@@ -265,15 +273,8 @@ impl Cleaner {
 
 /// How many of the first bytes are certainly plain. It ends at the boundary of a character.
 fn plain_length(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .position(|&byte| match byte {
-            b'\n' | b'\t' => false,
-            0..0x20 | 0x7f => true,
-            0x20..0x7f => false,
-            0x80.. => may_begin_hidden(byte),
-        })
-        .unwrap_or(bytes.len())
+    let suspect = |&byte: &u8| may_begin_invisible(byte) && !matches!(byte, b'\n' | b'\t');
+    bytes.iter().position(suspect).unwrap_or(bytes.len())
 }
 
 /// Whether a line is a state of something that goes on: it has a share, a count of a count, a bar or a spinner.

@@ -3,7 +3,7 @@
 //! The only file that reads the validator's errors. Its texts are never used, only the kind, the place and
 //! the keyword; the words come from the schema itself, which knows the fields and what they are for.
 
-use envelope::{SchemaProblem, nearest};
+use envelope::{SchemaProblem, is_invisible, nearest};
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::{Map, Value};
@@ -170,7 +170,7 @@ fn description(schema: &Map<String, Value>) -> Option<String> {
     let text = schema.get("description")?.as_str()?;
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let line: String = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().filter(|c| !c.is_control()).take(DESCRIPTION_CHARS).collect();
+    let line: String = line.chars().filter(|c| !is_invisible(*c)).take(DESCRIPTION_CHARS).collect();
     if line.is_empty() { None } else { Some(line) }
 }
 

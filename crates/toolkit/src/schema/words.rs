@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use envelope::escape_line;
 use serde_json::Value;
 
 use super::reference::follow;
@@ -17,16 +18,22 @@ const DESCRIBED_LEVELS: usize = 3;
 /// Text in quotes, as it would be written in JSON as far as it is printable.
 pub(super) fn quoted(text: &str) -> String {
     let shown = cut(text, ECHO_CHARS - 2);
-    let escaped = format!("{shown:?}");
+    let escaped = debug(&shown);
     // Escapes can make a short text long: `\u{1b}` is one character.
-    if escaped.chars().count() <= ECHO_CHARS { escaped } else { format!("{:?}", cut(text, 8)) }
+    if escaped.chars().count() <= ECHO_CHARS { escaped } else { debug(&cut(text, 8)) }
+}
+
+/// Text in quotes as Rust writes it, with the invisible characters spelled out that Rust takes for printable.
+fn debug(text: &str) -> String {
+    escape_line(&format!("{text:?}")).into_owned()
 }
 
 /// A field name, a pattern or a reference, in backticks.
 pub(super) fn name(text: &str) -> String {
     let shown: String = cut(text, ECHO_CHARS).escape_debug().filter(|c| *c != '`').collect();
     // Inside backticks nothing closes a quote, so those need no escape.
-    format!("`{}`", shown.replace("\\\"", "\"").replace("\\'", "'").replace("\\\\", "\\"))
+    let shown = shown.replace("\\\"", "\"").replace("\\'", "'").replace("\\\\", "\\");
+    format!("`{}`", escape_line(&shown))
 }
 
 pub(super) fn names<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {

@@ -4,7 +4,7 @@ use toolkit::preview::clean::{Cleaned, Cleaner, clean, line};
 
 #[test]
 fn escapes_are_left_out_and_everything_hidden_is_spelled_out() {
-    let cases: [(&str, &str); 29] = [
+    let cases: [(&str, &str); 34] = [
         ("\u{1b}[1;31merror\u{1b}[0m: no", "error: no"),
         ("\u{1b}]0;title\u{7}text", "text"),
         ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
@@ -36,6 +36,12 @@ fn escapes_are_left_out_and_everything_hidden_is_spelled_out() {
         ("ring\u{7}", "ring"),
         ("\u{feff}start\u{feff}", "start\\u{feff}"),
         ("tab\there", "tab\there"),
+        ("a\u{ad}b\u{34f}c\u{2800}d\u{e0041}", "a\\u{ad}b\\u{34f}c\\u{2800}d\\u{e0041}"),
+        // Joiners stay where the words around them need them, as they stand in the end.
+        ("👨\u{200d}👩 ⚠\u{fe0f} می\u{200c}خواهم", "👨\u{200d}👩 ⚠\u{fe0f} می\u{200c}خواهم"),
+        ("👨\u{200d}👩\u{8}x", "👨\\u{200d}x"),
+        ("👨\u{200d}\u{1b}[1m👩", "👨\u{200d}👩"),
+        ("a\u{fe0f}b\u{200d}c", "a\\u{fe0f}b\\u{200d}c"),
         ("größer 日本語 🚀", "größer 日本語 🚀"),
     ];
     for (raw, expected) in cases {
@@ -57,7 +63,7 @@ fn bytes_that_are_not_utf8_are_replaced_and_counted() {
 
 #[test]
 fn it_does_not_matter_where_the_bytes_are_cut() {
-    let raw = "a\u{1b}[31mä\u{202e}\r\nb\rc€\u{1b}]0;t\u{7}🚀\u{8}x\n".as_bytes();
+    let raw = "👨\u{200d}👩⚠\u{fe0f}a\u{1b}[31mä\u{202e}\r\nb\rc€\u{1b}]0;t\u{7}🚀\u{8}x\n".as_bytes();
     let whole = clean(raw);
     for size in 1..raw.len() {
         let mut cleaner = Cleaner::default();

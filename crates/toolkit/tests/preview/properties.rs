@@ -1,5 +1,6 @@
 //! What holds for any bytes, any budget and any style.
 
+use envelope::has_invisible;
 use proptest::prelude::{
     Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
@@ -34,7 +35,7 @@ fn style() -> impl Strategy<Value = Style> {
 }
 
 fn is_safe(text: &str) -> bool {
-    clean(text.as_bytes()).text == text && !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
+    clean(text.as_bytes()).text == text && !has_invisible(text)
 }
 
 /// Whether `shown` is `line`, but for what was cut and for the number of a line from between.
