@@ -14,7 +14,7 @@ mod backoff;
 mod declared;
 mod embed;
 mod handler;
-pub mod hidden;
+mod hidden;
 pub mod http;
 mod lines;
 mod link;

@@ -1,8 +1,11 @@
 //! The schema of a foreign tool with nothing hidden in it: a model reads all of it, and a person must have been able to.
 
+use std::borrow::Cow;
+
+use envelope::{escape_invisible, has_invisible};
 use serde_json::{Map, Value};
 
-use crate::hidden::{is_hidden, one_line, spelled_out};
+use crate::hidden::one_line;
 
 /// As much of a text as a refusal shows.
 const MAX_SHOWN: usize = 100;
@@ -18,8 +21,8 @@ pub(crate) fn seen_through(schema: &Value) -> Result<Value, String> {
 fn see_through(value: &mut Value, at: &mut String) -> Result<(), String> {
     match value {
         Value::String(text) => {
-            if text.contains(is_hidden) {
-                *text = spelled_out(text);
+            if let Cow::Owned(escaped) = escape_invisible(text) {
+                *text = escaped;
             }
             Ok(())
         }
@@ -87,7 +90,7 @@ fn each<'v>(
 }
 
 fn refuse_hidden(text: &str, at: &str) -> Result<(), String> {
-    if !text.contains(is_hidden) {
+    if !has_invisible(text) {
         return Ok(());
     }
     Err(format!(
@@ -103,7 +106,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::seen_through;
-    use crate::hidden::is_hidden;
 
     #[test]
     fn what_is_only_read_is_spelled_out_wherever_it_stands() {
@@ -151,7 +153,7 @@ mod tests {
             let schema = json!({"properties": {"a": {name: {key: {"description": text}}}}, "description": text});
             if let Ok(seen) = seen_through(&schema) {
                 // Controls are escaped where JSON is written, so the texts are looked at one by one.
-                prop_assert!(!texts(&seen).iter().any(|text| text.contains(is_hidden)));
+                prop_assert!(!texts(&seen).iter().any(|text| has_invisible(text)));
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use envelope::VaultPath;
+use envelope::{VaultPath, is_invisible};
 use toolkit::Reach;
 
 /// As many links as a system follows before it gives up.
@@ -187,7 +187,7 @@ fn top(name: &str) -> Option<VaultPath> {
     let ending = |c: char| matches!(c, ' ' | '.');
     let name = name.split([':', '\\']).next().unwrap_or_default();
     let mut plain: String =
-        name.chars().filter(|c| !c.is_control() && !crate::hidden::is_hidden(*c)).collect();
+        name.chars().filter(|c| !is_invisible(*c)).collect();
     if plain.len() > VaultPath::MAX_SEGMENT_BYTES {
         plain.truncate(plain.floor_char_boundary(VaultPath::MAX_SEGMENT_BYTES));
     }

@@ -141,7 +141,7 @@ fn input_schema(declared: &Declared, mut schema: Value) -> Value {
         && hidden::one_line(said, MAX_SUMMARY) != summary(declared)
     {
         let end = said.char_indices().nth(MAX_DESCRIPTION).map_or(said.len(), |(at, _)| at);
-        map.insert("description".to_owned(), hidden::spelled_out(&said[..end]).into());
+        map.insert("description".to_owned(), escape_invisible(&said[..end]).into());
     }
     schema
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
-use upstream::hidden::{is_hidden, spelled_out};
+use envelope::{escape_invisible, has_invisible};
 use upstream::{Declared, Drift, Offer, Pin, ServerSettings, Undeclared};
 
 use super::blanks;
@@ -142,22 +142,22 @@ fn whole_text(tool: &Declared) -> String {
         said.push_str(&line);
         said.push('\n');
     };
-    tool.title.iter().for_each(|title| add(format!("title: {}", spelled_out(title))));
-    tool.description.iter().for_each(|description| add(spelled_out(description)));
+    tool.title.iter().for_each(|title| add(format!("title: {}", escape_invisible(title))));
+    tool.description.iter().for_each(|description| add(escape_invisible(description)));
     let schemas = [
         ("input schema", Some(&tool.input_schema)),
         ("output schema", tool.output_schema.as_ref()),
         ("annotations", tool.annotations.as_ref()),
     ];
     for (name, value) in schemas.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        add(format!("{name}: {}", spelled_out(&format!("{value:#}"))));
+        add(format!("{name}: {}", escape_invisible(&format!("{value:#}"))));
     }
     said
 }
 
 fn has_hidden(tool: &Declared) -> bool {
     let all = serde_json::to_value(tool).unwrap_or_default();
-    any_text(&all, &|text| text.contains(is_hidden))
+    any_text(&all, &|text| has_invisible(text))
 }
 
 fn any_text(value: &Value, is_so: &impl Fn(&str) -> bool) -> bool {

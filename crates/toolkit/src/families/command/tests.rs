@@ -54,7 +54,7 @@ fn printed() -> impl Strategy<Value = String> {
         "[a-z]{1,8}( [a-z]{1,8}){0,9}",
         "warning: [a-c] is unused \\([0-9]{1,2}\\)",
         "[0-9a-f]{20,60}",
-        "\\PC{0,30}[\t\u{1b}\u{202e}]{0,1}",
+        "\\PC{0,30}[\t\u{1b}\u{202e}\u{ad}\u{34f}\u{2800}\u{fe0f}\u{e0041}]{0,1}",
     ];
     vec(line, 0..120).prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect())
 }

@@ -1,6 +1,6 @@
 //! What a failure looks like in the record and to a model.
 
-use envelope::{Failure, Fault};
+use envelope::{Failure, Fault, has_invisible};
 use expect_test::{Expect, expect};
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Map, Value, json};
@@ -194,6 +194,6 @@ proptest! {
         let said = estimate(&receipt);
         let spelled = 8 * (message.len() + fault.recovery_hint().len());
         prop_assert!(said <= 12_000 + spelled, "{said}");
-        prop_assert!(!receipt.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+        prop_assert!(!has_invisible(&receipt), "{receipt:?}");
     }
 }

@@ -176,7 +176,7 @@ proptest! {
 
     #[test]
     fn a_receipt_of_links_keeps_to_its_budget(
-        links in vec(("[ab]{1,2}\\PC{0,3}[\n\u{202e}]{0,1}", "\\PC{0,20}[\t\u{1b}]{0,1}", 1_u64..50, 0_usize..3), 0..150),
+        links in vec(("[ab]{1,2}\\PC{0,3}[\n\u{202e}\u{ad}\u{34f}\u{2800}\u{fe0f}\u{e0041}]{0,1}", "\\PC{0,20}[\t\u{1b}]{0,1}", 1_u64..50, 0_usize..3), 0..150),
         more in any::<bool>(),
         own in any::<bool>(),
         // Room for one link of each kind, which is always shown.
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn a_receipt_of_a_rename_keeps_to_its_budget(
-        paths in vec("\\PC{1,20}[\n\u{202e}]{0,1}", 0..300),
+        paths in vec("\\PC{1,20}[\n\u{202e}\u{ad}\u{34f}\u{2800}\u{fe0f}\u{e0041}]{0,1}", 0..300),
         budget in 150_usize..1_000,
         shorter in 100_usize..1_000,
     ) {

@@ -99,7 +99,7 @@ proptest! {
 
     #[test]
     fn parts_that_follow_each_other_join_to_the_whole(
-        text in "[a-z \n\t\\PC\u{1b}\u{202e}\r]{0,2000}",
+        text in "[a-z \n\t\\PC\u{1b}\u{202e}\u{ad}\u{34f}\u{2800}\u{fe0f}\u{e0041}\r]{0,2000}",
         budget in 150_usize..800,
         base64 in any::<bool>(),
     ) {
