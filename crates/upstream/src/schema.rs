@@ -102,6 +102,7 @@ fn refuse_hidden(text: &str, at: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use envelope::has_invisible;
     use proptest::prelude::{any, prop_assert, proptest};
     use serde_json::{Value, json};
 

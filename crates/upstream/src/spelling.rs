@@ -186,8 +186,7 @@ fn top(name: &str) -> Option<VaultPath> {
     }
     let ending = |c: char| matches!(c, ' ' | '.');
     let name = name.split([':', '\\']).next().unwrap_or_default();
-    let mut plain: String =
-        name.chars().filter(|c| !is_invisible(*c)).collect();
+    let mut plain: String = name.chars().filter(|c| !is_invisible(*c)).collect();
     if plain.len() > VaultPath::MAX_SEGMENT_BYTES {
         plain.truncate(plain.floor_char_boundary(VaultPath::MAX_SEGMENT_BYTES));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use envelope::{
     BadId, Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect, ToolDecl, ToolName,
-    distinct_alias,
+    distinct_alias, escape_invisible,
 };
 use serde_json::Value;
 use toolkit::families::{Projected, Projection};
@@ -141,7 +141,7 @@ fn input_schema(declared: &Declared, mut schema: Value) -> Value {
         && hidden::one_line(said, MAX_SUMMARY) != summary(declared)
     {
         let end = said.char_indices().nth(MAX_DESCRIPTION).map_or(said.len(), |(at, _)| at);
-        map.insert("description".to_owned(), escape_invisible(&said[..end]).into());
+        map.insert("description".to_owned(), escape_invisible(&said[..end]).into_owned().into());
     }
     schema
 }

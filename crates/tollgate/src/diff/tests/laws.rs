@@ -1,5 +1,6 @@
 //! What holds for all contents.
 
+use envelope::has_invisible;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
@@ -7,7 +8,6 @@ use crate::diff::Limits;
 use crate::diff::body::{Body, Hunk, Line, LineKind, Span, Tag};
 use crate::diff::compare::compare;
 use crate::screen::Paint;
-use crate::visible::acts_on_a_screen;
 
 /// Two texts of few words, so that much of one is in the other.
 fn text() -> impl Strategy<Value = String> {
@@ -161,9 +161,9 @@ fn bounded(before: &[u8], after: &[u8]) {
         // Besides the lines of the file: a note for each thing that can be said in words, and what is left out.
         assert!(lines.len() <= tight().lines_per_file + 5, "{lines:#?}");
         for line in lines {
-            // A character is spelled with at most eight; marks and counts come on top.
-            assert!(line.chars().count() <= (tight().shown_chars + 20) * 8 + 200, "{line}");
-            assert!(!line.contains(|c| acts_on_a_screen(c) && c != '\t'), "{line:?}");
+            // A character is spelled with at most ten; marks and counts come on top.
+            assert!(line.chars().count() <= (tight().shown_chars + 20) * 10 + 200, "{line}");
+            assert!(!has_invisible(&line) && !line.contains('\n'), "{line:?}");
         }
     }
 }
