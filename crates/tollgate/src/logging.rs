@@ -3,8 +3,9 @@
 //! What is logged is chosen where it is logged: names, numbers and words of closed lists, never the text of a note,
 //! a header or a token. What other people's crates log is not chosen like that, whole results among it, and left out.
 
-use std::io;
+use std::io::{self, Write};
 
+use envelope::{escape_json, escape_line};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::filter_fn;
@@ -33,13 +34,38 @@ pub(crate) fn start(level: Level, format: LogFormat) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
+    let writer = move || LogWriter { format, to: io::stderr() };
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(false);
     let started = match format {
         LogFormat::Text => start_with(subscriber.finish()),
         LogFormat::Json => start_with(subscriber.json().flatten_event(true).finish()),
     };
     // Somebody else logs already; that is as good.
     let _already = started.is_err();
+}
+
+/// Writes every event as one line in which nothing is invisible. An event arrives in one call of `write`.
+struct LogWriter<W> {
+    format: LogFormat,
+    to: W,
+}
+
+impl<W: Write> Write for LogWriter<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let shown = match self.format {
+            LogFormat::Text => escape_line(line),
+            LogFormat::Json => escape_json(line),
+        };
+        // In one piece, so that lines of several threads do not mix.
+        self.to.write_all(format!("{shown}{}", &text[line.len()..]).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// The crates whose words are ours.
@@ -60,7 +86,46 @@ fn start_with(
 
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use envelope::is_invisible;
+
+    use super::{LogFormat, LogWriter, is_ours};
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_event_is_one_line_and_nothing_in_it_is_invisible() {
+        let hostile: String =
+            ('\0'..=char::MAX).filter(|&c| is_invisible(c)).flat_map(|c| ['a', c]).collect();
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let written = Written::default();
+            let to = written.clone();
+            let subscriber = tracing_subscriber::fmt()
+                .with_ansi(false)
+                .with_writer(move || LogWriter { format, to: to.clone() });
+            let log = || tracing::warn!(error = %hostile, "an {hostile} event");
+            match format {
+                LogFormat::Text => tracing::subscriber::with_default(subscriber.finish(), log),
+                LogFormat::Json => tracing::subscriber::with_default(subscriber.json().finish(), log),
+            }
+            let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+            let line = text.strip_suffix('\n').unwrap();
+            assert!(line.contains("2800") && !line.contains(is_invisible), "{format:?}");
+        }
+    }
 
     #[test]
     fn only_what_was_chosen_here_is_logged() {

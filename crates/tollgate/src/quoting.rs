@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::visible::acts_on_a_screen;
+use envelope::is_invisible;
 
-/// A path as a shell reads it back. What acts on a screen is spelled out: it can be pasted and forges no line.
+/// A path as a shell reads it back. Invisible characters are spelled out: it can be pasted and forges no line.
 pub(crate) fn quoted(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
-        Some(text) if !text.contains(acts_on_a_screen) => format!("'{}'", text.replace('\'', "'\\''")),
+        Some(text) if !text.contains(is_invisible) => format!("'{}'", text.replace('\'', "'\\''")),
         Some(_) | None => spelled(path.as_os_str().as_bytes()),
     }
 }
@@ -24,7 +24,7 @@ fn spelled(bytes: &[u8]) -> String {
     let mut out = String::from("$'");
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if acts_on_a_screen(c) {
+            if is_invisible(c) {
                 spell(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
             } else if matches!(c, '\'' | '\\') {
                 out.extend(['\\', c]);

@@ -4,9 +4,8 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
+use envelope::escape_json;
 use serde::Serialize;
-
-use crate::visible::visible_json;
 
 /// Why a part of the answer did not get out. Kept here, since every line of an answer is said on its own.
 static LOST: OnceLock<String> = OnceLock::new();
@@ -42,7 +41,7 @@ pub(crate) fn json(value: &impl Serialize) {
     let text =
         if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
     match text {
-        Ok(text) => say(visible_json(text)),
+        Ok(text) => say(escape_json(&text)),
         Err(error) => {
             LOST.get_or_init(|| format!("it has no JSON form: {error}"));
         }

@@ -1,5 +1,6 @@
 //! What an error of the model's server means.
 
+use envelope::is_invisible;
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -100,7 +101,7 @@ impl ErrorObject {
                 let line: String = secret
                     .hide(message)
                     .chars()
-                    .map(|c| if c.is_control() { ' ' } else { c })
+                    .map(|c| if is_invisible(c) { ' ' } else { c })
                     .take(MOST_CHARS)
                     .collect();
                 format!("{otherwise}: {}", line.trim())

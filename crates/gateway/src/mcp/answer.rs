@@ -1,10 +1,15 @@
 //! A result as clients get it: the receipt as text, and the same facts as data.
 //!
+//! Both are read by models and shown to people, so in both every invisible character is spelled out. The exact data is
+//! in the record of the run.
+//!
 //! Some clients show the model only the text, others only the data, so each alone has to be enough, and neither may
 //! be longer than a receipt may be. A failure is text: clients refuse data that does not match a tool's schema.
 
+use std::borrow::Cow;
+
 use engine::Policy;
-use envelope::{Family, Fault, ToolResult};
+use envelope::{Family, Fault, ToolResult, escape_invisible, escape_value};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource};
 use serde_json::{Map, Value, json};
 use toolkit::preview::tokens::{estimate, is_within, prefix_within};
@@ -13,7 +18,7 @@ use super::records::Address;
 
 /// What the client gets for a call that ended.
 pub(super) fn told(result: ToolResult, family: Family, policy: &Policy, structured: bool) -> CallToolResult {
-    let receipt = result.receipt.or(result.user_message).unwrap_or_default();
+    let receipt = escape_invisible(&result.receipt.or(result.user_message).unwrap_or_default()).into_owned();
     let mut meta = MetaObject::new();
     meta.0.insert("tollgate/run".to_owned(), result.run_id.as_str().into());
     meta.0.insert("tollgate/call".to_owned(), result.call_id.as_str().into());
@@ -45,20 +50,30 @@ pub(super) fn told(result: ToolResult, family: Family, policy: &Policy, structur
 }
 
 /// All that the tool gave if a model may read that much, else the receipt.
-fn data(data: Option<Value>, summary: String, receipt: &str, budget: usize) -> Value {
+pub(super) fn data(data: Option<Value>, summary: String, receipt: &str, budget: usize) -> Value {
     let Some(data) = data else { return in_place_of_data(&summary, receipt, budget) };
-    let mut whole = Map::with_capacity(2);
-    whole.insert("summary".to_owned(), summary.into());
-    whole.insert("data".to_owned(), data);
-    let whole = Value::Object(whole);
+    let whole = whole(summary, data);
     if fits(&whole, budget) {
         return whole;
     }
     in_place_of_data(whole["summary"].as_str().unwrap_or_default(), receipt, budget)
 }
 
+/// The structured content with all of the data, in which nothing is invisible.
+fn whole(summary: String, data: Value) -> Value {
+    let mut whole = Map::with_capacity(2);
+    whole.insert("summary".to_owned(), summary.into());
+    whole.insert("data".to_owned(), data);
+    let whole = Value::Object(whole);
+    match escape_value(&whole) {
+        Cow::Borrowed(_) => whole,
+        Cow::Owned(escaped) => escaped,
+    }
+}
+
 /// The receipt as data. It was made to fit as text; spelled as JSON it may have to lose some lines more.
-pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> Value {
+fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> Value {
+    let (summary, receipt) = (&*escape_invisible(summary), &*escape_invisible(receipt));
     // A receipt begins with the outcome, which is not said a second time where room is short.
     let short = &summary[..prefix_within(summary, budget / 4)];
     let whole = json!({ "summary": summary, "receipt": receipt });
@@ -89,7 +104,7 @@ pub(super) fn in_place_of_data(summary: &str, receipt: &str, budget: usize) -> V
 }
 
 /// Whether this, as a client would show it to its model, is no more than a model may be given.
-pub(super) fn fits(value: &Value, budget: usize) -> bool {
+fn fits(value: &Value, budget: usize) -> bool {
     // A result that is short enough whatever it is spelled like need not be spelled out.
     if spelled_at_most(value) <= budget / 2 {
         return true;
@@ -120,15 +135,41 @@ pub(super) fn failed(fault: &Fault) -> CallToolResult {
     let mut meta = MetaObject::new();
     meta.0
         .insert("tollgate/error".to_owned(), json!({ "code": fault.failure.code(), "kind": fault.failure }));
-    CallToolResult::error(vec![ContentBlock::text(format!("{}{hint}", fault.message))]).with_meta(Some(meta))
+    let text = format!("{}{hint}", fault.message);
+    CallToolResult::error(vec![ContentBlock::text(escape_invisible(&text))]).with_meta(Some(meta))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use envelope::{Failure, Fault, is_invisible};
+    use serde_json::{Value, json};
     use toolkit::preview::tokens::estimate;
 
-    use super::{in_place_of_data, spelled_at_most};
+    use super::{failed, in_place_of_data, spelled_at_most, whole};
+
+    #[test]
+    fn no_invisible_character_is_left_in_structured_content() {
+        for c in ('\0'..=char::MAX).filter(|&c| is_invisible(c) && !matches!(c, '\n' | '\t' | '\r')) {
+            let text = format!("a{c}b");
+            let data = json!({ "text": text, "list": [{ text.clone(): [text] }] });
+            let cut = in_place_of_data(&text, &text.repeat(50), 60);
+            let failed = failed(&Fault::new(Failure::NotFound, text.clone()).hint(text.clone()));
+            let failed = serde_json::to_value(failed.content).unwrap();
+            for told in [whole(text.clone(), data), in_place_of_data(&text, &text, 500), cut, failed] {
+                assert!(is_escaped(&told), "{}: {told:?}", c.escape_unicode());
+            }
+        }
+    }
+
+    fn is_escaped(value: &Value) -> bool {
+        let plain = |text: &str| !text.replace('\n', "").contains(is_invisible);
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+            Value::String(text) => plain(text),
+            Value::Array(items) => items.iter().all(is_escaped),
+            Value::Object(map) => map.iter().all(|(key, value)| plain(key) && is_escaped(value)),
+        }
+    }
 
     #[test]
     fn nothing_is_longer_than_it_may_be_at_most() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{Approver, RunPlace, SessionRequest};
-use envelope::RunId;
+use envelope::{RunId, is_invisible};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Implementation,
     ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -304,7 +304,7 @@ fn printable(text: &str) -> Cow<'_, str> {
     if text.len() <= CHARS && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().filter(|c| !c.is_control()).take(CHARS).collect())
+    Cow::Owned(text.chars().filter(|c| !is_invisible(*c)).take(CHARS).collect())
 }
 
 /// What takes long is boxed: the task of every request has room for the largest future of all requests, and moves it.
@@ -430,9 +430,12 @@ mod tests {
     #[test]
     fn what_a_client_calls_itself_is_short_and_acts_on_nothing() {
         let long = "é".repeat(100);
-        for (text, shown) in
-            [("codex", "codex"), ("a\u{1b}[31m\u{9b}b\n", "a[31mb"), (&long, &*"é".repeat(60)), ("", "")]
-        {
+        for (text, shown) in [
+            ("codex", "codex"),
+            ("a\u{1b}[31m\u{9b}b\n\u{e0041}", "a[31mb"),
+            (&long, &*"é".repeat(60)),
+            ("", ""),
+        ] {
             assert_eq!(printable(text), shown);
         }
         assert_eq!(printable(&"x".repeat(61)).len(), 60);

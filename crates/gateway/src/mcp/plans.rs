@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use engine::Approver;
-use envelope::{Failure, Fault, ToolName};
+use envelope::{Failure, Fault, ToolName, escape_invisible};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations};
 use rmcp::service::RequestContext;
@@ -207,6 +207,7 @@ fn told(done: PlanAnswer, structured: bool) -> CallToolResult {
     if let Some(run) = run {
         meta.0.insert("tollgate/run".to_owned(), json!(run));
     }
+    let text = escape_invisible(&text).into_owned();
     let content = vec![ContentBlock::text(text.clone())];
     if !ok {
         meta.0.insert("tollgate/plan".to_owned(), data);
@@ -214,11 +215,7 @@ fn told(done: PlanAnswer, structured: bool) -> CallToolResult {
     }
     let mut told = CallToolResult::success(content).with_meta(Some(meta));
     if structured {
-        let whole = json!({ "summary": summary, "data": data });
-        told.structured_content = Some(match answer::fits(&whole, PLAN_BUDGET) {
-            true => whole,
-            false => answer::in_place_of_data(&summary, &text, PLAN_BUDGET),
-        });
+        told.structured_content = Some(answer::data(Some(data), summary, &text, PLAN_BUDGET));
     }
     told
 }

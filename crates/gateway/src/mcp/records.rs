@@ -9,7 +9,7 @@ mod story;
 
 use std::path::PathBuf;
 
-use envelope::RunId;
+use envelope::{RunId, escape_value, is_invisible};
 use journal::{JournalError, Record, RunFolder, RunState, RunSummary, run_ids, run_summary};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -217,7 +217,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 }
 
 fn listed(run: &RunSummary) -> Resource {
-    let goal: String = run.goal.as_deref().unwrap_or("a run").chars().filter(|c| !c.is_control()).collect();
+    let goal: String = run.goal.as_deref().unwrap_or("a run").chars().filter(|c| !is_invisible(*c)).collect();
     let shown: String = goal.chars().take(GOAL_CHARS).collect();
     let state = match &run.state {
         RunState::Running => "running".to_owned(),
@@ -241,7 +241,7 @@ fn kind_word(run: &RunSummary) -> &'static str {
 }
 
 fn as_json(uri: &str, value: &Value) -> ResourceContents {
-    ResourceContents::text(value.to_string(), uri).with_mime_type(JSON)
+    ResourceContents::text(escape_value(value).to_string(), uri).with_mime_type(JSON)
 }
 
 fn not_found(uri: &str, what: &'static str) -> ErrorData {

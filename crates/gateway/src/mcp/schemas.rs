@@ -32,10 +32,14 @@ pub(super) fn input(schema: &Value) -> Arc<JsonObject> {
     object(shown)
 }
 
-/// What a result looks like.
+/// What a result looks like. Invisible characters are spelled out in it, so a text can be longer than the tool's own,
+/// and have another pattern.
 pub(super) fn output(schema: &Value) -> Arc<JsonObject> {
     let mut shown = schema.clone();
-    each_schema(&mut shown, &mut drop_format);
+    each_schema(&mut shown, &mut |schema| {
+        drop_format(schema);
+        schema.retain(|word, _| word != "maxLength" && word != "pattern");
+    });
     object(shown)
 }
 

@@ -3,6 +3,7 @@
 //!
 //! What others wrote stands behind words of ours, on one line and without the room to look like another one.
 
+use envelope::escape_invisible;
 use serde_json::Value;
 
 /// What fits one line of most screens.
@@ -55,8 +56,9 @@ fn within_a_line(text: &str) -> (String, bool) {
 
 /// Text that others wrote, so that it can neither begin a line nor push anything out of one.
 fn one_line(text: &str) -> String {
+    let text = escape_invisible(text);
     let mut line = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = &*text;
     while let Some(c) = rest.chars().next() {
         let blanks = rest.len() - rest.trim_start_matches(is_blank).len();
         let count = rest[..blanks].chars().count();
@@ -67,7 +69,6 @@ fn one_line(text: &str) -> String {
         }
         match c {
             '\n' => line += "\\n",
-            '\r' => line += "\\r",
             '\t' => line += "\\t",
             c => line.push(c),
         }
@@ -76,10 +77,9 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// White on most screens; the last three are letters to Unicode and blank all the same.
+/// White on most screens. What is blank and no white space has been spelled out.
 fn is_blank(c: char) -> bool {
-    (c.is_whitespace() && !matches!(c, '\n' | '\r' | '\t'))
-        || matches!(c, '\u{3164}' | '\u{ffa0}' | '\u{2800}')
+    c.is_whitespace() && !matches!(c, '\n' | '\t')
 }
 
 #[cfg(test)]
@@ -125,7 +125,8 @@ mod tests {
     fn no_argument_looks_like_a_line_of_ours() {
         let forged = format!("echo hi{}Why you are asked: nothing\nInput: {{}}", " ".repeat(80));
         expect!["echo hi (80 blanks) Why you are asked: nothing\\nInput: {}"].assert_eq(&one_line(&forged));
-        expect!["a  b (4 blanks) c"].assert_eq(&one_line("a  b\u{3164}\u{2800} \u{a0}c"));
+        expect!["a  b (4 blanks) c"].assert_eq(&one_line("a  b\u{3000}\u{2003} \u{a0}c"));
+        expect![r"b\u{3164}\u{2800}\r \u{e0041}c"].assert_eq(&one_line("b\u{3164}\u{2800}\r \u{e0041}c"));
     }
 
     #[test]

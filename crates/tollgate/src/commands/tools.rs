@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use envelope::{Concurrency, Idempotency, ToolDecl};
+use envelope::{Concurrency, Idempotency, ToolDecl, escape_json};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ fn show_one(tool: &ToolDecl, alias: &str) {
 
 fn show_schema(title: &str, schema: &Value) {
     screen::say(Paint::stdout().bold(title));
-    screen::say(serde_json::to_string_pretty(schema).unwrap_or_default());
+    screen::say(escape_json(&serde_json::to_string_pretty(schema).unwrap_or_default()));
 }
 
 /// The words of a closed list, as JSON spells them.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use envelope::{CallId, Effects, ToolCall, ToolResult};
+use envelope::{CallId, Effects, ToolCall, ToolResult, is_invisible};
 use journal::{JournalError, Record, RunFolder, RunSummary};
 use serde_json::{Map, Value, json};
 
@@ -197,5 +197,5 @@ fn bounded(value: Value) -> Value {
 }
 
 fn line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LINE_CHARS).collect()
+    text.chars().map(|c| if is_invisible(c) { ' ' } else { c }).take(LINE_CHARS).collect()
 }

@@ -4,6 +4,7 @@
 //! the text and invisible ones are written as escapes. The text of a string therefore ends where its quote is, for a
 //! parser and for a reader, and any JSON parser gives it back.
 
+use envelope::invisible_chars;
 use serde_json::Value;
 
 use super::marker::{bracket, makes_marker};
@@ -12,8 +13,10 @@ use super::marker::{bracket, makes_marker};
 pub(super) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     let mut copied = 0;
+    let mut invisible = invisible_chars(text).peekable();
     for (at, c) in text.char_indices() {
-        if is_plain(c, &text[at..]) {
+        let is_invisible = invisible.next_if(|&(place, _)| place == at).is_some();
+        if !is_invisible && is_plain(c, &text[at..]) {
             continue;
         }
         out.push_str(&text[copied..at]);
@@ -71,21 +74,11 @@ pub(super) fn push_value(out: &mut String, value: &Value) {
     }
 }
 
-/// Whether a character stays as it is inside a string, with what begins there.
+/// Whether a character that is seen stays as it is inside a string, with what begins there.
 fn is_plain(c: char, text: &str) -> bool {
     match c {
-        '"' | '\\' | '<' | '>' | '[' | ']' | '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => false,
+        '"' | '\\' | '<' | '>' | '[' | ']' => false,
         ' '..='~' => true,
-        // Joiners are part of words in some scripts and of emoji; they can hide nothing here.
-        '\u{200c}' | '\u{200d}' => true,
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}' => false,
         // Brackets of other scripts are punctuation there, unless a marker is made with them.
         other => !bracket(other).is_some_and(|bracket| makes_marker(bracket, &text[other.len_utf8()..])),
     }
@@ -100,6 +93,7 @@ fn push_units(out: &mut String, c: char) {
 
 #[cfg(test)]
 mod tests {
+    use envelope::invisible_chars;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
     use serde_json::{Value, json};
 
@@ -134,6 +128,7 @@ mod tests {
             let line = string(&text);
             prop_assert!(!line.contains(['<', '>', '[', ']', '\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "{}", line);
             prop_assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+            prop_assert_eq!(invisible_chars(&line).count(), 0);
         }
     }
 }

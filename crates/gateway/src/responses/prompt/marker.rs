@@ -9,6 +9,7 @@
 //! A text may go on in the next one: `<tool` at the end of a part and `_call>` at the beginning of the next. So what is
 //! still the beginning of a marker where the text ends is a marker too.
 
+use envelope::is_invisible;
 use unicode_normalization::UnicodeNormalization;
 
 /// The two kinds of brackets that a marker can begin with.
@@ -165,20 +166,16 @@ fn fold(c: char) -> Folded {
     if c.is_ascii() {
         return if c.is_ascii_control() { Folded::Nothing } else { Folded::Char(c.to_ascii_lowercase()) };
     }
-    if is_invisible(c) {
+    if takes_no_room(c) {
         return Folded::Nothing;
     }
     let plain = std::iter::once(c).nfkc().next().unwrap_or(c);
     Folded::Char(look_alike(plain.to_lowercase().next().unwrap_or(plain)))
 }
 
-/// Characters that take no room, and marks that sit on the letter before them.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}'
-        | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+/// Invisible characters, and marks that sit on the letter before them.
+fn takes_no_room(c: char) -> bool {
+    is_invisible(c) || matches!(c, '\u{300}'..='\u{36f}')
 }
 
 /// Letters of other scripts that cannot be told from those of the words above, and other lines for `_`, `-`, `|`, `/`.

@@ -1,6 +1,8 @@
 //! Long runs of blanks, told by their number: what stands below a screen of empty lines is read by a model and by nobody
 //! else.
 
+use envelope::is_invisible;
+
 /// So many empty lines in a row are left as they are.
 const FEW_LINES: usize = 2;
 /// So many blanks within a line are left as they are: tables and code have some.
@@ -61,9 +63,9 @@ fn run(text: &str) -> (usize, usize) {
     }
 }
 
-/// Shows nothing. Some of these no table of blanks knows.
+/// Shows nothing.
 fn is_blank(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{2800}' | '\u{3164}')
+    c.is_whitespace() || is_invisible(c)
 }
 
 #[cfg(test)]

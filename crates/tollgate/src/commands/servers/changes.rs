@@ -1,8 +1,8 @@
 //! What a server offers now, beside what was approved of it: shown so that nothing in it can hide.
 
+use envelope::{escape_invisible, has_invisible};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
-use envelope::{escape_invisible, has_invisible};
 use upstream::{Declared, Drift, Offer, Pin, ServerSettings, Undeclared};
 
 use super::blanks;
@@ -143,7 +143,7 @@ fn whole_text(tool: &Declared) -> String {
         said.push('\n');
     };
     tool.title.iter().for_each(|title| add(format!("title: {}", escape_invisible(title))));
-    tool.description.iter().for_each(|description| add(escape_invisible(description)));
+    tool.description.iter().for_each(|description| add(escape_invisible(description).into_owned()));
     let schemas = [
         ("input schema", Some(&tool.input_schema)),
         ("output schema", tool.output_schema.as_ref()),
@@ -157,7 +157,7 @@ fn whole_text(tool: &Declared) -> String {
 
 fn has_hidden(tool: &Declared) -> bool {
     let all = serde_json::to_value(tool).unwrap_or_default();
-    any_text(&all, &|text| has_invisible(text))
+    any_text(&all, &has_invisible)
 }
 
 fn any_text(value: &Value, is_so: &impl Fn(&str) -> bool) -> bool {

@@ -1,5 +1,6 @@
 //! The other forms of the same difference: with colours, as JSON, and many files together.
 
+use envelope::is_invisible;
 use expect_test::expect;
 
 use crate::diff::compare::compare;
@@ -38,6 +39,19 @@ fn colours_mark_words_by_reversing_them() {
         <ESC>[32m+ <ESC>[0m<ESC>[32mthe <ESC>[0m<ESC>[32;7mnew<ESC>[0m<ESC>[32m word here<ESC>[0m
         <ESC>[31m- gone<ESC>[0m"#]]
     .assert_eq(&lines);
+}
+
+#[test]
+fn no_invisible_character_is_left_in_a_diff() {
+    for c in ('\0'..=char::MAX).filter(|&c| is_invisible(c) && !matches!(c, '\n' | '\t' | '\r')) {
+        let (name, before, after) = (format!("a{c}b.md"), "a b\n", format!("a{c} {c}b\n{c}\n"));
+        let mut changes = Changes::new(Limits::screen());
+        changes.add(&file(&name, Some(before), Some(&after)));
+        changes.add(&file(&name, None, Some(&after)));
+        let plain = changes.plain().replace('\n', "");
+        assert!(!plain.contains(is_invisible), "{}: {plain:?}", c.escape_unicode());
+        assert!(plain.contains(&c.escape_unicode().to_string()) || plain.contains("not text"), "{plain:?}");
+    }
 }
 
 #[test]
