@@ -1,7 +1,7 @@
 //! Lists and results as clients take them: pages, hints, and two forms that each are enough and no longer than they may be.
 
 use engine::Policy;
-use envelope::Family;
+use envelope::{Family, is_invisible};
 use expect_test::expect;
 use proptest::prelude::{ProptestConfig, prop_oneof, proptest};
 use serde_json::{Value, json};
@@ -71,6 +71,29 @@ async fn data_fits_its_schema_and_errors_have_none() {
         assert_eq!(schema("plan_check").validate(&plan["structuredContent"]), []);
         let refused = client.call("plan_run", json!({ "plan": {} })).await;
         assert!(refused.get("structuredContent").is_none() && refused["isError"] == true, "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn no_invisible_character_reaches_a_client_in_a_question_or_a_result() {
+    // Everything that JSON does not escape itself, each behind a letter, so that no joiner is needed.
+    let hostile: String =
+        ('\u{7f}'..='\u{e01ef}').filter(|&c| is_invisible(c)).flat_map(|c| ['a', c]).collect();
+    let hostile: Vec<char> = hostile.chars().collect();
+    for era in [Era::Old, Era::New] {
+        let house = House::new();
+        let mut client = Client::open(&house, era).await;
+        for part in hostile.chunks(600).take(4).chain([&['a', '\u{e0041}', 'a', '\u{2800}'][..]]) {
+            let args = json!({ "text": part.iter().collect::<String>() });
+            let look = client.call("test_look", args.clone()).await;
+            let (question, noted) = client.call_and_answer("test_note", args, yes("once")).await;
+            for told in [question, look, noted] {
+                assert!(!told.to_string().contains(is_invisible), "{told}");
+            }
+        }
+        let look = client.call("test_look", json!({ "text": "👨\u{200d}👩 a\u{e0041}\u{ad}" })).await;
+        let shown = "👨\u{200d}👩 a\\u{e0041}\\u{ad}";
+        assert_eq!(look["structuredContent"]["data"], json!({ "text": shown }));
     }
 }
 
