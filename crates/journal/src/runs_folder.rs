@@ -23,7 +23,7 @@ pub struct RunsFolder {
 
 #[derive(Debug, Clone)]
 struct Owner {
-    vault: String,
+    names: Vec<String>,
     unnamed: UnnamedRuns,
 }
 
@@ -35,9 +35,10 @@ pub enum UnnamedRuns {
 }
 
 impl RunsFolder {
-    /// The runs of one vault in a folder.
-    pub fn of_vault(path: PathBuf, vault: impl Into<String>, unnamed: UnnamedRuns) -> RunsFolder {
-        RunsFolder { path, owner: Some(Owner { vault: vault.into(), unnamed }) }
+    /// The runs of one vault in a folder. The first of its names is given to new runs; runs with another one of them are
+    /// its own as well.
+    pub fn of_vault(path: PathBuf, names: Vec<String>, unnamed: UnnamedRuns) -> RunsFolder {
+        RunsFolder { path, owner: Some(Owner { names, unnamed }) }
     }
 
     pub fn path(&self) -> &Path {
@@ -46,7 +47,7 @@ impl RunsFolder {
 
     /// The vault that new runs name.
     pub fn vault(&self) -> Option<&str> {
-        self.owner.as_ref().map(|owner| owner.vault.as_str())
+        self.owner.as_ref().and_then(|owner| owner.names.first()).map(String::as_str)
     }
 
     /// Makes the folder, for its owner only, unless it is there. Fails if a part of its path is a link.
@@ -106,7 +107,7 @@ impl RunsFolder {
     fn accepts(&self, named: Option<&str>) -> bool {
         match (&self.owner, named) {
             (None, _) => true,
-            (Some(owner), Some(named)) => owner.vault == named,
+            (Some(owner), Some(named)) => owner.names.iter().any(|name| name == named),
             (Some(owner), None) => owner.unnamed == UnnamedRuns::Accept,
         }
     }
@@ -132,7 +133,9 @@ mod tests {
         let runs = temp.path().canonicalize().unwrap().join("runs");
         for (run, vault) in [("run-1", Some("v1")), ("run-2", Some("v2")), ("run-3", None)] {
             let folder = match vault {
-                Some(vault) => RunsFolder::of_vault(runs.clone(), vault, UnnamedRuns::Accept),
+                Some(vault) => {
+                    RunsFolder::of_vault(runs.clone(), vec![vault.to_owned()], UnnamedRuns::Accept)
+                }
                 None => RunsFolder::from(runs.clone()),
             };
             folder.create(&header(run)).unwrap().close().unwrap();
@@ -155,7 +158,9 @@ mod tests {
             }
             shown
         };
-        let of = |vault: &str, unnamed| RunsFolder::of_vault(runs.clone(), vault, unnamed);
+        let of = |vault: &str, unnamed| {
+            RunsFolder::of_vault(runs.clone(), vec!["new".to_owned(), vault.to_owned()], unnamed)
+        };
         expect![[r#"
             lists run-1 run-3
             run-1: run-1; opened; summary

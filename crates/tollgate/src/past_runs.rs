@@ -7,20 +7,27 @@ use envelope::{Failure, Fault};
 use journal::{FindError, JournalError, RunFolder, RunsFolder};
 use shell::PastRuns;
 
-/// The runs in a state folder.
+use crate::place::RunsOfVault;
+
+/// The runs of a vault.
 pub(crate) struct RunsOnRecord {
-    pub(crate) runs: RunsFolder,
+    /// Looked up for each call: the first run of a vault gives it the name by which its runs are known.
+    pub(crate) runs: RunsOfVault,
 }
 
 impl RunsOnRecord {
+    fn runs(&self) -> Result<RunsFolder, Fault> {
+        self.runs.folder().map_err(|stop| Fault::new(Failure::ExecutionFailed, stop.message))
+    }
+
     fn folder(&self, id: &str) -> Result<RunFolder, Fault> {
-        let dir = self.runs.find(id).map_err(|error| not_found(&error))?;
+        let dir = self.runs()?.find(id).map_err(|error| not_found(&error))?;
         RunFolder::open(&dir).map_err(|error| unreadable(&error))
     }
 
     /// The newest run that left artifacts. The run that asks is on record as well, and has none as a rule.
     fn newest(&self) -> Result<String, Fault> {
-        let runs = self.runs.list().map_err(|error| unreadable(&error))?;
+        let runs = self.runs()?.list().map_err(|error| unreadable(&error))?;
         let has_some = |dir: &Path| {
             let names = RunFolder::open(dir).and_then(|folder| folder.artifact_names());
             names.is_ok_and(|names| !names.is_empty())

@@ -41,25 +41,26 @@ impl Place {
 
     /// The runs of this vault, for its owner at the command line.
     pub(crate) fn runs(&self) -> Result<RunsFolder, Stop> {
-        self.runs_folder(UnnamedRuns::Accept)
+        self.runs_of_vault(UnnamedRuns::Accept)?.folder()
     }
 
     /// The runs of this vault, for clients and models. A run of an earlier build names no vault; it is theirs to read
     /// only where the folder itself belongs to this vault.
-    pub(crate) fn runs_for_clients(&self) -> Result<RunsFolder, Stop> {
+    pub(crate) fn runs_for_clients(&self) -> Result<RunsOfVault, Stop> {
         let is_own = self.state_outside().is_none();
-        self.runs_folder(if is_own { UnnamedRuns::Accept } else { UnnamedRuns::Refuse })
+        self.runs_of_vault(if is_own { UnnamedRuns::Accept } else { UnnamedRuns::Refuse })
     }
 
-    fn runs_folder(&self, unnamed: UnnamedRuns) -> Result<RunsFolder, Stop> {
+    /// Fails if the runs are kept outside of the vault and nobody has trusted that.
+    fn runs_of_vault(&self, unnamed: UnnamedRuns) -> Result<RunsOfVault, Stop> {
         trust::require_state(self)?;
-        let name = vault_id::name(&self.vault)?;
-        Ok(RunsFolder::of_vault(self.state().join("runs"), name, unnamed))
+        Ok(RunsOfVault { vault: self.vault.clone(), runs: self.state().join("runs"), unnamed })
     }
 
     /// Makes the runs folder if it is not there. Runs hold what notes hold: for the owner only.
     pub(crate) fn prepare_runs(&self) -> Result<RunsFolder, Stop> {
-        self.runs_for_clients()?.prepare().map_err(|error| {
+        let runs = self.runs_for_clients()?;
+        runs.folder()?.prepare().map_err(|error| {
             if matches!(error, JournalError::Link { .. }) {
                 return Stop::from(error);
             }
@@ -67,7 +68,7 @@ impl Place {
                 .hint("make it writable, or set `state` in .tollgate/config.toml to another folder")
         })?;
         vault_id::ensure(&self.vault)?;
-        self.runs_for_clients()
+        runs.folder()
     }
 
     /// The folder of a run by its id, a unique prefix of it, or `last`.
@@ -84,6 +85,21 @@ impl Place {
     /// The words to put behind a command we propose, so that it can be pasted as it is.
     pub(crate) fn vault_words(&self) -> String {
         format!("--vault {}", quoted(&self.vault))
+    }
+}
+
+/// Where the runs of a vault are, and which of those in the folder are its own.
+pub(crate) struct RunsOfVault {
+    vault: PathBuf,
+    runs: PathBuf,
+    unnamed: UnnamedRuns,
+}
+
+impl RunsOfVault {
+    /// The folder, for the runs that name this vault as it is named now.
+    pub(crate) fn folder(&self) -> Result<RunsFolder, Stop> {
+        let names = vault_id::names(&self.vault)?;
+        Ok(RunsFolder::of_vault(self.runs.clone(), names, self.unnamed))
     }
 }
 

@@ -39,12 +39,10 @@ pub(crate) fn read(vault: &Path) -> Result<Option<String>, Stop> {
     }
 }
 
-/// The name that runs of this vault have: its id, or its path where it has none.
-pub(crate) fn name(vault: &Path) -> Result<String, Stop> {
-    Ok(read(vault)?.unwrap_or_else(|| {
-        let hash = Hash::of(vault.as_os_str().as_encoded_bytes()).to_string();
-        format!("path:{hash}")
-    }))
+/// The names that runs of this vault have: its id, which new ones get, and its path, which they get where it has no id.
+pub(crate) fn names(vault: &Path) -> Result<Vec<String>, Stop> {
+    let path = format!("path:{}", Hash::of(vault.as_os_str().as_encoded_bytes()));
+    Ok(read(vault)?.into_iter().chain([path]).collect())
 }
 
 /// Makes an id for a vault that has none. A vault that cannot be written goes on without.
@@ -105,11 +103,11 @@ fn random() -> io::Result<String> {
 mod tests {
     use std::path::Path;
 
-    use super::{ensure, name, read};
+    use super::{ensure, names, read};
 
     fn named(vault: &Path) -> String {
         ensure(vault).unwrap();
-        name(vault).unwrap()
+        names(vault).unwrap().remove(0)
     }
 
     #[test]
@@ -120,7 +118,7 @@ mod tests {
         for vault in [&one, &other] {
             std::fs::create_dir_all(vault.join(".tollgate")).unwrap();
             assert_eq!(read(vault).unwrap(), None);
-            assert!(name(vault).unwrap().starts_with("path:"));
+            assert!(names(vault).unwrap()[0].starts_with("path:"));
         }
         let id = named(&one);
         assert_eq!(id.len(), 32);

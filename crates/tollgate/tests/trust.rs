@@ -288,6 +288,10 @@ fn settings_and_folders_that_are_links_or_huge_are_refused_without_being_read() 
     std::os::unix::fs::symlink(sandbox.path("elsewhere"), &ours).unwrap();
     let refused = sandbox.tollgate(&READ).expect_code(2);
     assert!(refused.err.contains(".tollgate is a link"), "{}", refused.err);
+    std::fs::rename(sandbox.path("elsewhere/config.toml"), sandbox.path("kept")).unwrap();
+    let refused = sandbox.tollgate(&["init"]).expect_code(2);
+    assert!(refused.err.contains(".tollgate` is a link"), "{}", refused.err);
+    std::fs::rename(sandbox.path("kept"), sandbox.path("elsewhere/config.toml")).unwrap();
     assert_eq!(std::fs::read_dir(sandbox.path("elsewhere")).unwrap().count(), 1);
     std::fs::remove_file(&ours).unwrap();
 
@@ -314,4 +318,19 @@ fn settings_and_folders_that_are_links_or_huge_are_refused_without_being_read() 
         assert!(refused.err.contains("it is larger than"), "{}", refused.err);
         std::fs::remove_file(&path).unwrap();
     }
+}
+
+#[test]
+fn settings_that_only_tighten_can_be_trusted_and_are_then_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.config("[[rules]]\neffect = \"deny\"\ntools = [\"vault.delete\"]\n");
+    sandbox.tollgate(&READ).expect_code(0);
+    let shown = sandbox.tollgate(&["trust", "--yes"]).expect_code(0).out;
+    assert!(shown.contains("Trusting them keeps them from being loosened"), "{shown}");
+    sandbox.tollgate(&READ).expect_code(0);
+    sandbox.config("");
+    let refused = sandbox.tollgate(&READ).expect_code(3);
+    assert!(refused.err.contains("removed: deny vault.delete"), "{}", refused.err);
+    sandbox.tollgate(&["trust", "--revoke"]).expect_code(0);
+    sandbox.tollgate(&READ).expect_code(0);
 }

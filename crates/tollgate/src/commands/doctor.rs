@@ -249,6 +249,10 @@ fn state_folder(place: &Place) -> Vec<Finding> {
                 .mend(format!("move it away, or set `state` in {CONFIG_FILE} to another folder")),
         ];
     }
+    // Nothing is written, not even to try, where only the vault says so.
+    if let Err(stop) = trust::require_state(place) {
+        return vec![Finding::failed("state", stop)];
+    }
     let Some(folder) = existing(&state) else {
         return vec![Finding::new(Health::Fail, "state", format!("{words} cannot be reached"))];
     };

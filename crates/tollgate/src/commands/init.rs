@@ -39,6 +39,11 @@ impl Init {
             return Err(Stop::bad_input("no_folder", format!("`{}` is not a folder", path_words(dir)))
                 .hint("give a folder that exists, such as your Obsidian vault"));
         }
+        let ours = dir.join(".tollgate");
+        if ours.is_symlink() {
+            return Err(Stop::bad_input("bad_config", format!("`{}` is a link", path_words(&ours)))
+                .hint("make .tollgate a folder: a link could lead to the settings of another vault"));
+        }
         let path = dir.join(CONFIG_FILE);
         write_new(&path).map_err(|error| {
             if error.kind() != std::io::ErrorKind::AlreadyExists {

@@ -33,7 +33,7 @@ pub(super) const KEYS: [Key; 63] = [
         "",
         "state",
         "\".tollgate\"",
-        "The folder that keeps runs and large results, seen from the vault; `~/` is your home folder. Set it to move them out of a synced vault; elsewhere in the vault they would be in reach of tools.",
+        "The folder that keeps runs and large results, seen from the vault; `~/` is your home folder. Set it to move them out of a synced vault, which takes effect after `tollgate trust`; elsewhere in the vault they would be in reach of tools.",
     ),
     key(
         "",

@@ -65,12 +65,14 @@ fn a_hook_that_is_swapped_while_a_client_is_connected_never_runs_before_it_is_tr
 
         // Put back as it was, it is what was trusted.
         hook_file(&sandbox, language, "ran-old");
-        assert_eq!(read(&mut pipe)["isError"], false);
+        let done = read(&mut pipe);
+        assert_eq!(done["isError"], false, "{command}: {done}");
         assert!(sandbox.path("ran-old").exists());
 
         hook_file(&sandbox, language, "ran-new");
         sandbox.tollgate(&["trust", "--yes"]).expect_code(0);
-        assert_eq!(read(&mut pipe)["isError"], false);
+        let done = read(&mut pipe);
+        assert_eq!(done["isError"], false, "{command}: {done}");
         assert!(sandbox.path("ran-new").exists());
         pipe.leave();
     }
@@ -155,6 +157,22 @@ fn a_folder_of_the_record_that_becomes_a_link_is_not_followed() {
         pipe.leave();
         assert_ne!(sandbox.tollgate(&["runs"]).code, 0);
     }
+}
+
+#[test]
+fn the_first_run_of_a_vault_reads_its_own_artifacts_by_name() {
+    let sandbox = Sandbox::new();
+    sandbox.trusted_config("mode = \"trusted\"\n");
+    let mut pipe = Pipe::open(&sandbox, Era::New, &[]);
+    let made = pipe.call("ExecCommand", &json!({ "cmd": "seq 1 9000" }), &no()).1;
+    assert_eq!(made["isError"], false, "{made}");
+    let listed = pipe.request("resources/list", json!({}));
+    let uri = listed["resources"][0]["uri"].as_str().unwrap();
+    let path = &uri[uri.find("artifacts/").unwrap()..];
+    let args = json!({ "path": path, "run": "last", "tail": { "lines": 1 } });
+    let read = pipe.call("artifact_read", &args, &no()).1;
+    assert!(read["isError"] == false && text(&read).contains("9000"), "{read}");
+    pipe.leave();
 }
 
 /// Two vaults that keep their runs in one folder. The second one knows the id of a run of the first.
