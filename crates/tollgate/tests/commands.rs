@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use support::wall::{Wall, led_from_outside};
+use support::wall::{Wall, led_from_outside, without_control_groups};
 use support::{Ended, Sandbox};
 
 /// A call of `ExecCommand` that somebody has said yes to.
@@ -358,6 +358,24 @@ fn a_repository_that_a_command_or_a_task_makes_is_named_in_the_receipt_and_in_th
     sandbox.tollgate(&["run", &file, "--yes", "--json"]).expect_code(0);
     let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
     assert!(shown.contains("Warning: `Notes/task/.git` appeared"), "{shown}");
+}
+
+#[test]
+fn the_doctor_says_whether_the_limit_on_memory_holds_for_a_command_or_for_each_of_its_processes() {
+    let sandbox = Sandbox::new();
+    let memory = |ended: Ended| {
+        let findings = ended.json()["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|finding| finding["what"] == "memory").unwrap()
+    };
+    let here = memory(sandbox.tollgate(&["doctor", "--json"]));
+    let said = here["message"].as_str().unwrap();
+    let whole = said == "a command may use 4096 MB, all its processes together";
+    assert_eq!(here["health"], if whole { "ok" } else { "warn" }, "{here}");
+    let doctor = sandbox.command(&["doctor", "--json"]);
+    let nowhere = memory(support::ended(without_control_groups(doctor).output().unwrap()));
+    let said = nowhere["message"].as_str().unwrap();
+    let each = "each process of a command may use 4096 MB; all of them together are not limited: ";
+    assert!(said.starts_with(each) && nowhere["mend"].is_string(), "{nowhere}");
 }
 
 /// What `ExecCommand` gives without a yes: only rules let it run.

@@ -91,7 +91,13 @@ pub fn launcher_main(_args: impl Iterator<Item = OsString>) -> ExitCode {
 /// None of the walls stands.
 pub fn probe(_launcher: &Path) -> Walls {
     let none = || Err(WHY.to_owned());
-    Walls { bubblewrap: none(), landlock: none(), seccomp: none(), mend: WAY_OUT.to_owned() }
+    Walls {
+        bubblewrap: none(),
+        landlock: none(),
+        seccomp: none(),
+        whole_memory: Err(WHY.to_owned()),
+        mend: WAY_OUT.to_owned(),
+    }
 }
 
 /// Prepares a command without a wall, which only a policy can choose. Nothing is started yet.

@@ -35,6 +35,8 @@ pub struct Walls {
     pub landlock: Result<String, String>,
     /// How system calls are filtered.
     pub seccomp: Result<String, String>,
+    /// Whether the limit on memory holds for all processes of a command together; else why it holds for each only.
+    pub whole_memory: Result<(), String>,
     /// What to do so that a wall can be built, where none can.
     pub mend: String,
 }
@@ -80,7 +82,8 @@ mod tests {
     fn walls(bubblewrap: bool, landlock: bool, seccomp: bool) -> Walls {
         let found = |stands: bool| if stands { Ok("1".to_owned()) } else { Err("it is broken".to_owned()) };
         let mend = "mend it".to_owned();
-        Walls { bubblewrap: found(bubblewrap), landlock: found(landlock), seccomp: found(seccomp), mend }
+        let (bubblewrap, landlock, seccomp) = (found(bubblewrap), found(landlock), found(seccomp));
+        Walls { bubblewrap, landlock, seccomp, whole_memory: Ok(()), mend }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use journal::{RunState, RunsFolder};
 use serde::Serialize;
 use serde_json::json;
 use shell::Demand;
+use shell::sandbox::{Wall, Walls};
 
 use crate::ask::Asker;
 use crate::drive::Interrupts;
@@ -222,7 +223,7 @@ fn walls(place: &Place) -> Vec<Finding> {
         // What the kernel can do about a call is a list of words that helps nobody.
         stands("seccomp", &walls.seccomp.as_ref().map(|_actions| "filters".to_owned()).map_err(Clone::clone))
     );
-    vec![match (place.settings.commands.sandbox, walls.demand()) {
+    let mut findings = vec![match (place.settings.commands.sandbox, walls.demand()) {
         (Demand::Off, _) => Finding::new(
             Health::Warn,
             "sandbox",
@@ -236,7 +237,33 @@ fn walls(place: &Place) -> Vec<Finding> {
             Finding::new(Health::Warn, "sandbox", format!("commands are refused: {}", fault.message))
                 .mend(fault.recovery_hint())
         }
-    }]
+    }];
+    findings.push(memory(place.settings.commands.memory_mb, &walls.whole_memory));
+    findings.extend(unheld_execution(&walls));
+    findings
+}
+
+/// Whether the limit on memory holds for a command as a whole.
+fn memory(megabytes: u64, whole: &Result<(), String>) -> Finding {
+    match whole {
+        Ok(()) => Finding::ok("memory", format!("a command may use {megabytes} MB, all its processes together")),
+        Err(why) => Finding::new(
+            Health::Warn,
+            "memory",
+            format!("each process of a command may use {megabytes} MB; all of them together are not limited: {why}"),
+        )
+        .mend("start tollgate in a control group that is yours: systemd-run --user --scope tollgate ..."),
+    }
+}
+
+/// Bubblewrap stands without Landlock, but which files a command may execute is Landlock's to hold.
+fn unheld_execution(walls: &Walls) -> Option<Finding> {
+    let why = walls.landlock.as_ref().err().filter(|_| walls.best() == Some(Wall::Bubblewrap))?;
+    let message = format!("every command may execute files of the vault, since there is no Landlock ({why})");
+    Some(
+        Finding::new(Health::Warn, "sandbox", message)
+            .mend("use a kernel with Landlock, Linux 6.12 or newer"),
+    )
 }
 
 /// The state folder: there or makeable, for the owner only, and able to keep what is written.

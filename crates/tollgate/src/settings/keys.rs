@@ -97,7 +97,12 @@ pub(super) const KEYS: [Key; 63] = [
         "Names of variables that commands get from you. Unless named here they get none, so no secret either.",
     ),
     key("commands", "path", "\"/usr/local/bin:/usr/bin:/bin\"", "Where commands find programs."),
-    key("commands", "memory_mb", "4096", "Memory that one process may have."),
+    key(
+        "commands",
+        "memory_mb",
+        "4096",
+        "Memory that a command may have. `tollgate doctor` says whether that holds for all its processes together or for each of them.",
+    ),
     key("commands", "processes", "512", "Processes that one command may have."),
     key("commands", "open_files", "1024", "Files that one process may have open."),
     key("commands", "output_mb", "16384", "What one command may print before it is stopped."),

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use shell::sandbox::{Launch, Prepared, Wall, command};
 
+use crate::tries::walls;
 use crate::works::standing;
 use crate::world::{World, launcher};
 
@@ -163,6 +164,36 @@ fn what_stands_in_for_absent_folders_is_gone_when_the_last_command_has_ended() {
     drop(leftovers);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     assert_eq!(present(), before);
+}
+
+/// Four processes that have 100 MB each at the same time, where a command may have 256 MB.
+const TOGETHER: &str = r#"perl -e '
+    pipe(R, W); pipe(HOLD, GO);
+    for (1 .. 4) {
+        next if fork;
+        close GO; $x = "a" x (100 << 20); syswrite(W, "x"); sysread(HOLD, $y, 1); exit;
+    }
+    close W; $n = 0; $n += $r while $n < 4 and $r = sysread(R, $z, 1);
+    print "all of them\n" if $n == 4'"#;
+
+#[test]
+fn all_processes_of_a_command_together_are_held_to_its_memory_where_the_system_can() {
+    if let Err(why) = walls().whole_memory {
+        eprintln!("skipped, memory is limited for each process only: {why}");
+        return;
+    }
+    for wall in standing().into_iter().filter(|wall| *wall != Wall::Open) {
+        let world = World::new();
+        let Prepared { mut command, leftovers } =
+            command(wall, &world.reach(wall), &world.launch(TOGETHER), &launcher()).unwrap();
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{wall:?}");
+        let warnings = leftovers.warnings();
+        assert!(
+            warnings.iter().any(|said| said.contains("more than 256 MB of memory")),
+            "{wall:?}: {warnings:?}"
+        );
+    }
 }
 
 #[test]

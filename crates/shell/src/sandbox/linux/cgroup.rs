@@ -1,12 +1,18 @@
-//! A control group for one command, which the kernel holds to a number of processes: root's too.
+//! A control group for one command, which the kernel holds to a number of processes and to an amount of memory.
 //!
-//! The limit on processes that users have is none for root. A control group can be made where the system's tree of
-//! them can be written, which is on a machine of one's own and seldom in a container; elsewhere processes are counted.
+//! The limit on processes that users have is none for root, and the limit on memory that processes have is none for a
+//! command that starts many. A control group can be made where the system's tree of them can be written: by root on a
+//! machine of one's own, by a user where it was delegated, as systemd does for the programs of a desktop, and seldom in
+//! a container. Memory is limited in the newer tree (cgroup v2) only.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Access, access};
+
+use super::Limits;
 
 /// Where every system has its control groups.
 const TREE: &str = "/sys/fs/cgroup";
@@ -18,30 +24,80 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// A control group. Dropping it removes it, if nobody is left in it.
 #[derive(Debug)]
-pub(super) struct Group(PathBuf);
+pub(super) struct Group {
+    path: PathBuf,
+    controllers: Controllers,
+}
+
+/// What groups in one place can hold their processes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Controllers {
+    pub(super) processes: bool,
+    pub(super) memory: bool,
+}
+
+/// The folder in which a group can be made.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    folder: PathBuf,
+    controllers: Controllers,
+}
 
 impl Group {
-    /// Makes one that holds so many processes and threads. None where that cannot be done.
-    pub(super) fn new(tasks: u64) -> Option<Group> {
-        let place = place(&fs::read_to_string("/proc/self/cgroup").ok()?, Path::new(TREE))?;
-        sweep(&place);
+    /// Makes one with these limits, and room for so many processes more. Says why it cannot be done, or not for memory.
+    pub(super) fn new(limits: &Limits, more: u64) -> Result<Group, String> {
+        let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
+        let place = place(&own, Path::new(TREE)).ok_or("the system lets no control group be made here")?;
+        Group::made_in(&place, limits, more)
+    }
+
+    fn made_in(place: &Place, limits: &Limits, more: u64) -> Result<Group, String> {
+        let failed = |error: io::Error| format!("no control group can be made: {error}");
+        // Whoever joins a group needs the right to change the one above it.
+        access(place.folder.join("cgroup.procs"), Access::WRITE_OK).map_err(|error| failed(error.into()))?;
+        sweep(&place.folder);
         let (own, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = place.join(format!("{PREFIX}{own}-{count}"));
-        fs::create_dir(&path).ok()?;
-        let group = Group(path);
-        put(&group.0.join("pids.max"), &tasks.to_string()).ok()?;
-        Some(group)
+        let path = place.folder.join(format!("{PREFIX}{own}-{count}"));
+        fs::create_dir(&path).map_err(failed)?;
+        let mut group = Group { path, controllers: place.controllers };
+        let set = |name: &str, value: u64| put(&group.path.join(name), &value.to_string());
+        let processes =
+            place.controllers.processes && set("pids.max", limits.processes.saturating_add(more)).is_ok();
+        let memory = place.controllers.memory && set("memory.max", limits.memory_bytes).is_ok();
+        if memory {
+            // Neither is known to every kernel: swapped memory is memory too, and a command ends as a whole.
+            let _no_swap = set("memory.swap.max", 0);
+            let _one_by_one = set("memory.oom.group", 1);
+        }
+        group.controllers = Controllers { processes, memory };
+        Ok(group)
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
+
+    pub(super) fn controllers(&self) -> Controllers {
+        self.controllers
+    }
+
+    /// Whether the kernel killed somebody in it, since it needed more memory than it has.
+    pub(super) fn ran_out_of_memory(&self) -> bool {
+        self.controllers.memory
+            && fs::read_to_string(self.path.join("memory.events")).is_ok_and(|events| was_killed(&events))
+    }
+}
+
+/// Reads lines such as `oom_kill 1`.
+fn was_killed(events: &str) -> bool {
+    let counts = events.lines().filter_map(|line| line.split_once(' '));
+    counts.into_iter().any(|(name, count)| name == "oom_kill" && count.trim() != "0")
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         // Who is still on the way out keeps it; then the next command removes it.
-        let _not_empty = fs::remove_dir(&self.0);
+        let _not_empty = fs::remove_dir(&self.path);
     }
 }
 
@@ -54,25 +110,32 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
     File::options().write(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// The folder in which a group can hold processes to a number, from what the kernel says about our own groups.
-fn place(own: &str, tree: &Path) -> Option<PathBuf> {
+/// Where a group can be made, from what the kernel says about our own groups.
+fn place(own: &str, tree: &Path) -> Option<Place> {
     let below = |folder: PathBuf, path: &str| folder.join(path.trim_start_matches('/'));
     for line in own.lines() {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         if controllers.split(',').any(|controller| controller == "pids") {
-            return Some(below(tree.join("pids"), path)).filter(|folder| folder.is_dir());
+            let controllers = Controllers { processes: true, memory: false };
+            let folder = below(tree.join("pids"), path);
+            return folder.is_dir().then_some(Place { folder, controllers });
         }
-        let folder = below(tree.to_owned(), path);
+        if !controllers.is_empty() {
+            continue;
+        }
+        let own = below(tree.to_owned(), path);
         // In the newer tree a group has processes or groups that are held to something, not both; so it is made
         // beside our own, except at the top.
-        let holds = if controllers.is_empty() { folder.join("cgroup.subtree_control") } else { continue };
-        if path == "/" {
-            let held = fs::read_to_string(holds).unwrap_or_default();
-            if held.split_ascii_whitespace().any(|controller| controller == "pids") {
-                return Some(folder);
-            }
-        } else if folder.join("pids.max").is_file() {
-            return folder.parent().map(Path::to_owned);
+        let (folder, controllers) = if path == "/" {
+            let held = fs::read_to_string(own.join("cgroup.subtree_control")).unwrap_or_default();
+            let has = |wanted: &str| held.split_ascii_whitespace().any(|controller| controller == wanted);
+            (own, Controllers { processes: has("pids"), memory: has("memory") })
+        } else {
+            let has = |file: &str| own.join(file).is_file();
+            (own.parent()?.to_owned(), Controllers { processes: has("pids.max"), memory: has("memory.max") })
+        };
+        if controllers.processes || controllers.memory {
+            return Some(Place { folder, controllers });
         }
     }
     None
@@ -96,9 +159,9 @@ mod tests {
     use std::io::Write;
     use std::path::Path;
 
-    use super::{place, sweep};
+    use super::{Controllers, Group, Limits, Place, place, sweep, was_killed};
 
-    /// A tree with these folders and files, and where a group is made in it.
+    /// A tree with these folders and files, and where a group is made in it, with what it can be held to.
     fn found(own: &str, files: &[(&str, &str)]) -> Option<String> {
         let tree = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -106,22 +169,53 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
         }
-        let place = place(own, tree.path())?;
-        Some(format!("/{}", place.strip_prefix(tree.path()).unwrap().display()))
+        let Place { folder, controllers } = place(own, tree.path())?;
+        let held = [("processes", controllers.processes), ("memory", controllers.memory)];
+        let held: Vec<&str> = held.into_iter().filter(|(_, held)| *held).map(|(name, _)| name).collect();
+        Some(format!("/{} {}", folder.strip_prefix(tree.path()).unwrap().display(), held.join("+")))
     }
 
     #[test]
-    fn a_group_is_made_where_it_can_hold_processes_to_a_number() {
+    fn a_group_is_made_where_it_can_hold_a_command_to_something() {
         let older = "8:pids:/user\n4:memory:/\n0::/\n";
-        assert_eq!(found(older, &[("pids/user/tasks", "")]).as_deref(), Some("/pids/user"));
+        assert_eq!(found(older, &[("pids/user/tasks", "")]).as_deref(), Some("/pids/user processes"));
         assert_eq!(found(older, &[]), None, "it is somewhere else here");
         let session = "0::/user.slice/session.scope\n";
-        let held = ("user.slice/session.scope/pids.max", "max");
-        assert_eq!(found(session, &[held]).as_deref(), Some("/user.slice"), "beside our own");
+        let processes = ("user.slice/session.scope/pids.max", "max");
+        let memory = ("user.slice/session.scope/memory.max", "max");
+        assert_eq!(found(session, &[processes]).as_deref(), Some("/user.slice processes"), "beside our own");
+        assert_eq!(found(session, &[processes, memory]).as_deref(), Some("/user.slice processes+memory"));
+        assert_eq!(found(session, &[memory]).as_deref(), Some("/user.slice memory"));
         assert_eq!(found(session, &[("user.slice/session.scope/cgroup.procs", "")]), None);
         let top = |controllers| found("0::/\n", &[("cgroup.subtree_control", controllers)]);
-        assert_eq!(top("cpu memory pids\n").as_deref(), Some("/"));
-        assert_eq!(top("cpu memory\n"), None);
+        assert_eq!(top("cpu memory pids\n").as_deref(), Some("/ processes+memory"));
+        assert_eq!(top("cpu memory\n").as_deref(), Some("/ memory"));
+        assert_eq!(top("cpu\n"), None);
+    }
+
+    const LIMITS: Limits = Limits { memory_bytes: 1 << 20, processes: 7, file_bytes: 1, open_files: 1 };
+
+    #[test]
+    fn no_group_is_made_where_it_could_not_be_joined_or_not_be_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let controllers = Controllers { processes: true, memory: true };
+        let place = Place { folder: folder.path().to_owned(), controllers };
+        let refused = Group::made_in(&place, &LIMITS, 0).unwrap_err();
+        assert!(refused.starts_with("no control group can be made: "), "{refused}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        File::create(folder.path().join("cgroup.procs")).unwrap();
+        // An ordinary folder has none of the files that a limit is written to.
+        let group = Group::made_in(&place, &LIMITS, 0).unwrap();
+        assert_eq!(group.controllers(), Controllers { processes: false, memory: false });
+        assert!(!group.ran_out_of_memory());
+        drop(group);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn who_was_killed_for_memory_is_counted() {
+        assert!(!was_killed("low 0\nhigh 0\nmax 12\noom 0\noom_kill 0\noom_group_kill 0\n"));
+        assert!(was_killed("low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use rustix::io;
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use rustix::system::uname;
 
-use super::cgroup::Group;
+use super::cgroup::{Controllers, Group};
 use super::stat::Stat;
 use super::{Limits, Wall};
 
@@ -42,34 +42,54 @@ pub(super) fn tasks(wall: Wall, limits: &Limits) -> u64 {
 /// Our own processes around a command: those of bubblewrap, the supervisor and the first of a table.
 const OURS: u64 = 4;
 
-/// Who holds a command to its number of processes.
+/// What holds a command to its number of processes and to its memory, beyond the limits of each process.
 #[derive(Debug)]
-pub(super) enum Holder {
-    /// The kernel, as it holds every user.
-    Kernel,
-    /// The kernel, by a control group: the limit of users is none for root.
-    Group(Group),
-    /// A supervisor that counts.
-    Supervisor,
+pub(super) struct Holder {
+    group: Option<Group>,
+    /// Whether a supervisor has to count processes.
+    counts: bool,
+    memory_bytes: u64,
 }
 
 impl Holder {
+    /// The kernel holds every user but root to a number of processes. A control group holds root too, and is the only
+    /// one that holds several processes to an amount of memory.
     pub(super) fn new(limits: &Limits) -> Holder {
-        if !geteuid().is_root() {
-            return Holder::Kernel;
-        }
-        Group::new(limits.processes.saturating_add(OURS)).map_or(Holder::Supervisor, Holder::Group)
+        let is_root = geteuid().is_root();
+        let group = Group::new(limits, OURS).ok();
+        // Others are held to a number of processes already.
+        let is_of_use = |held: Controllers| held.memory || (held.processes && is_root);
+        let group = group.filter(|group| is_of_use(group.controllers()));
+        let counts = is_root && !group.as_ref().is_some_and(|group| group.controllers().processes);
+        Holder { group, counts, memory_bytes: limits.memory_bytes }
     }
 
     pub(super) fn group(&self) -> Option<&Path> {
-        match self {
-            Holder::Group(group) => Some(group.path()),
-            Holder::Kernel | Holder::Supervisor => None,
-        }
+        self.group.as_ref().map(Group::path)
     }
 
     pub(super) fn counts(&self) -> bool {
-        matches!(self, Holder::Supervisor)
+        self.counts
+    }
+
+    /// What the user has to know when the command has ended.
+    pub(super) fn warning(&self) -> Option<String> {
+        let megabytes = self.memory_bytes >> 20;
+        self.group.as_ref().is_some_and(Group::ran_out_of_memory).then(|| {
+            format!(
+                "the command needed more than {megabytes} MB of memory and was killed; let it use less, or raise \
+                 `memory_mb` under [commands] in .tollgate/config.toml"
+            )
+        })
+    }
+}
+
+/// Whether the limit on memory holds for all processes of a command together; else why it holds for each of them only.
+pub(super) fn whole_memory() -> Result<(), String> {
+    let limits = Limits { memory_bytes: 1 << 30, processes: 1, file_bytes: 1, open_files: 1 };
+    match Group::new(&limits, 0)?.controllers().memory {
+        true => Ok(()),
+        false => Err("the system has no cgroup v2 that limits memory here".to_owned()),
     }
 }
 

@@ -34,13 +34,14 @@ pub struct Leftovers {
     nested: Option<Nested>,
     _placeholders: Vec<Placeholder>,
     _scratch: Option<Scratch>,
-    _holder: Option<Holder>,
+    holder: Option<Holder>,
 }
 
 impl Leftovers {
     /// What the user has to know about the vault now that the command has ended, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        self.nested.iter().flat_map(Nested::changes).collect()
+        let nested = self.nested.iter().flat_map(Nested::changes);
+        self.holder.iter().filter_map(Holder::warning).chain(nested).collect()
     }
 }
 
@@ -85,7 +86,7 @@ fn without_wall(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prepa
     let spec = Spec { scratch: own.clone(), ..spec(Wall::Open, reach, launch, launcher, &holder) };
     let words = spec.words(Role::Supervise, &launch.argv)?;
     let command = starting(&words, launch, own.as_deref().unwrap_or(Path::new("/")));
-    let leftovers = Leftovers { _scratch: scratch, _holder: Some(holder), ..Leftovers::default() };
+    let leftovers = Leftovers { _scratch: scratch, holder: Some(holder), ..Leftovers::default() };
     Ok(Prepared { command, leftovers })
 }
 
@@ -119,7 +120,7 @@ fn in_bubblewrap(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Prep
         nested: Some(top.nested),
         _placeholders: placeholders,
         _scratch: None,
-        _holder: Some(holder),
+        holder: Some(holder),
     };
     // Bubblewrap goes to the private folder itself: outside there is none.
     Ok(Prepared { command: starting(&words, launch, Path::new("/")), leftovers })
@@ -145,7 +146,7 @@ fn with_file_rules(reach: &Reach, launch: &Launch, launcher: &Path) -> Result<Pr
         nested: Some(top.nested),
         _placeholders: Vec::new(),
         _scratch: Some(scratch),
-        _holder: Some(holder),
+        holder: Some(holder),
     };
     Ok(Prepared { command, leftovers })
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::spec::Role;
 use super::trial::{ABSENT, Ground, KEPT};
-use super::{LAUNCH, Launch, Limits, Reach, Wall, Walls, bubblewrap, command, mending};
+use super::{LAUNCH, Launch, Limits, Reach, Wall, Walls, bubblewrap, command, limits, mending};
 use crate::sandbox::scratch::Scratch;
 use crate::sandbox::{ExecPolicy, Workdir};
 
@@ -17,7 +17,13 @@ pub fn probe(launcher: &Path) -> Walls {
         try_out(Wall::Bubblewrap, Path::new(bubblewrap::LAUNCHER), launcher).map(|_| version)
     });
     let landlock = try_out(Wall::Landlock, launcher, launcher);
-    Walls { bubblewrap, landlock, seccomp: filters(), mend: mending::command().to_owned() }
+    Walls {
+        bubblewrap,
+        landlock,
+        seccomp: filters(),
+        whole_memory: limits::whole_memory(),
+        mend: mending::command().to_owned(),
+    }
 }
 
 /// Runs the trial behind a wall. Gives what it says when the wall holds.
