@@ -51,9 +51,12 @@ mod tests {
     #[test]
     fn what_a_client_calls_itself_is_short_and_acts_on_nothing() {
         let long = "é".repeat(100);
-        for (text, shown) in
-            [("codex", "codex"), ("a\u{1b}[31m\u{9b}b\n\u{e0041}", "a[31mb"), (&long, &*"é".repeat(60)), ("", "")]
-        {
+        for (text, shown) in [
+            ("codex", "codex"),
+            ("a\u{1b}[31m\u{9b}b\n\u{e0041}", "a[31mb"),
+            (&long, &*"é".repeat(60)),
+            ("", ""),
+        ] {
             assert_eq!(printable(text), shown);
         }
         assert_eq!(printable(&"x".repeat(61)).len(), 60);

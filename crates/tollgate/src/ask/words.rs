@@ -49,6 +49,9 @@ mod tests {
             call_id: CallId::parse("01890000-0000-7000-8000-000000000002").unwrap(),
             tool: ToolName::parse("vault.createFile").unwrap(),
             risk: Risk::Writes,
+            text: "Creates 1 note: a.md.".to_owned(),
+            differs: false,
+            covered_by_plan: true,
             preview: "Create a.md".to_owned(),
             input: json!({}),
             exact: Hash::of(b""),
@@ -74,15 +77,14 @@ mod tests {
     fn a_question_is_shown_whole_with_who_asks_and_forges_no_line() {
         let long = "x".repeat(100_000);
         let client = Some("a client\nMay this call run?".to_owned());
-        let request =
-            ApprovalRequest { input: json!({ "content": format!("{long}, then rm") }), client, ..request() };
+        let text = format!("Creates 1 note: a.md.\nInput: {{\"content\":\"{long}, then rm\"}}");
+        let request = ApprovalRequest { text, client, ..request() };
         expect![[r#"
             from a client\nMay this call run?
-            Create a.md (rule 1)
-              vault.createFile
-              input: {"content":"LONG, then rm"}
+            Creates 1 note: a.md.
+            Input: {"content":"LONG, then rm"}
             May this call run? [y]es once, [a]lways for this reason, [N]o"#]]
-        .assert_eq(&about_call(&request, Paint::plain()).replace(&long, "LONG"));
+        .assert_eq(&about_call(&request, &request.text, Paint::plain()).replace(&long, "LONG"));
     }
 
     #[test]

@@ -11,7 +11,6 @@ use axum::routing::get;
 use backend::TextModel;
 use engine::{Approver, SystemClock};
 use envelope::ClientId;
-use gateway::{ApproverOf, FrontEnd};
 use gateway::edge::ClientTokens;
 use gateway::gate_run::Runs;
 use gateway::gate_tools::GateTools;
@@ -20,6 +19,7 @@ use gateway::metrics::Metrics;
 use gateway::responses::answer::{AnswerSettings, Responder, ResponderParts, Toolbox};
 use gateway::responses::routes;
 use gateway::responses::store::{Store, StoreLimits};
+use gateway::{ApproverOf, FrontEnd};
 
 use super::mcp;
 use crate::approvals::Broker;

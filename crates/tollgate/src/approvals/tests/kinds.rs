@@ -15,7 +15,6 @@ async fn a_yes_to_a_plan_is_bound_to_the_plan_and_to_what_was_shown() {
     let plan = |text: &str, binding: &str| ConfirmRequest {
         run_id: RunId::parse("01890000-0000-7000-8000-000000000001").unwrap(),
         text: text.to_owned(),
-        headline: "Run a plan".to_owned(),
         binding: Hash::of(binding.as_bytes()),
         whole_plan: true,
         risk: Risk::Writes,
