@@ -41,6 +41,8 @@ pub(crate) fn call_question(asked: &CallQuestion<'_>) -> String {
             line(&mut text, forecast.text.trim_end());
         }
         line(&mut text, &format!("Call: {preview}"));
+        // Two states of a note can look the same where a difference is cut.
+        line(&mut text, &format!("Forecast: {}", forecast.fingerprint));
     }
     line(&mut text, &format!("Why you are asked: {}", one_line(asked.why)));
     line(&mut text, &format!("Tool: {}", asked.tool));

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn only_a_clear_yes_is_one() {
         let call = |keeping: serde_json::Value| -> About {
-            let about = json!({ "kind": "call", "tool": "t", "preview": "p", "input": {}, "exact": envelope::Hash::of(b""), "policy": envelope::Hash::of(b""), "why": "w", "keeping": keeping });
+            let about = json!({ "kind": "call", "tool": "t", "text": "p", "input": {}, "exact": envelope::Hash::of(b""), "policy": envelope::Hash::of(b""), "why": "w", "keeping": keeping });
             serde_json::from_value(about).unwrap()
         };
         let often = call(json!("reasons"));

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use engine::{
-    Answer, ApprovalRequest, Approver, ConfirmRequest, ForecastCall, ForecastOutcome, Mode, Observer,
-    RunCancel, RunPlace, RunRequest, UncertainCall, UncertainVerdict, Verdict,
+    Answer, ApprovalRequest, Approver, ConfirmRequest, ForecastCall, ForecastOutcome, Observer, RunCancel,
+    RunPlace, RunRequest, UncertainCall, UncertainVerdict, Verdict,
 };
-use envelope::{Change, ExecutionEvent, StepId, ToolCall, ToolResult};
+use envelope::{Change, Channel, ExecutionEvent, StepId, ToolCall, ToolResult};
 use journal::RunKind;
 use plan::{CheckedPlan, SiblingPolicy};
 use serde_json::{Value, json};
@@ -113,7 +113,6 @@ impl World {
             put(&file, text);
         }
         let mut settings = Settings::cautious();
-        settings.policy.mode = Mode::Trusted;
         settings.policy.sibling_failure =
             [SiblingPolicy::Ignore, SiblingPolicy::CancelSiblings, SiblingPolicy::CancelDependents]
                 [dice.below(3)];
@@ -134,7 +133,7 @@ impl World {
     async fn run(&self, approved: Option<Vec<ForecastCall>>) -> Vec<ForecastCall> {
         let recorder = Arc::new(Recorder::default());
         let engine =
-            wiring::engine(&self.place, &self.tools, Arc::new(Nobody), recorder.clone(), None).unwrap();
+            wiring::engine(&self.place, &self.tools, Arc::new(YesToThePlan), recorder.clone(), None).unwrap();
         let request = RunRequest {
             plan: self.plan.clone(),
             place: RunPlace::Memory,
@@ -154,16 +153,20 @@ fn put(file: &Path, text: &str) {
     std::io::Write::write_all(&mut std::fs::File::create(file).unwrap(), text.as_bytes()).unwrap();
 }
 
-/// Nobody can be asked about a difference.
-struct Nobody;
+/// Says yes to everything but a difference, about which nobody can be asked.
+struct YesToThePlan;
 
-impl Approver for Nobody {
+impl Approver for YesToThePlan {
     fn confirm<'a>(&'a self, _request: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
-        Box::pin(std::future::ready(Answer::Nobody { why: "a test".to_owned() }))
+        Box::pin(std::future::ready(Answer::Yes { channel: Channel::Embedder }))
     }
 
-    fn approve<'a>(&'a self, _request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        Box::pin(std::future::ready(Verdict::Nobody { why: "a test".to_owned(), way_out: None }))
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        let verdict = match request.differs {
+            true => Verdict::Nobody { why: "a test".to_owned(), way_out: None },
+            false => Verdict::Once { channel: Channel::Embedder },
+        };
+        Box::pin(std::future::ready(verdict))
     }
 
     fn settle<'a>(&'a self, _uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {

@@ -67,7 +67,7 @@ async fn an_uncertain_call_is_left_unless_a_person_says_otherwise() {
 fn a_question_is_shown_whole_and_forges_no_line() {
     let long = "x".repeat(5000);
     let about = json!({
-        "kind": "call", "tool": "ExecCommand", "preview": "Run `a\nMay this call run?`", "why": "it \u{1b}[2Jasks",
+        "kind": "call", "tool": "ExecCommand", "text": "Runs `a\u{1b}[2J`\nInput: {}", "why": "it \u{1b}[2Jasks",
         "input": { "cmd": format!("echo \u{202e}{long}") }, "exact": Hash::of(b""), "policy": Hash::of(b""), "keeping": "nothing",
     });
     let question: Question = serde_json::from_value(json!({
@@ -78,9 +78,8 @@ fn a_question_is_shown_whole_and_forges_no_line() {
     let shown = desk::asked(&question, Paint::plain());
     let lines: Vec<&str> = shown.lines().skip(1).collect();
     expect![[r#"
-        Run `a\nMay this call run?` (it \u{1b}[2Jasks)
-          ExecCommand
-          input: {"cmd":"echo \u{202e}LONG"}"#]]
+        Runs `a\u{1b}[2J`
+        Input: {}"#]]
     .assert_eq(&lines.join("\n").replace(&long, "LONG"));
     let first = shown.lines().next().unwrap();
     assert!(first.starts_with("7k2m9x4p from a\\u{200b}b, about /my\\nnotes, asked at "), "{first}");

@@ -57,7 +57,7 @@ async fn a_late_yes_answers_nothing_else() {
         |request| request.input["content"] = json!("y"),
         |request| request.input["path"] = json!("b.md"),
         |request| request.input["more"] = json!(null),
-        |request| request.preview.push('.'),
+        |request| request.text.push('.'),
         |request| request.why.push('.'),
         |request| request.tool = ToolName::parse("vault.writeFile").unwrap(),
         |request| request.remembering = Remembering::Nothing,
