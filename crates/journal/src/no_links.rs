@@ -34,9 +34,11 @@ fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC;
     // Without NOFOLLOW: with it, a link at the end of the path is told as "not a folder".
     #[cfg(target_os = "linux")]
-    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
-        // A kernel before 5.6, or a filter that does not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => {}
+    match rustix::io::retry_on_intr(|| {
+        rustix::fs::openat2(CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS)
+    }) {
+        // A kernel before 5.6, a filter that does not know the call, or one that wants it to be tried again.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
         opened => return Ok(opened?),
     }
     walk(path, flags | OFlags::NOFOLLOW)
