@@ -44,6 +44,8 @@ struct Inner {
     /// Given when it is the call's turn.
     context: OnceLock<Arc<Map<String, Value>>>,
     seen: Mutex<Seen>,
+    /// Set once somebody has approved exactly the changes that the call wrote down.
+    held_to_intent: OnceLock<()>,
     run: OnceLock<RunId>,
     permitted_by: OnceLock<PermittedBy>,
     /// What waits until the result is on record.
@@ -93,6 +95,7 @@ impl ToolCx {
             artifacts,
             context: OnceLock::new(),
             seen: Mutex::default(),
+            held_to_intent: OnceLock::new(),
             run: OnceLock::new(),
             permitted_by: OnceLock::new(),
             waiting: Mutex::default(),
@@ -119,6 +122,17 @@ impl ToolCx {
     /// The run that the call belongs to: what it leaves running is this run's and no other's.
     pub fn run_id(&self) -> Option<&RunId> {
         self.0.run.get()
+    }
+
+    /// Lets the call make exactly the changes that it wrote down, and no other. Called by the gate.
+    pub fn hold_to_intent(&self) {
+        let _held_before = self.0.held_to_intent.set(());
+    }
+
+    /// Whether the call may make exactly the changes that it wrote down: a file that is moved must still hold what it
+    /// held then.
+    pub fn is_held_to_intent(&self) -> bool {
+        self.0.held_to_intent.get().is_some()
     }
 
     /// Has something done once the call has succeeded and its result is on record; not at all if it never is.

@@ -99,6 +99,9 @@ async fn covered_intent(
             Some(_) | None => Vec::new(),
         };
         if differences.is_empty() {
+            if approved.is_some() {
+                flight.cx.hold_to_intent();
+            }
             return Ok(intent);
         }
         trace.note(format!("not what was approved: {}", differences.join("; ")));

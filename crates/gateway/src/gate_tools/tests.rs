@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use toolkit::{BoxFuture, Closed, Closing, Registry, Surface, SurfaceRules, Tool, ToolCx};
 
 use super::{GateTools, MakeEngine};
+use crate::client::ApproverOf;
 use crate::mcp::Looked;
 use crate::responses::answer::{ServerCall, Toolbox};
 

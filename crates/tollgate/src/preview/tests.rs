@@ -174,6 +174,9 @@ impl Approver for YesToThePlan {
     }
 }
 
+/// How a call ends whose note was saved twice while it was moved.
+const SAVED_TWICE: &str = "saved twice while it was moved";
+
 /// Every call with what it changed in the end.
 #[derive(Default)]
 struct Recorder {
@@ -208,7 +211,9 @@ impl Observer for Recorder {
         if let Some(made) = self.calls.lock().unwrap().get_mut(result.call_id.as_str()) {
             made.changes.clone_from(&result.changes);
             if let Some(error) = &result.error {
-                made.outcome = ForecastOutcome::Fails { message: error.message.clone() };
+                let stayed = error.details.as_ref().is_some_and(|details| details.contains_key("movedTo"));
+                let message = if stayed { SAVED_TWICE.to_owned() } else { error.message.clone() };
+                made.outcome = ForecastOutcome::Fails { message };
             }
         }
     }
@@ -347,7 +352,11 @@ async fn nothing_else_happens(root: &Path, dice: &mut Dice, plan: &Value) {
         })
         .collect();
     let mut made = BTreeSet::new();
-    for call in &run {
+    // A note that is saved twice while it is moved: the name of the first save is taken by the second, so it stays where
+    // the move put it, and the call ends as a conflict that says so. No file system can compare and move at once.
+    let saved_twice =
+        |call: &ForecastCall| call.outcome == ForecastOutcome::Fails { message: SAVED_TWICE.to_owned() };
+    for call in run.iter().filter(|call| !saved_twice(call)) {
         let allowed = allowed.get(&(call.step.clone(), call.index)).cloned().unwrap_or_default();
         for change in call.changes.iter().filter_map(|change| plain(change, &mut made)) {
             assert!(

@@ -69,6 +69,10 @@ impl Witness for CallWitness {
         self.cx.fetch(wanted, into)
     }
 
+    fn is_held_to_intent(&self) -> bool {
+        self.cx.is_held_to_intent()
+    }
+
     fn progress(&self, done: u64, total: u64, message: &str) {
         self.cx.progress(done, Some(total), message);
     }

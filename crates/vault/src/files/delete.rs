@@ -12,7 +12,7 @@ use super::expected_etag::ExpectedEtag;
 use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
 use super::writing::Writer;
-use crate::sandbox::{Prepared, Seen, Step, Vault, Witness, Written};
+use crate::sandbox::{FreeName, Prepared, Seen, Step, Vault, Witness, Written};
 
 pub(crate) struct Delete;
 
@@ -67,7 +67,8 @@ pub(crate) struct Output {
 pub(crate) struct Draft {
     path: VaultPath,
     there: bool,
-    trash_path: Option<VaultPath>,
+    /// Held until the call has ended, so that no other call chooses the same name.
+    trash: Option<FreeName>,
     files: u64,
 }
 
@@ -108,7 +109,7 @@ impl Writer for Delete {
 
     fn prepare(
         vault: &Vault,
-        _call: &CallId,
+        call: &CallId,
         args: &Args,
         witness: &dyn Witness,
     ) -> Result<(Prepared, Draft), Fault> {
@@ -117,7 +118,7 @@ impl Writer for Delete {
             if args.require_exists {
                 return Err(vault.not_found(asked));
             }
-            let draft = Draft { path: asked.clone(), there: false, trash_path: None, files: 0 };
+            let draft = Draft { path: asked.clone(), there: false, trash: None, files: 0 };
             return Ok((Prepared::default(), draft));
         };
         let path = doomed.path.clone();
@@ -128,13 +129,14 @@ impl Writer for Delete {
                 EntryKind::Folder => vault.tree(&path, witness)?.files.len() as u64,
             };
             baggage.kept = vault.keepable(&path, doomed.kind, baggage.before, witness)?;
-            let (make_trash, to) = vault.place_in_trash(&path)?;
+            let (make_trash, trash) = vault.choose_in_trash(&path, call)?;
+            let to = trash.path().clone();
             let mut steps = Vec::new();
             if let (true, Some(path)) = (make_trash, to.parent()) {
                 steps.push(Step::making_folder(path));
             }
-            steps.push(Step::Move { from: path.clone(), to: to.clone(), kind: doomed.kind, baggage });
-            return Ok((Prepared { steps }, Draft { path, there: true, trash_path: Some(to), files }));
+            steps.push(Step::Move { from: path.clone(), to, kind: doomed.kind, baggage });
+            return Ok((Prepared { steps }, Draft { path, there: true, trash: Some(trash), files }));
         }
         if let Some(expected) = &args.expected_etag {
             expected.check_entry(vault, &doomed, witness)?;
@@ -161,15 +163,15 @@ impl Writer for Delete {
             let mode = vault.folder_mode(&path)?;
             steps.push(Step::RemoveFolder { path, mode });
         }
-        Ok((Prepared { steps }, Draft { path, there: true, trash_path: None, files }))
+        Ok((Prepared { steps }, Draft { path, there: true, trash: None, files }))
     }
 
     fn output(args: &Args, draft: &Draft, _written: Option<&Written>) -> Output {
         Output {
             path: draft.path.to_string(),
             deleted: draft.there,
-            trashed: draft.trash_path.is_some(),
-            trash_path: draft.trash_path.as_ref().map(VaultPath::to_string),
+            trashed: draft.trash.is_some(),
+            trash_path: draft.trash.as_ref().map(|trash| trash.path().to_string()),
             files: Some(draft.files),
             dry_run: args.dry_run,
         }

@@ -3,7 +3,8 @@
 //! Once something has another name, each link that still has the old one is broken. So from the first step on
 //! nothing stops a rename: not a call that is cancelled, and not a note that another program saves meanwhile.
 //! Such a note is read again, its links are written anew in what it says by then, and only after several tries
-//! is it left as it is and named. What does stop it is a disk that fails.
+//! is it left as it is and named; at once, where somebody has approved exactly what was to be written. What does
+//! stop it is a disk that fails.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -107,7 +108,9 @@ enum Updated {
 
 fn update(vault: &Vault, links: &Relinked, file: &LinkFile, witness: &dyn Witness) -> Result<Updated, Fault> {
     let Err(mut fault) = vault.apply_step(&file.step, witness) else { return Ok(Updated::AsPrepared) };
-    for _ in 0..TRIES {
+    // A note that was edited since is not what somebody has approved, so it is left as it is and named.
+    let tries = if witness.is_held_to_intent() { 0 } else { TRIES };
+    for _ in 0..tries {
         if fault.failure != Failure::Conflict {
             break;
         }
@@ -156,6 +159,10 @@ impl Witness for Noting<'_> {
 
     fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
         self.witness.fetch(wanted, into)
+    }
+
+    fn is_held_to_intent(&self) -> bool {
+        self.witness.is_held_to_intent()
     }
 
     fn progress(&self, done: u64, total: u64, message: &str) {

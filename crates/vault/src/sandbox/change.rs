@@ -26,6 +26,12 @@ pub trait Witness {
         Err(Fault::new(Failure::NotFound, format!("nothing was kept as {}", wanted.hash)))
     }
 
+    /// Whether exactly the changes that were written down may be made: a file that is moved must hold what it held then.
+    /// Otherwise an edit that comes in between moves along with its file.
+    fn is_held_to_intent(&self) -> bool {
+        false
+    }
+
     /// How far a long piece of work has come.
     fn progress(&self, _done: u64, _total: u64, _message: &str) {}
 }

@@ -68,6 +68,16 @@ impl Vault {
         Ok(FreeName { path, chosen: self.chosen.clone() })
     }
 
+    /// Chooses a free name in the trash for something at `path`, so that calls side by side choose different ones. Also
+    /// says whether the trash has to be made first.
+    pub(crate) fn choose_in_trash(&self, path: &VaultPath, call: &CallId) -> Result<(bool, FreeName), Fault> {
+        let mut table = self.chosen.table();
+        let is_held = |key: &str| table.get(key).is_some_and(|(holder, _)| holder != call);
+        let (missing, path) = self.place_in_trash(path, is_held)?;
+        table.entry(path.folded()).or_insert_with(|| (call.clone(), 0)).1 += 1;
+        Ok((missing, FreeName { path, chosen: self.chosen.clone() }))
+    }
+
     fn first_free(&self, path: &VaultPath, held: impl Fn(&str) -> bool) -> Result<VaultPath, Fault> {
         Vault::refuse_protected(path)?;
         if let Some(layer) = &self.layer {
@@ -153,6 +163,19 @@ mod tests {
         assert_eq!(choose("three").path().as_str(), "KEEP 1.md");
         drop(second);
         assert!(vault.chosen.table().is_empty());
+    }
+
+    #[test]
+    fn calls_side_by_side_get_different_names_in_the_trash() {
+        let temp = tempfile::tempdir().unwrap();
+        let vault = Vault::open(temp.path()).unwrap();
+        let choose = |path: &str, call: &str| {
+            vault.choose_in_trash(&VaultPath::parse(path).unwrap(), &CallId::parse(call).unwrap()).unwrap().1
+        };
+        let (first, second) = (choose("a.md", "one"), choose("sub/A.md", "two"));
+        assert_eq!([first.path().as_str(), second.path().as_str()], [".trash/a.md", ".trash/A 1.md"]);
+        drop(first);
+        assert_eq!(choose("other/a.md", "three").path().as_str(), ".trash/a.md");
     }
 
     #[test]

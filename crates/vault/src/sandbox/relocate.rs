@@ -67,7 +67,7 @@ impl Vault {
             Kind::File => state_at(&target, name, to, &Unstoppable(witness)).ok(),
             Kind::Folder | Kind::Link | Kind::Other => None,
         };
-        let wanted = baggage.before.as_ref().filter(|_| baggage.exactly);
+        let wanted = baggage.before.as_ref().filter(|_| baggage.exactly || witness.is_held_to_intent());
         let unwanted = wanted.filter(|wanted| state.is_none_or(|state| state.hash != wanted.hash));
         if unwanted.is_some() && self.give_name_back(&source, (&target, name), respelled) {
             return Err(not_as_expected(from, unwanted, state));
@@ -162,8 +162,13 @@ impl Vault {
         }
     }
 
-    /// Whether the trash has to be made first, and a free name in it for something called `name`.
-    pub(crate) fn place_in_trash(&self, path: &VaultPath) -> Result<(bool, VaultPath), Fault> {
+    /// Whether the trash has to be made first, and a free name in it for something at `path`. Names for which `held` says
+    /// yes are not free.
+    pub(super) fn place_in_trash(
+        &self,
+        path: &VaultPath,
+        held: impl Fn(&str) -> bool,
+    ) -> Result<(bool, VaultPath), Fault> {
         let wanted = spelled_in(VaultPath::parse(TRASH).ok().as_ref(), path.name())?;
         let failed = |error| fault::from_errno("list", TRASH, error);
         let dir = self.trash(&wanted)?;
@@ -180,7 +185,7 @@ impl Vault {
                 }
                 (None, None) => false,
             };
-            if !taken {
+            if !taken && !held(&candidate.folded()) {
                 return Ok((missing, candidate));
             }
         }

@@ -26,6 +26,10 @@ impl Witness for Unstoppable<'_> {
         self.0.fetch(wanted, into)
     }
 
+    fn is_held_to_intent(&self) -> bool {
+        self.0.is_held_to_intent()
+    }
+
     fn progress(&self, done: u64, total: u64, message: &str) {
         self.0.progress(done, total, message);
     }

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use envelope::{Change, DataRef, EntryKind, Failure, Fault, Hash, VaultPath};
+use envelope::{CallId, Change, DataRef, EntryKind, Failure, Fault, Hash, VaultPath};
 
 use super::{Restoration, RestoreChoices, foresee_restore};
 use crate::sandbox::{Baggage, Content, Prepared, Seen, Step, Vault, Witness};
@@ -162,7 +162,8 @@ impl Desk {
 
     /// As `vault.delete` does it.
     pub(super) fn trash(&self, path: &str) -> Vec<Step> {
-        let (missing, to) = self.vault.place_in_trash(&at(path)).unwrap();
+        let (missing, to) = self.vault.choose_in_trash(&at(path), &CallId::parse("trash").unwrap()).unwrap();
+        let to = to.path().clone();
         let kind = if self.inside(path).is_dir() { EntryKind::Folder } else { EntryKind::File };
         let before = (kind == EntryKind::File).then(|| self.state(path));
         let kept = self.vault.keepable(&at(path), kind, before, &self.keeper).unwrap();
