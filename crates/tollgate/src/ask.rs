@@ -91,7 +91,7 @@ impl Asker {
         let question = format!("{from}{shown}\n{}", paint.bold("May this run? [y/N]"));
         match self.ask(&question).await.as_deref() {
             Some("y" | "yes") => Answer::Yes { channel: Channel::Terminal },
-            Some(_) => Answer::No { reason: "the person said no".to_owned() },
+            Some(_) => Answer::No { reason: "the user said no".to_owned() },
             None => Answer::Nobody { why: NOBODY.to_owned() },
         }
     }

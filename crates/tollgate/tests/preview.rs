@@ -68,20 +68,13 @@ fn a_preview_tells_what_each_step_would_do_and_shows_every_difference() {
     let (sandbox, plan) = tidy_world();
     let ended = sandbox.tollgate(&["preview", &plan]).expect_code(0);
     expect![[r#"
-        What would happen:
-          ok         move         Rename Inbox.md to Archive/Inbox 2026.md, with 1 link in 1 file
-          ok         read         Read Archive/Inbox 2026.md
-          ok         edit         Replace "Green" by "Ripe green" in Archive/Inbox 2026.md
-          ok         note         Create Fruit.md (49 bytes)
-          ok         bin          Move Old.md to the trash
-          ok         find         Search the vault for "pears"
-        This creates 1 note and 1 folder, changes 1 note, moves 1 note, trashes 1 note; 1 link in 1 note updated.
+        Creates 1 note and 1 folder: Fruit.md. Changes 1 note: Home.md. Moves 1 note: Inbox.md to Archive/Inbox 2026.md. Deletes 1 note: Old.md.
         created folder Archive
         trashed Old.md
         moved Inbox.md to Archive/Inbox 2026.md (+1 -1)
           @@ lines 1-5 @@
             # Inbox
-  
+
             - Red apples
           - - [-Green-] pears
           + - {+Ripe green+} pears
@@ -96,7 +89,14 @@ fn a_preview_tells_what_each_step_would_do_and_shows_every_difference() {
           @@ line 1 @@
           - Start in the [[Inbox]].
           + Start in the [[Inbox{+ 2026+}]].
-        Nothing was written. Foreseen: b3:HASH
+        Steps (this creates 1 note and 1 folder, changes 1 note, moves 1 note, trashes 1 note; 1 link in 1 note updated):
+          ok         move         Rename Inbox.md to Archive/Inbox 2026.md, with 1 link in 1 file
+          ok         read         Read Archive/Inbox 2026.md
+          ok         edit         Replace "Green" by "Ripe green" in Archive/Inbox 2026.md
+          ok         note         Create Fruit.md (49 bytes)
+          ok         bin          Move Old.md to the trash
+          ok         find         Search the vault for "pears"
+        Nothing was written. Forecast: b3:HASH
     "#]].assert_eq(&sandbox.scrub(&ended.out));
     assert_eq!(ended.err, "");
 }
@@ -160,18 +160,19 @@ fn a_command_is_not_run_and_what_depends_on_it_is_said_to_be_unknown() {
     let ended = sandbox.tollgate(&["preview", &plan]).expect_code(0);
     assert_eq!(everything(&sandbox), before);
     expect![[r#"
-        What would happen:
-          unforeseen cmd          Run the command app:save-all
-                                  cannot be foreseen: it runs a command
-          unforeseen then         vault.createFile
-                                  depends on step cmd, which cannot be foreseen
-          unforeseen later        vault.createFile
-                                  depends on step then, which cannot be foreseen
-          ok         apart        Create c.md (1 bytes)
-        This creates 1 note, and what its commands change cannot be foreseen.
+        Creates 1 note: c.md. What this does cannot be forecast: Run the command app:save-all and 2 steps more.
         created c.md (+1 -0)
           + c
-        Nothing was written. Foreseen: b3:HASH
+        command Run the command app:save-all
+        Steps (this creates 1 note):
+          unknown    cmd          Run the command app:save-all
+                                  cannot be forecast: it runs a command
+          unknown    then         vault.createFile
+                                  depends on step cmd, which cannot be forecast
+          unknown    later        vault.createFile
+                                  depends on step then, which cannot be forecast
+          ok         apart        Create c.md (1 bytes)
+        Nothing was written. Forecast: b3:HASH
     "#]]
     .assert_eq(&sandbox.scrub(&ended.out));
 }

@@ -39,7 +39,7 @@ fn a_plan_is_confirmed_with_a_yes_and_with_nothing_else() {
             "{screen}"
         );
         // Whoever ends the input was there, and did not say yes.
-        assert_eq!(code == 3, screen.contains("the person said no"), "{screen}");
+        assert_eq!(code == 3, screen.contains("the user said no"), "{screen}");
         assert!(!screen.contains("no terminal is there"), "{screen}");
     }
 }

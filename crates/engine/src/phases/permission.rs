@@ -311,7 +311,7 @@ fn accepted(asked: &Asked<'_>, verdict: Verdict) -> Result<(Channel, bool), Faul
         Verdict::Remember { channel } => Ok((channel, asked.remembering != Remembering::Nothing)),
         Verdict::Once { channel } => Ok((channel, false)),
         Verdict::Reject { reason } => {
-            Err(Fault::new(Failure::ApprovalRejected, format!("you said no to {}: {reason}", asked.preview)))
+            Err(Fault::new(Failure::ApprovalRejected, format!("the user said no to {}: {reason}", asked.preview)))
         }
         Verdict::Nobody { why: nobody, way_out } => {
             let fault = Fault::new(

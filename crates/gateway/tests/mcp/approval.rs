@@ -33,11 +33,14 @@ async fn a_yes_of_the_client_makes_one_call_and_the_record_says_whose_it_was() {
     })
     .await;
     expect![[r#"
-        test.note: Note a
-        Read all 3 lines below. Why you are asked: mode ask
-        Input: {"text":"a"}
-
+        Changes 1 note: a.md.
+        Read all 6 lines below.
         + a
+        Call: Note a
+        Forecast: b3:4697a436045104a294985b59468146a516dc6e54fa350ffccc91f4929f1d2e63
+        Why you are asked: mode ask
+        Tool: test.note
+        Input: {"text":"a"}
         --
         Noted a
         --
@@ -107,19 +110,19 @@ async fn only_a_yes_in_so_many_words_is_one() {
     .await;
     expect![[r#"
         {"action":"decline"}
-          test.note failed (approval_rejected): the person said no to Note a: declined in the client
+          test.note failed (approval_rejected): the user said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         {"action":"cancel"}
           test.note failed (policy_blocked): mode ask needs a yes to Note a, and nobody can be asked: the client put the question away without an answer
           Next: tell the person what you want to do and why; when they agree, make the same call again
         {"action":"accept"}
-          test.note failed (approval_rejected): the person said no to Note a: declined in the client
+          test.note failed (approval_rejected): the user said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         {"action":"accept","content":{"decision":"no"}}
-          test.note failed (approval_rejected): the person said no to Note a: declined in the client
+          test.note failed (approval_rejected): the user said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         {"action":"accept","content":{"decision":"yes"}}
-          test.note failed (approval_rejected): the person said no to Note a: declined in the client
+          test.note failed (approval_rejected): the user said no to Note a: declined in the client
           Next: do not send the same call again unless the person asks for it
         calls of tester 1
         - test.note approval_rejected

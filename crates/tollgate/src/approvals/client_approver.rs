@@ -26,7 +26,7 @@ impl ClientApprover {
     async fn confirm_plan(&self, request: &ConfirmRequest) -> Answer {
         match self.broker.ask(&self.client, About::plan(request), request.client.as_deref(), None).await {
             End::Said(Word::Yes | Word::Always, channel) => Answer::Yes { channel },
-            End::Said(Word::No, _) => Answer::No { reason: "the person said no".to_owned() },
+            End::Said(Word::No, _) => Answer::No { reason: "the user said no".to_owned() },
             End::StillNo => Answer::No { reason: STILL_NO.to_owned() },
             End::Nobody(why) => Answer::Nobody { why },
         }

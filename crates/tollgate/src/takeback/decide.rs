@@ -101,7 +101,7 @@ fn ask(conflict: &RestoreConflict, vault: &Vault, folder: &RunFolder) -> Result<
             "d" | "diff" => screen::note(difference(conflict, vault, folder)?),
             // The end of the input is no decision.
             "" | "a" | "abort" => {
-                return Err(Stop::new(Exit::Denied, "aborted", "nothing was changed: the person said no"));
+                return Err(Stop::new(Exit::Denied, "aborted", "nothing was changed: the user said no"));
             }
             _ => {}
         }

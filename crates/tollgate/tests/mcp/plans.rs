@@ -41,13 +41,7 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
         Order: read, bullets, notes
         Next: plan_preview, or plan_run
         --
-        What would happen:
-          ok         read         Read Inbox.md
-          ok         bullets      Find the bullets in 49 bytes of text
-          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
-                                  Create Notes/Green pears.md (14 bytes)
-                                  Create Notes/Blue plums.md (13 bytes)
-        This creates 3 notes and 1 folder.
+        Creates 3 notes and 1 folder: Notes/Blue plums.md, Notes/Green pears.md, Notes/Red apples.md.
         created folder Notes
         created Notes/Blue plums.md (+1 -0)
           + # Blue plums
@@ -55,10 +49,30 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
           + # Green pears
         created Notes/Red apples.md (+1 -0)
           + # Red apples
+        Steps (this creates 3 notes and 1 folder):
+          ok         read         Read Inbox.md
+          ok         bullets      Find the bullets in 49 bytes of text
+          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
+                                  Create Notes/Green pears.md (14 bytes)
+                                  Create Notes/Blue plums.md (13 bytes)
         --
-        Run a plan of 3 steps with vault.createFile, vault.readFile, util.parseM…
-        Read all 27 lines below.
-        Run a plan of 3 steps with vault.createFile, vault.readFile, util.parseMarkdownBullets, some for many items
+        Creates 3 notes and 1 folder: Notes/Blue plums.md, Notes/Green pears.md,
+        Notes/Red apples.md.
+        Read all 25 lines below.
+        created folder Notes
+        created Notes/Blue plums.md (+1 -0)
+          + # Blue plums
+        created Notes/Green pears.md (+1 -0)
+          + # Green pears
+        created Notes/Red apples.md (+1 -0)
+          + # Red apples
+        Steps (this creates 3 notes and 1 folder):
+          ok         read         Read Inbox.md
+          ok         bullets      Find the bullets in 49 bytes of text
+          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
+                                  Create Notes/Green pears.md (14 bytes)
+                                  Create Notes/Blue plums.md (13 bytes)
+
         Goal: A note for every bullet
         Risk: writes   Plan: b3:HASH
         Steps: 3
@@ -69,22 +83,7 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
           3. notes [vault.createFile writes] for each bullet of "$steps.bullets.items": Create a file with the given text, and the folders above it.
                path: "Notes/{bullet.text}.md"
                content: "# {bullet.text}\n"
-
-        What would happen:
-          ok         read         Read Inbox.md
-          ok         bullets      Find the bullets in 49 bytes of text
-          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
-                                  Create Notes/Green pears.md (14 bytes)
-                                  Create Notes/Blue plums.md (13 bytes)
-        This creates 3 notes and 1 folder.
-        created folder Notes
-        created Notes/Blue plums.md (+1 -0)
-          + # Blue plums
-        created Notes/Green pears.md (+1 -0)
-          + # Green pears
-        created Notes/Red apples.md (+1 -0)
-          + # Red apples
-        Foreseen: b3:HASH
+        Forecast: b3:HASH
 
         --
         Done

@@ -131,7 +131,7 @@ fn answer_questions(era: &str) {
     let question = mcpdo.question(&["vault_createFile", "path:=No.md", "content:=x"], "Create No.md");
     // A no that comes faster than a person can read counts as a question that was not shown.
     std::thread::sleep(std::time::Duration::from_secs(2));
-    assert!(mcpdo.answer(&question, &["--decline"]).contains("the person said no to Create No.md"));
+    assert!(mcpdo.answer(&question, &["--decline"]).contains("the user said no to Create No.md"));
     let question = mcpdo.question(&["vault_writeFile", "path:=Often.md", "content:=x"], "Write Often.md");
     assert!(mcpdo.answer(&question, &["decision:=session"]).starts_with("Created Often.md"));
     let again = mcpdo.run(&["tools/call", "vault_writeFile", "path:=Often.md", "content:=y"]).expect_code(0);
