@@ -33,7 +33,7 @@ fn subject(sandbox: &Sandbox) -> Value {
         "owner": "default",
         "client": "a client",
         "about": {
-            "kind": "call", "tool": "vault.createFile", "preview": "Create a.md",
+            "kind": "call", "tool": "vault.createFile", "text": "Creates 1 note: a.md.\nWhy you are asked: the mode asks",
             "input": { "path": "a.md", "content": "x" }, "exact": Hash::of(b"x"), "policy": Hash::of(b"p"),
             "why": "the mode asks", "keeping": "reasons",
         },
@@ -75,7 +75,7 @@ fn what_is_typed_at_a_terminal_is_the_answer() {
         terminal.type_in(typed);
         let (screen, code) = terminal.end();
         assert_eq!(code, 0, "{screen}");
-        for part in ["a client", "Create a.md", "the mode asks", r#"input: {"path":"a.md","content":"x"}"#] {
+        for part in ["a client", "Creates 1 note: a.md.", "Why you are asked: the mode asks"] {
             assert!(screen.contains(part), "{part}:\n{screen}");
         }
         let shown = canonical_hash(&json!({ "tollgate": "question", "subject": subject(&sandbox) }));

@@ -184,23 +184,25 @@ fn a_denial_and_a_failure_are_foreseen_with_their_exit_codes() {
     let denied = sandbox.plan_file("denied.json", &one_note("Secret/a.md"));
     let ended = sandbox.tollgate(&["preview", &denied]).expect_code(3);
     expect![[r#"
-        What would happen:
+        Changes nothing. Step note will be denied: rule 1 denies vault.createFile: Create Secret/a.md (7 bytes).
+        will fail step note: rule 1 denies vault.createFile: Create Secret/a.md (7 bytes)
+        Steps (this changes nothing):
           denied     note         vault.createFile
                                   rule 1 denies vault.createFile: Create Secret/a.md (7 bytes)
                                   hint: do not send the same call again; ask the person to change the rule
-        This changes nothing.
-        Nothing was written. Foreseen: b3:HASH
+        Nothing was written. Forecast: b3:HASH
     "#]]
     .assert_eq(&sandbox.scrub(&ended.out));
     let failing = sandbox.plan_file("failing.json", &one_note("Inbox.md"));
     let ended = sandbox.tollgate(&["preview", &failing]).expect_code(1);
     expect![[r#"
-        What would happen:
+        Changes nothing. Step note will fail: `Inbox.md` already exists.
+        will fail step note: `Inbox.md` already exists
+        Steps (this changes nothing):
           fails      note         Create Inbox.md (7 bytes)
                                   `Inbox.md` already exists
                                   hint: choose another path, or set collisionStrategy to "create-unique" or "overwrite"
-        This changes nothing.
-        Nothing was written. Foreseen: b3:HASH
+        Nothing was written. Forecast: b3:HASH
     "#]].assert_eq(&sandbox.scrub(&ended.out));
     let wrong = sandbox.write("wrong.json", "{}");
     sandbox.tollgate(&["preview", wrong.to_str().unwrap()]).expect_code(2);
@@ -214,13 +216,19 @@ fn questions_on_the_way_and_hooks_are_told_and_not_run() {
         "[[rules]]\neffect = \"ask\"\npaths = [\"Notes/**\"]\n[limits]\nmax_foreach_items = 2\n[[hooks]]\nname = \"watch\"\ncommand = [{hook:?}]\n"
     ));
     let ended = sandbox.tollgate(&["preview", &sandbox.plan()]).expect_code(0);
-    let told = ended.out.split_once("Would be asked on the way:").unwrap().1;
+    let told = ended.out.split_once("You would also be asked:").unwrap().1;
     expect![[r#"
 
           Step notes would run for 3 items; more than 2 need another yes.
           3 calls would need a yes of their own: rule 1
         Hooks were not run for this; they may change or refuse calls: watch
-        Nothing was written. Foreseen: b3:HASH
+        Steps (this creates 3 notes and 1 folder):
+          ok         read         Read Inbox.md
+          ok         bullets      Find the bullets in 49 bytes of text
+          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
+                                  Create Notes/Green pears.md (14 bytes)
+                                  Create Notes/Blue plums.md (13 bytes)
+        Nothing was written. Forecast: b3:HASH
     "#]]
     .assert_eq(&sandbox.scrub(told));
     assert!(!sandbox.path("ran").exists());
@@ -266,7 +274,7 @@ fn a_dry_run_inside_a_preview_sees_what_was_imagined_and_imagines_nothing() {
     ]);
     let plan = sandbox.plan_file("dry.json", &plan("writes", steps));
     let ended = sandbox.tollgate(&["preview", &plan]);
-    assert!(ended.out.contains("This creates 1 note.\n"), "{}\n{}", ended.out, ended.err);
+    assert!(ended.out.contains("Creates 1 note: Made.md.\n"), "{}\n{}", ended.out, ended.err);
     assert_eq!(ended.code, 0, "{}", ended.out);
 }
 
@@ -281,7 +289,7 @@ fn thousands_of_notes_are_all_foreseen_and_shown_in_part() {
     }]);
     let plan = sandbox.plan_file("many.json", &plan("writes", steps));
     let ended = sandbox.tollgate(&["preview", &plan]).expect_code(0);
-    assert!(ended.out.contains("This creates 2000 notes and 1 folder."), "{}", ended.out);
+    assert!(ended.out.contains("Creates 2000 notes and 1 folder: Many/Note 0.md"), "{}", ended.out);
     assert!(ended.out.contains("… 1980 more files; --full shows all"), "{}", ended.out);
     assert!(ended.out.lines().count() < 100, "{}", ended.out);
 }
@@ -345,10 +353,9 @@ fn a_preview_is_kept_only_where_nothing_else_is_lost() {
 fn the_question_shows_the_preview_in_colours() {
     let (sandbox, plan) = tidy_world();
     let mut terminal = sandbox.terminal(&["run", &plan]);
-    terminal.wait_for("What would happen:");
-    terminal.wait_for("moves 1 note");
+    terminal.wait_for("Moves 1 note: Inbox.md to Archive/Inbox 2026.md");
     terminal.wait_for("\u{1b}[32;7m 2026\u{1b}[0m");
-    terminal.wait_for("Foreseen: b3:");
+    terminal.wait_for("Forecast: b3:");
     terminal.wait_for("May this run? [y/N]");
     terminal.type_in("y\r");
     let (screen, ended) = terminal.end();
@@ -366,7 +373,7 @@ fn what_is_shown_without_colours_is_what_the_record_has_the_hash_of() {
     let (screen, ended) = terminal.end();
     assert_eq!(ended, 0, "{screen}");
     let screen = screen.replace("\r\n", "\n");
-    let from = screen.find("Goal:").unwrap();
+    let from = screen.find("Creates").or_else(|| screen.find("Changes")).unwrap();
     let to = screen.find("\nMay this run?").unwrap();
     let shown = envelope::Hash::of(&screen.as_bytes()[from..to]);
     let run: Value =
@@ -381,7 +388,7 @@ fn a_vault_that_changes_while_the_question_is_open_is_asked_about_again() {
     terminal.wait_for("May this run? [y/N]");
     sandbox.write("vault/Home.md", "Nothing links from here.\n");
     terminal.type_in("y\r");
-    terminal.wait_for("What would happen is not what was foreseen before:");
+    terminal.wait_for("This is not what was forecast before:");
     terminal.wait_for("Home.md was edited since the preview");
     terminal.wait_for("May this run? [y/N]");
     terminal.type_in("y\r");
@@ -395,16 +402,16 @@ fn a_previewed_plan_is_asked_about_in_short_and_in_full_once_it_differs() {
     let (sandbox, plan) = tidy_world();
     let seen = previewed(&sandbox, &plan);
     let mut terminal = sandbox.terminal(&["run", &plan, "--previewed", &seen]);
-    terminal.wait_for("This would do exactly what was previewed.");
+    terminal.wait_for("This is exactly what was previewed.");
     terminal.wait_for("May this run? [y/N]");
     terminal.type_in("n\r");
     let (screen, ended) = terminal.end();
     assert_eq!(ended, 3, "{screen}");
-    assert!(!screen.contains("What would happen:"), "{screen}");
+    assert!(!screen.contains("Steps (this"), "{screen}");
     sandbox.write("vault/Old.md", "pears of this year\n");
     let mut terminal = sandbox.terminal(&["run", &plan, "--previewed", &seen]);
     terminal.wait_for("Old.md was edited since the preview");
-    terminal.wait_for("What would happen:");
+    terminal.wait_for("Steps (this");
     terminal.wait_for("May this run? [y/N]");
     terminal.type_in("y\r");
     assert_eq!(terminal.end().1, 0);

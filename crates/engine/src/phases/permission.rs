@@ -310,9 +310,10 @@ fn accepted(asked: &Asked<'_>, verdict: Verdict) -> Result<(Channel, bool), Faul
         // There is nothing to keep a yes to a wrapper by.
         Verdict::Remember { channel } => Ok((channel, asked.remembering != Remembering::Nothing)),
         Verdict::Once { channel } => Ok((channel, false)),
-        Verdict::Reject { reason } => {
-            Err(Fault::new(Failure::ApprovalRejected, format!("the user said no to {}: {reason}", asked.preview)))
-        }
+        Verdict::Reject { reason } => Err(Fault::new(
+            Failure::ApprovalRejected,
+            format!("the user said no to {}: {reason}", asked.preview),
+        )),
         Verdict::Nobody { why: nobody, way_out } => {
             let fault = Fault::new(
                 Failure::PolicyBlocked,

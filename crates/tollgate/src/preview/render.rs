@@ -6,6 +6,7 @@ use envelope::EntryKind;
 use super::Preview;
 use super::paths::{PathFate, PathOutlook};
 use super::steps::{StepFate, StepOutlook};
+use super::totals::Totals;
 use crate::screen::Paint;
 use crate::visible::{count, one_line};
 
@@ -30,7 +31,11 @@ impl Preview {
     /// Everything but the first line.
     pub(crate) fn render_rest(&self, paint: Paint) -> Vec<String> {
         let mut lines = self.render_body(paint);
-        lines.push(format!("Steps (this {}):", self.totals.sentence()));
+        let is_known = self.steps.iter().all(|step| step.fate != StepFate::Unforeseen);
+        lines.push(match is_known || self.totals != Totals::default() {
+            true => format!("Steps (this {}):", self.totals.sentence()),
+            false => "Steps:".to_owned(),
+        });
         for step in self.steps.iter().take(STEPS) {
             lines.extend(step.render(paint));
         }

@@ -5,6 +5,20 @@ use shell::{CommandSettings, Demand};
 use super::comparison::{Difference, DifferenceKind, raised_or_lowered};
 
 pub(super) fn command_differences(old: &CommandSettings, new: &CommandSettings) -> Vec<Difference> {
+    // Every field by name: a new one has to be decided about here.
+    let CommandSettings {
+        sandbox: _,
+        network: _,
+        readable: _,
+        env: _,
+        path: _,
+        memory_mb: _,
+        processes: _,
+        open_files: _,
+        output_mb: _,
+        file_mb: _,
+        execute_vault_files: executes,
+    } = new;
     let mut found = Vec::new();
     let sandbox = |demand| match demand {
         Demand::Required => "required",
@@ -26,6 +40,14 @@ pub(super) fn command_differences(old: &CommandSettings, new: &CommandSettings) 
     found.extend(entries("commands get the variable", &old.env, &new.env));
     if old.path != new.path {
         found.push(Difference::value("commands.path", &old.path, &new.path, true));
+    }
+    if old.execute_vault_files != *executes {
+        let told = |executes: bool| match executes {
+            true => "true (commands that a rule allows execute any file of the vault)",
+            false => "false",
+        };
+        let (old, new) = (told(old.execute_vault_files), told(*executes));
+        found.push(Difference::value("commands.execute_vault_files", old, new, *executes));
     }
     let limits = [
         ("memory_mb", old.memory_mb, new.memory_mb),

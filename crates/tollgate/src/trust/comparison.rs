@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use engine::{Mode, Policy, Rule, RuleEffect, Voice};
+use engine::{Limits, Mode, Policy, Rule, RuleEffect, Voice};
 use plan::SiblingPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,6 +81,20 @@ impl Difference {
 /// Every difference that matters, in the order of the settings file. What a receipt may hold decides about no call,
 /// so budgets of receipts are left out.
 pub(crate) fn differences(old: &TrustedSettings, new: &TrustedSettings) -> Vec<Difference> {
+    // Every field by name: a new one has to be decided about here.
+    let TrustedSettings { policy, state: _, commands: _, servers: _ } = new;
+    let Policy {
+        mode: _,
+        rules: _,
+        hooks: _,
+        // The same as `commands` and `servers` of the settings, in the words of the record.
+        commands: _,
+        servers: _,
+        approval: _,
+        limits: _,
+        receipts: _,
+        sibling_failure: _,
+    } = policy;
     let mut found = Vec::new();
     found.extend(mode(old.policy.mode, new.policy.mode));
     found.extend(state(old, new));
@@ -130,6 +144,15 @@ fn sibling_failure(old: SiblingPolicy, new: SiblingPolicy) -> Option<Difference>
 
 fn limits(old: &Policy, new: &Policy) -> Vec<Difference> {
     let (old, new) = (&old.limits, &new.limits);
+    let Limits {
+        max_concurrency: _,
+        max_attempts: _,
+        call_timeout_ms: _,
+        max_foreach_items: _,
+        max_backoff_ms: _,
+        max_result_bytes: _,
+        cancel_grace_ms: _,
+    } = new;
     let numbers = [
         ("max_concurrency", old.max_concurrency.get().into(), new.max_concurrency.get().into()),
         ("max_attempts", old.max_attempts.get().into(), new.max_attempts.get().into()),

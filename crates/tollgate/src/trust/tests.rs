@@ -110,7 +110,7 @@ fn settings_that_only_tighten_keep_the_trust() {
 
 #[test]
 fn anything_that_grants_more_or_is_unclear_ends_the_trust() {
-    let edits: [Edit; 26] = [
+    let edits: [Edit; 27] = [
         |now| now.policy.mode = Mode::Trusted,
         |now| now.policy.rules.retain(|kept| *kept != deny()),
         |now| now.policy.rules.retain(|kept| *kept != ask()),
@@ -133,6 +133,7 @@ fn anything_that_grants_more_or_is_unclear_ends_the_trust() {
         |now| now.commands.env.push("TOKEN".to_owned()),
         |now| now.commands.path = "/tmp".to_owned(),
         |now| now.commands.processes += 1,
+        |now| now.commands.execute_vault_files = true,
         |now| drop(now.servers.insert("other".to_owned(), server("x"))),
         |now| drop(now.servers.insert("fs".to_owned(), server("other-server"))),
         |now| now.state = Some("/elsewhere".into()),
@@ -161,6 +162,7 @@ fn anything_that_grants_more_or_is_unclear_ends_the_trust() {
         ENDS  added: commands get the variable TOKEN
         ENDS  changed: commands.path: /usr/local/bin:/usr/bin:/bin -> /tmp
         ENDS  changed: commands.processes: 512 -> 513
+        ENDS  changed: commands.execute_vault_files: false -> true (commands that a rule allows execute any file of the vault)
         ENDS  added: server other runs ["x"] in the sandbox of commands
         ENDS  changed: server fs runs ["other-server"] in the sandbox of commands
         ENDS  changed: state: /var/state -> /elsewhere

@@ -38,9 +38,9 @@ fn codex_lists_reads_asks_its_person_and_cancels() {
     expect![[r#"
         {"step":"read","status":"completed","text":"Read Inbox.md (49 bytes) (etag ETAG)","turn":"completed","asked":[]}
         {"step":"denied","status":"failed","text":"vault.createFile failed (permission_denied): rule 1 (private notes) denies vault.createFile: Create Private/a.md (0 bytes)","turn":"completed","asked":["codex asks"]}
-        {"step":"approved","status":"completed","text":"Created Approved.md (etag ETAG)","turn":"completed","asked":["codex asks","vault.createFile: Create Approved.md (5 bytes)"]}
-        {"step":"declined","status":"failed","text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","turn":"completed","asked":["codex asks","vault.createFile: Create declined.md (4 bytes)"]}
-        {"step":"remembered","status":"completed","text":"Created Often.md (5 bytes) (etag ETAG)","turn":"completed","asked":["codex asks","vault.writeFile: Write Often.md (5 bytes)"]}
+        {"step":"approved","status":"completed","text":"Created Approved.md (etag ETAG)","turn":"completed","asked":["codex asks","Creates 1 note: Approved.md."]}
+        {"step":"declined","status":"failed","text":"vault.createFile failed (approval_rejected): the user said no to Create declined.md (4 bytes): declined","turn":"completed","asked":["codex asks","Creates 1 note: declined.md."]}
+        {"step":"remembered","status":"completed","text":"Created Often.md (5 bytes) (etag ETAG)","turn":"completed","asked":["codex asks","Creates 1 note: Often.md."]}
         {"step":"unasked","status":"completed","text":"Wrote Often.md (5 bytes) (etag ETAG)","turn":"completed","asked":["codex asks"]}
         {"step":"artifact","status":"completed","text":"Process exited with code 0","turn":"completed","asked":["codex asks"],"lines":20000}
         {"step":"cancelled","turn":"interrupted"}

@@ -74,12 +74,12 @@ fn as_expected(alone: bool) -> Expect {
         expect![[r##"
             {"step":"read","failed":false,"text":"Read Inbox.md (49 bytes) (etag ETAG)","content":"# Inbox\n\n- Red apples\n- Green pears\n- Blue plums\n"}
             {"step":"denied","failed":true,"text":"vault.createFile failed (permission_denied): rule 1 (private notes) denies vault.createFile: Create Private/a.md (0 bytes)","asked":[]}
-            {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"vault.createFile: Create Approved.md (5 bytes)","choices":["once","no"]}]}
-            {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create refused.md (4 bytes): declined","asked":[{"tool":"vault.createFile: Create refused.md (4 bytes)","choices":["once","no"]}]}
-            {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","asked":[{"tool":"vault.createFile: Create declined.md (4 bytes)","choices":["once","no"]}]}
-            {"step":"dismissed","failed":true,"text":"vault.createFile failed (policy_blocked): mode ask needs a yes to Create dismissed.md (4 bytes), and nobody can be asked: the client put the question away without an answer","asked":[{"tool":"vault.createFile: Create dismissed.md (4 bytes)","choices":["once","no"]}]}
-            {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"vault.writeFile: Write Often.md (5 bytes)","choices":["once","no"]}]}
-            {"step":"again","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"vault.writeFile: Write Often.md (5 bytes)","choices":["once","no"]}]}
+            {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"Creates 1 note: Approved.md.","choices":["once","no"]}]}
+            {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the user said no to Create refused.md (4 bytes): declined","asked":[{"tool":"Creates 1 note: refused.md.","choices":["once","no"]}]}
+            {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the user said no to Create declined.md (4 bytes): declined","asked":[{"tool":"Creates 1 note: declined.md.","choices":["once","no"]}]}
+            {"step":"dismissed","failed":true,"text":"vault.createFile failed (policy_blocked): mode ask needs a yes to Create dismissed.md (4 bytes), and nobody can be asked: the client put the question away without an answer","asked":[{"tool":"Creates 1 note: dismissed.md.","choices":["once","no"]}]}
+            {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Creates 1 note: Often.md.","choices":["once","no"]}]}
+            {"step":"again","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Changes 1 note: Often.md.","choices":["once","no"]}]}
             {"step":"cancelled","begun":true,"ended":"without one"}
             {"step":"artifact","name":"artifacts/call-10-stdout.log","bytes":108894,"lines":20000,"listed":true}
             {"step":"progress","failed":false,"text":"Done","told":true,"grows":true}
@@ -93,11 +93,11 @@ fn as_expected(alone: bool) -> Expect {
         expect![[r##"
             {"step":"read","failed":false,"text":"Read Inbox.md (49 bytes) (etag ETAG)","content":"# Inbox\n\n- Red apples\n- Green pears\n- Blue plums\n"}
             {"step":"denied","failed":true,"text":"vault.createFile failed (permission_denied): rule 1 (private notes) denies vault.createFile: Create Private/a.md (0 bytes)","asked":[]}
-            {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"vault.createFile: Create Approved.md (5 bytes)","choices":["once","session","no"]}]}
-            {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create refused.md (4 bytes): declined","asked":[{"tool":"vault.createFile: Create refused.md (4 bytes)","choices":["once","session","no"]}]}
-            {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the person said no to Create declined.md (4 bytes): declined","asked":[{"tool":"vault.createFile: Create declined.md (4 bytes)","choices":["once","session","no"]}]}
-            {"step":"dismissed","failed":true,"text":"vault.createFile failed (policy_blocked): mode ask needs a yes to Create dismissed.md (4 bytes), and nobody can be asked: the client put the question away without an answer","asked":[{"tool":"vault.createFile: Create dismissed.md (4 bytes)","choices":["once","session","no"]}]}
-            {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"vault.writeFile: Write Often.md (5 bytes)","choices":["once","session","no"]}]}
+            {"step":"approved","failed":false,"text":"Created Approved.md (etag ETAG)","asked":[{"tool":"Creates 1 note: Approved.md.","choices":["once","session","no"]}]}
+            {"step":"refused","failed":true,"text":"vault.createFile failed (approval_rejected): the user said no to Create refused.md (4 bytes): declined","asked":[{"tool":"Creates 1 note: refused.md.","choices":["once","session","no"]}]}
+            {"step":"declined","failed":true,"text":"vault.createFile failed (approval_rejected): the user said no to Create declined.md (4 bytes): declined","asked":[{"tool":"Creates 1 note: declined.md.","choices":["once","session","no"]}]}
+            {"step":"dismissed","failed":true,"text":"vault.createFile failed (policy_blocked): mode ask needs a yes to Create dismissed.md (4 bytes), and nobody can be asked: the client put the question away without an answer","asked":[{"tool":"Creates 1 note: dismissed.md.","choices":["once","session","no"]}]}
+            {"step":"remembered","failed":false,"text":"Created Often.md (5 bytes) (etag ETAG)","asked":[{"tool":"Creates 1 note: Often.md.","choices":["once","session","no"]}]}
             {"step":"again","failed":false,"text":"Wrote Often.md (5 bytes) (etag ETAG)","asked":[]}
             {"step":"cancelled","begun":true,"ended":"without one"}
             {"step":"artifact","name":"artifacts/call-10-stdout.log","bytes":108894,"lines":20000,"listed":true}
