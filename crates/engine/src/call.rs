@@ -435,13 +435,11 @@ impl Engine {
         })
     }
 
-    /// Records a call, then tells whoever follows the run.
-    pub(crate) fn record_call(&self, scope: &RunScope, call: &ToolCall) -> Result<Seq, Fault> {
-        let seq = scope.journal.call(call).map_err(|error| journal_fault(&error))?;
+    /// Tells whoever follows the run of a call that is on record.
+    pub(crate) fn tell_call(&self, call: &ToolCall) {
         if let Some(observer) = &self.parts.observer {
             let _crashed = catch_call(|| observer.call(call));
         }
-        Ok(seq)
     }
 
     /// Records an event, then tells whoever follows the run.

@@ -222,11 +222,11 @@ pub(crate) fn engine(
         Ok(hooks) => hooks,
         // Rules that do not load could not be trusted, so that is said first.
         Err(untrusted) => {
-            gate(place, tools, Vec::new(), approver, (None, None))?;
+            gate(place, tools, Vec::new(), approver, Companions::default())?;
             return Err(untrusted);
         }
     };
-    gate(place, tools, hooks, approver, (Some(observer), forecaster))
+    gate(place, tools, hooks, approver, Companions { observer: Some(observer), forecaster })
 }
 
 /// A gate that only finds out what would be done, over tools that only imagine. It has no hooks: they are
@@ -257,7 +257,14 @@ pub(crate) fn forecasting<S: Approver + Observer + 'static>(
 
 /// Whether the rules of a vault can be understood. Makes a gate without hooks and lets nothing through it.
 pub(crate) fn check_rules(place: &Place, approver: Arc<dyn Approver>) -> Result<(), Stop> {
-    gate(place, &Toolset::listed(place)?, Vec::new(), approver, (None, None)).map(|_unused| ())
+    gate(place, &Toolset::listed(place)?, Vec::new(), approver, Companions::default()).map(|_unused| ())
+}
+
+/// Whoever goes along with an engine: follows its runs, and tells what calls would do.
+#[derive(Default)]
+struct Companions {
+    observer: Option<Arc<dyn Observer>>,
+    forecaster: Option<Arc<dyn Forecaster>>,
 }
 
 fn gate(
@@ -265,7 +272,7 @@ fn gate(
     tools: &Toolset,
     hooks: Vec<Arc<dyn Hook>>,
     approver: Arc<dyn Approver>,
-    (observer, forecaster): (Option<Arc<dyn Observer>>, Option<Arc<dyn Forecaster>>),
+    with: Companions,
 ) -> Result<Engine, Stop> {
     Engine::new(EngineParts {
         surface: tools.surface.clone(),
@@ -274,10 +281,10 @@ fn gate(
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(SystemIds),
         approver,
-        observer,
+        observer: with.observer,
         executor_version: env!("CARGO_PKG_VERSION").into(),
         purpose: Purpose::Act,
-        forecaster,
+        forecaster: with.forecaster,
         closing: tools.closing(),
     })
     .map_err(|bad| {

@@ -158,7 +158,8 @@ async fn record(
     let intended = flight.logged;
     if !intended {
         flight.restore_args();
-        engine.record_call(scope, &flight.call)?;
+        journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
+        engine.tell_call(&flight.call);
     }
     // A large `data` stands once in the object store; the line carries the reference.
     // Taken out and put back, not copied: it can be megabytes.

@@ -59,7 +59,8 @@ pub(crate) async fn schedule(
         payload: None,
     };
     engine.record_event(scope, &started)?;
-    let seq = engine.record_call(scope, &flight.call)?;
+    let seq = scope.journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
+    engine.tell_call(&flight.call);
     flight.logged = true;
     if effects {
         scope.journal.durable(seq).await.map_err(|error| journal_fault(&error))?;

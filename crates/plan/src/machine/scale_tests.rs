@@ -143,7 +143,7 @@ fn peak(keep_output: bool) -> (usize, usize) {
                 Output::AskConfirm(_)
                 | Output::Settled(_)
                 | Output::SetTimer { .. }
-                | Output::CancelOpenCalls { .. }
+                | Output::CancelOpenCalls
                 | Output::Event(_) => {}
             }
         }

@@ -69,7 +69,7 @@ impl Run {
         // Whether or not there will be a question: what was previewed is run, or nothing.
         let approved = match saved.filter(|_| self.yes || !engine.asks_about(&plan)) {
             Some(saved) => {
-                let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools.clone(), &plan);
+                let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools, &plan);
                 Some(refuse_other(&rehearsal, &saved, &interrupts)?)
             }
             None => None,

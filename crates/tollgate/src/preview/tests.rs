@@ -252,7 +252,11 @@ fn plain(change: &Change, folders: &mut BTreeSet<String>) -> Option<String> {
         Change::Moved { from, to, kind, state, .. } if to.starts_with(".trash/") => {
             Some(format!("trashed {from} {kind:?} {state:?}"))
         }
-        other => Some(format!("{other:?}")),
+        Change::FolderRemoved { .. }
+        | Change::FileCreated { .. }
+        | Change::FileRemoved { .. }
+        | Change::FileReplaced { .. }
+        | Change::Moved { .. } => Some(format!("{change:?}")),
     }
 }
 

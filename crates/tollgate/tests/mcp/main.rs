@@ -9,6 +9,7 @@
     reason = "a test stops at the first surprise, says what it skips, and drives the binary as a client would"
 )]
 
+mod approvals;
 mod listing;
 mod pipe;
 mod plans;

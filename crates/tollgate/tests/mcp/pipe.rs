@@ -116,6 +116,40 @@ impl Pipe {
         (Some(question), self.request("tools/call", second))
     }
 
+    /// Calls a tool, and answers each question as `answer` says, which is told how many were answered before and what is
+    /// asked. Returns the questions and the result.
+    pub(crate) fn call_answering(
+        &mut self,
+        tool: &str,
+        args: &Value,
+        mut answer: impl FnMut(usize, &str) -> Value,
+    ) -> (Vec<String>, Value) {
+        let mut asked = Vec::new();
+        let params = json!({ "name": tool, "arguments": args });
+        let mut id = self.begin("tools/call", params.clone());
+        loop {
+            let message = self.from.recv_timeout(PATIENCE).unwrap();
+            if message["method"] == "elicitation/create" {
+                let text = message["params"]["message"].as_str().unwrap().to_owned();
+                let said = answer(asked.len(), &text);
+                asked.push(text);
+                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": said }));
+            } else if message["id"] == id && message["result"]["resultType"] == "input_required" {
+                let result = &message["result"];
+                let text =
+                    result["inputRequests"]["approval"]["params"]["message"].as_str().unwrap().to_owned();
+                let said = answer(asked.len(), &text);
+                asked.push(text);
+                let mut next = params.clone();
+                next["requestState"] = result["requestState"].clone();
+                next["inputResponses"] = json!({ "approval": said });
+                id = self.begin("tools/call", next);
+            } else if message["id"] == id {
+                return (asked, message.get("result").unwrap_or(&message["error"]).clone());
+            }
+        }
+    }
+
     /// Closes its side; the server must end well by itself.
     pub(crate) fn leave(mut self) {
         drop(self.to.take());
