@@ -185,7 +185,8 @@ async fn ask_person(
     Ok(approved)
 }
 
-/// Asks about a call that would not do what was approved. Returns what the new yes covers.
+/// Asks about a call that would not do what was approved. Returns what the new yes covers: the forecast in the question,
+/// or the changes that were found, where nothing can be forecast.
 ///
 /// Ends in `conflict`, with the states on both sides, when nobody can be asked.
 pub(super) async fn ask_again(
@@ -193,8 +194,8 @@ pub(super) async fn ask_again(
     entry: &Entry,
     flight: &Flight,
     permitted: &PermittedArgs,
-    differences: &[String],
-) -> Result<Option<Arc<ApprovedCalls>>, Fault> {
+    (differences, found): (&[String], ForecastCall),
+) -> Result<Arc<ApprovedCalls>, Fault> {
     let changed = permitted.called_with.clone().map(Value::Object);
     let asked = Asked {
         args: changed.as_ref().unwrap_or(&flight.model),
@@ -221,8 +222,7 @@ pub(super) async fn ask_again(
         .retryable(false));
     }
     accepted(&asked, verdict)?;
-    // Without a forecast of this call there is nothing to hold it to but the yes itself.
-    Ok(approved)
+    Ok(approved.unwrap_or_else(|| Arc::new(ApprovedCalls::new(vec![found]))))
 }
 
 /// One question about one call.

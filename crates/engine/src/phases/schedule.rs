@@ -11,6 +11,7 @@ use toolkit::Entry;
 use crate::Engine;
 use crate::call::{Flight, RunScope, journal_fault};
 use crate::catch::catch_panic;
+use crate::forecast::{ForecastCall, ForecastOutcome};
 use crate::inputs::PermittedArgs;
 use crate::limit::{bounded, call_limit};
 use crate::schedule::Claim;
@@ -106,7 +107,9 @@ async fn covered_intent(
             return Ok(intent);
         }
         trace.note(format!("not what was approved: {}", differences.join("; ")));
-        approved = ask_again(engine, entry, flight, permitted, &differences).await?;
+        let shown =
+            ForecastCall { changes: intent, ..ForecastCall::of(&flight.call, ForecastOutcome::Works) };
+        approved = Some(ask_again(engine, entry, flight, permitted, (&differences, shown)).await?);
     }
     Err(Fault::new(
         Failure::Conflict,

@@ -88,8 +88,9 @@ impl OverlayForecaster {
     fn told(&self, rehearsal: &Rehearsal, preview: Preview) -> Forecast {
         let mut last = self.last();
         let differs = last.before.as_ref().map(|before| rehearsal.differences(before, &preview));
+        let differs = differs.unwrap_or_default();
         last.before = Some(SavedPreview::of(&preview));
-        let shown = if last.seen == Some(preview.fingerprint) {
+        let shown = if last.seen == Some(preview.fingerprint) && differs.is_empty() {
             let text = "This is exactly what was previewed.".to_owned();
             Shown { coloured: text.clone(), text }
         } else {
@@ -100,7 +101,7 @@ impl OverlayForecaster {
         };
         let text = shown.text.clone();
         last.shown = Some(shown);
-        forecast(preview, text, differs.unwrap_or_default())
+        forecast(preview, text, differs)
     }
 
     /// A single call is compared with no earlier one: another call may have been forecast in between.

@@ -103,7 +103,7 @@ impl Faces<'_> {
         let offer_tools = self.for_models == Some(ForModels::Offered);
         let asking = self.vault.as_ref().map(|place| self.asking(place, interrupts)).transpose()?;
         let tools = match (&self.vault, &asking, self.for_models) {
-            (Some(place), Some(asking), Some(_)) => Some(model_tools(place, &asking.approvers)?),
+            (Some(place), Some(asking), Some(_)) => Some(model_tools(place, &asking.approvers, !self.yes)?),
             _ => None,
         };
         let face = match (&self.vault, &asking) {
@@ -157,9 +157,9 @@ impl Faces<'_> {
     }
 }
 
-fn model_tools(place: &Arc<Place>, approvers: &ApproverOf) -> Result<Arc<GateTools>, Stop> {
+fn model_tools(place: &Arc<Place>, approvers: &ApproverOf, forecasts: bool) -> Result<Arc<GateTools>, Stop> {
     let asker = approvers(&ClientId::local(), FrontEnd::Local);
-    let mcp::LiveGates { make, look, .. } = mcp::gates(place, &asker)?;
+    let mcp::LiveGates { make, look, .. } = mcp::gates(place, &asker, forecasts)?;
     let tools = GateTools::new(make, approvers.clone(), place.prepare_runs()?, Some(look));
     Ok(Arc::new(tools.map_err(|error| Stop::bad_input("tools", error))?))
 }

@@ -24,27 +24,37 @@ pub(crate) struct LiveGates {
 }
 
 /// Makes the gates of a vault, with `asker` to answer for them. Fails if the settings cannot be used now.
-pub(crate) fn gates(place: &Arc<Place>, asker: &Arc<dyn Approver>) -> Result<LiveGates, Stop> {
+///
+/// `forecasts` says whether calls are forecast before somebody is asked: not where the yes was given in advance.
+pub(crate) fn gates(
+    place: &Arc<Place>,
+    asker: &Arc<dyn Approver>,
+    forecasts: bool,
+) -> Result<LiveGates, Stop> {
     let kept = Arc::new(Kept::default());
     // Watched from before they are used, so that no change goes unnoticed.
     let live = LivePlace::new(place)?;
     // Whatever is wrong with the settings is said now, in full.
-    drop(gate(place, asker, &kept)?);
+    drop(gate(place, asker, &kept, forecasts)?);
     let make = {
         let (live, asker, kept) = (live.clone(), asker.clone(), kept.clone());
-        move || live.current().and_then(|place| gate(&place, &asker, &kept)).map_err(|stop| stop.message)
+        move || {
+            live.current()
+                .and_then(|place| gate(&place, &asker, &kept, forecasts))
+                .map_err(|stop| stop.message)
+        }
     };
     let look = {
         let (live, asker) = (live.clone(), asker.clone());
-        move || live.look(|place| gate(place, &asker, &kept).map(drop))
+        move || live.look(|place| gate(place, &asker, &kept, forecasts).map(drop))
     };
     Ok(LiveGates { make: Arc::new(make), look: Arc::new(look), live })
 }
 
-fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept) -> Result<Engine, Stop> {
+fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept, forecasts: bool) -> Result<Engine, Stop> {
     let tools = Arc::new(Toolset::open_sharing(place, kept)?);
-    let forecaster = Arc::new(OverlayForecaster::new(&place.settings, &tools));
-    wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody), Some(forecaster))
+    let forecaster = forecasts.then(|| Arc::new(OverlayForecaster::new(&place.settings, &tools)));
+    wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody), forecaster)
 }
 
 /// The face on a vault, under its settings as they are at the time. `approvers` ask where a client's word does
@@ -55,7 +65,7 @@ pub(crate) fn face(
     settings: McpSettings,
 ) -> Result<Arc<McpFace>, Stop> {
     let asker = approvers(&ClientId::local(), FrontEnd::Local);
-    let LiveGates { make, look, live } = gates(place, &asker)?;
+    let LiveGates { make, look, live } = gates(place, &asker, settings.asks)?;
     let parts = McpParts {
         make,
         recorded: Recorded::Disk(place.prepare_runs()?),

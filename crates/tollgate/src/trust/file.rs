@@ -13,6 +13,9 @@ use crate::bounded_file;
 use crate::stop::Stop;
 use crate::visible::path_words;
 
+/// The code of the error that says that there is no folder for what must stay outside of every vault.
+pub(super) const NO_STATE_HOME: &str = "no_state_home";
+
 /// The largest trust file that is read. It holds the settings of every vault that was trusted.
 const LARGEST: u64 = 64 << 20;
 
@@ -100,7 +103,7 @@ pub(crate) fn state_folder(vault: Option<&Path>) -> Result<PathBuf, Stop> {
     let states =
         absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
     let Some(states) = states else {
-        return Err(Stop::bad_input("no_state_home", "neither XDG_STATE_HOME nor HOME names a folder")
+        return Err(Stop::bad_input(NO_STATE_HOME, "neither XDG_STATE_HOME nor HOME names a folder")
             .hint("set one of them: what must stay outside of the vault is kept there"));
     };
     let folder = states.join("tollgate");

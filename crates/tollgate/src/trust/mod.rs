@@ -29,6 +29,7 @@ use crate::visible::one_line;
 
 pub(crate) use self::comparison::{Difference, TrustedSettings};
 pub(crate) use self::exposed::refuse_exposed;
+use self::file::NO_STATE_HOME;
 pub(crate) use self::file::{state_folder, take_turn, trust_file, write};
 
 /// Whether the settings of a vault may be used.
@@ -88,7 +89,12 @@ pub(crate) fn loosened(place: &Place) -> Vec<Difference> {
 /// Whether the settings of a vault may be used as they are.
 pub(crate) fn trust_state(place: &Place) -> Result<TrustState, Stop> {
     let beyond = loosened(place);
-    Ok(match (trust_record(&place.vault)?, beyond.is_empty()) {
+    let record = match trust_record(&place.vault) {
+        // A vault without settings runs under the defaults, also where nothing can be kept outside of it.
+        Err(stop) if stop.code == NO_STATE_HOME && !place.settings.written => TrustRecord::None,
+        record => record?,
+    };
+    Ok(match (record, beyond.is_empty()) {
         (TrustRecord::None | TrustRecord::Outdated, true) => TrustState::NotNeeded,
         (TrustRecord::None, false) => TrustState::Untrusted(beyond),
         (TrustRecord::Outdated, false) => TrustState::Outdated(beyond),

@@ -68,6 +68,35 @@ fn a_question_that_waits_is_logged_with_the_command_that_answers_it() {
 }
 
 #[test]
+fn a_note_that_is_edited_while_its_question_waits_in_the_queue_is_asked_about_again() {
+    for is_model in [false, true] {
+        let sandbox = Sandbox::new();
+        let server = Server::scripted(&sandbox, &overwriting_model(), &["--tools", "--wait", "60"]);
+        let call = match is_model {
+            true => {
+                wire::send(server.address(), server.token(), "POST /v1/responses", &asked_model("scripted"))
+            }
+            false => mcp_call(server.address(), server.token(), "claude-code", "by an agent\n"),
+        };
+        let mut person = sandbox.terminal(&["approve", "--watch"]);
+        person.wait_for("Changes 1 note: Inbox.md.");
+        person.wait_for("May this call run?");
+        sandbox.write("vault/Inbox.md", "edited by hand\n");
+        person.type_in("y\r");
+        person.wait_for("This is not what you approved:");
+        person.wait_for("Inbox.md has changed: it was ");
+        person.wait_for("- edited by hand");
+        person.wait_for("May this call run?");
+        person.type_in("n\r");
+        let told = Answer::of(call).text();
+        assert!(told.contains("I was told not to.") || told.contains("approval_rejected"), "{told}");
+        assert_eq!(note(&sandbox), "edited by hand\n");
+        person.type_in("\u{3}");
+        person.end();
+    }
+}
+
+#[test]
 fn always_for_a_client_is_none_for_whoever_takes_its_name() {
     let sandbox = Sandbox::new();
     let server = Server::scripted(&sandbox, &overwriting_model(), &["--tools", "--wait", "60"]);
