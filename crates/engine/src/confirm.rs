@@ -64,7 +64,10 @@ async fn bound(
     forecast: Forecast,
 ) -> Input {
     let Some(calls) = forecast.calls else {
-        return confirmed(engine, scope, request, (channel, request.binding, None)).await;
+        // Nothing is kept to hold calls to, so the record binds the yes to the plan; the text that was shown, with the
+        // forecast in it, is bound by its own hash.
+        let binding = engine.binding(plan, None);
+        return confirmed(engine, scope, request, (channel, binding, None)).await;
     };
     let bytes = serde_json::to_vec(&calls).unwrap_or_default();
     let journal = scope.journal().clone();

@@ -129,3 +129,25 @@ fn a_dry_run_needs_no_yes() {
     sandbox.tollgate(&["call", "vault.delete", &args]).expect_code(0);
     assert!(sandbox.path("vault/Inbox.md").exists());
 }
+
+#[test]
+fn a_folder_with_notes_goes_to_the_trash_after_one_yes_and_not_with_an_edit_that_was_not_shown() {
+    let sandbox = Sandbox::new();
+    for name in ["b", "a", "deep/c"] {
+        sandbox.write(&format!("vault/Folder/{name}.md"), "text\n");
+    }
+    let steps = json!([{ "id": "del", "tool": "vault.delete", "args": { "path": "Folder" } }]);
+    let file = sandbox.plan_file("folder.json", &plan("writes", steps));
+    let mut terminal = sandbox.terminal(&["run", &file]);
+    terminal.wait_for("Deletes 1 folder: Folder.");
+    terminal.wait_for("May this run? [y/N]");
+    terminal.type_in("y\r");
+    let (screen, code) = terminal.end();
+    assert_eq!((code, sandbox.path("vault/Folder").exists()), (0, false), "{screen}");
+    sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
+    let seen = sandbox.path("seen.json").to_str().unwrap().to_owned();
+    sandbox.tollgate(&["preview", &file, "--out", &seen]).expect_code(0);
+    sandbox.write("vault/Folder/deep/c.md", "edited by hand\n");
+    sandbox.tollgate(&["run", &file, "--previewed", &seen, "--yes"]).expect_code(3);
+    assert!(sandbox.path("vault/Folder").exists());
+}

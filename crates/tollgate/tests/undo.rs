@@ -378,6 +378,20 @@ fn the_one_question_shows_the_differences_and_a_no_changes_nothing() {
 }
 
 #[test]
+fn an_undo_that_was_approved_at_the_terminal_can_be_proved_and_redone() {
+    let sandbox = replaced();
+    let before = tree(&sandbox);
+    let mut terminal = sandbox.terminal(&["undo", "last"]);
+    terminal.wait_for("May this run?");
+    terminal.type_in("y\r");
+    let (screen, ended) = terminal.end();
+    assert_eq!(ended, 0, "{screen}");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    sandbox.tollgate(&["redo", "last", "--yes"]).expect_code(0);
+    assert_eq!(tree(&sandbox), before);
+}
+
+#[test]
 fn what_cannot_be_taken_back_is_refused_with_the_way_out() {
     let sandbox = replaced();
     let run = runs(&sandbox)[0]["runId"].as_str().unwrap().to_owned();

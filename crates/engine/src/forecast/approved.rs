@@ -3,9 +3,9 @@
 //! Two things may differ between a forecast and the run without meaning anything, because calls that touch other paths
 //! run side by side: which of them makes a folder that several need, and which free name in the trash a file gets.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use envelope::{Change, FileState, SideEffect, StepId, ToolCall, ToolDecl};
+use envelope::{Change, FileState, KeptEntry, SideEffect, StepId, ToolCall, ToolDecl};
 
 use super::{ForecastCall, ForecastOutcome};
 
@@ -115,10 +115,18 @@ fn equal(was: &Change, is: &Change) -> bool {
                 && (to == to_now || both_trashed)
                 && kind == kind_now
                 && state == state_now
-                && kept == kept_now
+                && same_entries(kept, kept_now)
         }
         _ => was == is,
     }
+}
+
+/// Whether the same files in the same states go along with a move, in whatever order they were found.
+fn same_entries(was: &[KeptEntry], is: &[KeptEntry]) -> bool {
+    let by_path = |entries: &[KeptEntry]| -> BTreeMap<String, Option<FileState>> {
+        entries.iter().map(|entry| (entry.path.clone(), entry.state)).collect()
+    };
+    was == is || by_path(was) == by_path(is)
 }
 
 /// The path that a change is about; what is moved is known by where it is before.
@@ -132,6 +140,11 @@ fn other_state(was: &Change, is: &Change) -> String {
     if before != now {
         return format!("{path} has changed: it was {}, now it is {}", etag(before), etag(now));
     }
+    if let (Change::Moved { kept, .. }, Change::Moved { kept: kept_now, .. }) = (was, is)
+        && let Some(line) = other_content(path, kept, kept_now)
+    {
+        return line;
+    }
     match (after(was), after(is)) {
         (Some(was), Some(is)) if was != is => {
             format!(
@@ -142,6 +155,18 @@ fn other_state(was: &Change, is: &Change) -> String {
         }
         _ => format!("{}, which was not part of it", described(is)),
     }
+}
+
+/// The first file in a folder that is not as it was approved.
+fn other_content(folder: &str, was: &[KeptEntry], is: &[KeptEntry]) -> Option<String> {
+    let state = |entries: &[KeptEntry], path: &str| {
+        entries.iter().find(|entry| entry.path == path).map(|entry| entry.state)
+    };
+    let names = was.iter().chain(is).map(|entry| entry.path.as_str());
+    let changed = names.into_iter().find(|path| state(was, path) != state(is, path))?;
+    let told = |entry: Option<Option<FileState>>| etag(entry.flatten().as_ref());
+    let (was, is) = (told(state(was, changed)), told(state(is, changed)));
+    Some(format!("{folder}/{changed} has changed: it was {was}, now it is {is}"))
 }
 
 fn before(change: &Change) -> Option<&FileState> {

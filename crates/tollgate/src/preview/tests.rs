@@ -62,7 +62,7 @@ const NOTES: [(&str, &str); 6] = [
 fn random_step(dice: &mut Dice, number: usize) -> Value {
     let names: Vec<&str> = (0..=dice.below(5)).map(|_| NAMES[dice.below(NAMES.len())]).collect();
     let path = "{n}.md";
-    let (tool, args) = match dice.below(11) {
+    let (tool, args) = match dice.below(13) {
         0 => ("vault.createFile", json!({ "path": path, "content": "new {n} {index}\n" })),
         1 => {
             let how = dice.one_of(&["create-unique", "overwrite"]);
@@ -75,6 +75,16 @@ fn random_step(dice: &mut Dice, number: usize) -> Value {
         7 => ("vault.rename", json!({ "fromPath": path, "toPath": "moved/{n}.md" })),
         8 => ("vault.replaceText", json!({ "path": path, "find": "text", "replace": "words {index}" })),
         9 => ("vault.ensureFolder", json!({ "path": "{n}" })),
+        10 => {
+            // Folders with notes in them, and notes that are in the way of a folder.
+            let trash = dice.below(2) == 0;
+            let names: Vec<&str> =
+                (0..=dice.below(3)).map(|_| dice.one_of(&["sub", "new", "a.md", "moved"])).collect();
+            let foreach = json!({ "from": names, "itemName": "n", "concurrency": 1 + dice.below(8) });
+            let args = json!({ "path": "{n}", "trash": trash });
+            return json!({ "id": format!("s{number}"), "tool": "vault.delete", "args": args, "foreach": foreach, "onError": "skip" });
+        }
+        11 => ("vault.rename", json!({ "fromPath": "sub", "toPath": "other/{n}" })),
         _ => ("vault.updateFrontmatter", json!({ "path": path, "set": { "number": "$index" } })),
     };
     let mut foreach = json!({ "from": names, "itemName": "n", "concurrency": 1 + dice.below(8) });
@@ -249,8 +259,10 @@ fn plain(change: &Change, folders: &mut BTreeSet<String>) -> Option<String> {
             folders.insert(path.clone());
             None
         }
-        Change::Moved { from, to, kind, state, .. } if to.starts_with(".trash/") => {
-            Some(format!("trashed {from} {kind:?} {state:?}"))
+        Change::Moved { from, to, kind, state, kept } if to.starts_with(".trash/") => {
+            let mut kept: Vec<String> = kept.iter().map(|entry| format!("{entry:?}")).collect();
+            kept.sort_unstable();
+            Some(format!("trashed {from} {kind:?} {state:?} {kept:?}"))
         }
         Change::FolderRemoved { .. }
         | Change::FileCreated { .. }

@@ -39,7 +39,7 @@ pub(super) const KEYS: [Key; 63] = [
         "",
         "sibling_failure",
         "\"ignore\"",
-        "What the failure of a call means for those beside it: \"ignore\", \"cancel-siblings\" (of the same foreach) or \"cancel-dependents\" (which wait for its paths).",
+        "What the failure of an item of a foreach means for the items after it: \"ignore\" (every item is attempted), \"cancel-siblings\" (items run one after another, and none after the first failure) or \"cancel-dependents\" (no later item on the same paths).",
     ),
     key("limits", "max_concurrency", "8", "Calls that run at the same time."),
     key("limits", "max_attempts", "5", "Attempts at one call, the first included, whatever a plan asks for."),

@@ -11,6 +11,7 @@ use super::entries::Tree;
 use super::folder::Kind;
 use super::read::open_place;
 use super::state::state_of;
+use super::survey::Seen;
 use super::vault::Vault;
 
 /// More bytes than this are not stored when something goes to the trash.
@@ -35,7 +36,7 @@ impl Vault {
         witness: &dyn Witness,
     ) -> Result<Vec<KeptEntry>, Fault> {
         let Some(top) = tree.folders.first() else { return Ok(Vec::new()) };
-        if self.layer.is_some() || tree.folders.len() + tree.files.len() > MAX_KEPT_ENTRIES {
+        if tree.folders.len() + tree.files.len() > MAX_KEPT_ENTRIES {
             return Ok(Vec::new());
         }
         let below = |path: &VaultPath| {
@@ -46,17 +47,36 @@ impl Vault {
             tree.folders.iter().map(|path| KeptEntry { path: below(path), state: None }).collect();
         let mut bytes = 0;
         for path in &tree.files {
-            let Some(place) = self.entry_at(path)?.filter(|place| place.kind() == Kind::File) else {
+            let Some(state) = self.keepable_state(path, MAX_KEPT_BYTES - bytes, witness)? else {
                 return Ok(Vec::new());
             };
-            bytes += u64::try_from(place.stat.st_size).unwrap_or(u64::MAX);
-            if bytes > MAX_KEPT_BYTES {
-                return Ok(Vec::new());
-            }
-            let Some(open) = open_place(place)? else { return Ok(Vec::new()) };
-            kept.push(KeptEntry { path: below(path), state: Some(state_of(&open, witness)?) });
+            bytes += state.bytes;
+            kept.push(KeptEntry { path: below(path), state: Some(state) });
         }
         Ok(kept)
+    }
+
+    /// The state of a file of at most `limit` bytes; `None` for a larger one, and for what is no file. The same over an
+    /// overlay as on disk: a forecast has to tell what would be stored.
+    fn keepable_state(
+        &self,
+        path: &VaultPath,
+        limit: u64,
+        witness: &dyn Witness,
+    ) -> Result<Option<FileState>, Fault> {
+        if self.layer.is_some() {
+            return Ok(match self.survey_entry(path, witness)? {
+                Seen::File { state, .. } if state.bytes <= limit => Some(state),
+                Seen::File { .. } | Seen::Nothing | Seen::Folder | Seen::Other => None,
+            });
+        }
+        let Some(place) = self.entry_at(path)?.filter(|place| place.kind() == Kind::File) else {
+            return Ok(None);
+        };
+        if u64::try_from(place.stat.st_size).unwrap_or(u64::MAX) > limit {
+            return Ok(None);
+        }
+        open_place(place)?.map(|open| state_of(&open, witness)).transpose()
     }
 
     /// What is to be stored of a file or a folder that goes to the trash from where it is on disk.
