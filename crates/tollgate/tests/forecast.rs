@@ -136,8 +136,15 @@ fn a_folder_with_notes_goes_to_the_trash_after_one_yes_and_not_with_an_edit_that
     for name in ["b", "a", "deep/c"] {
         sandbox.write(&format!("vault/Folder/{name}.md"), "text\n");
     }
-    let steps = json!([{ "id": "del", "tool": "vault.delete", "args": { "path": "Folder" } }]);
-    let file = sandbox.plan_file("folder.json", &plan("writes", steps));
+    let delete = |args: Value| plan("writes", json!([{ "id": "del", "tool": "vault.delete", "args": args }]));
+    let for_good = sandbox.plan_file("good.json", &delete(json!({ "path": "Folder", "trash": false })));
+    let mut terminal = sandbox.terminal(&["run", &for_good]);
+    terminal.wait_for("May this run? [y/N]");
+    terminal.type_in("y\r");
+    let (screen, code) = terminal.end();
+    assert_eq!((code, sandbox.path("vault/Folder").exists()), (0, false), "{screen}");
+    sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
+    let file = sandbox.plan_file("folder.json", &delete(json!({ "path": "Folder" })));
     let mut terminal = sandbox.terminal(&["run", &file]);
     terminal.wait_for("Deletes 1 folder: Folder.");
     terminal.wait_for("May this run? [y/N]");

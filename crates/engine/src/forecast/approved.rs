@@ -103,9 +103,13 @@ fn made_folder(change: &Change) -> Option<String> {
     }
 }
 
-/// Whether two changes are the same, whatever name a file gets in the trash.
+/// Whether two changes are the same, whatever name a file gets in the trash. What a removed folder could be used for is
+/// kept for the way back only.
 fn equal(was: &Change, is: &Change) -> bool {
     match (was, is) {
+        (Change::FolderRemoved { path, .. }, Change::FolderRemoved { path: path_now, .. }) => {
+            path == path_now
+        }
         (
             Change::Moved { from, to, kind, state, kept },
             Change::Moved { from: from_now, to: to_now, kind: kind_now, state: state_now, kept: kept_now },

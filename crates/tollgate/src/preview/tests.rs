@@ -264,8 +264,9 @@ fn plain(change: &Change, folders: &mut BTreeSet<String>) -> Option<String> {
             kept.sort_unstable();
             Some(format!("trashed {from} {kind:?} {state:?} {kept:?}"))
         }
-        Change::FolderRemoved { .. }
-        | Change::FileCreated { .. }
+        // What it could be used for is known on disk only, and no effect.
+        Change::FolderRemoved { path, .. } => Some(format!("removed the folder {path}")),
+        Change::FileCreated { .. }
         | Change::FileRemoved { .. }
         | Change::FileReplaced { .. }
         | Change::Moved { .. } => Some(format!("{change:?}")),
