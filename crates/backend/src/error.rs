@@ -1,7 +1,7 @@
-//! Why a turn could not be started or did not end well.
+//! Why a turn could not be started, or failed.
 //!
-//! A message is written for the person behind the client. It names neither the address of an upstream nor
-//! anything secret: what a backend prints goes to the log at most.
+//! A message is written for the user of the client. It contains neither the address of an upstream nor a secret: output
+//! of a backend goes to the log at most.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BackendError {
-    pub kind: ErrorKind,
+    pub kind: BackendErrorKind,
     pub message: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
+pub enum BackendErrorKind {
     /// It cannot be reached, or is being restarted.
     Unavailable,
     /// It has more to do than it can.
@@ -22,7 +22,7 @@ pub enum ErrorKind {
     RateLimited,
     /// The history is longer than the model can take.
     ContextTooLong,
-    /// The backend refuses what it was given.
+    /// The backend refuses the request.
     BadRequest,
     UnknownModel,
     /// The backend's own credentials are missing or wrong.
@@ -30,7 +30,7 @@ pub enum ErrorKind {
     Timeout,
     /// It ended in the middle of a turn.
     Died,
-    /// It said something that it should not say.
+    /// It broke its protocol.
     Protocol,
     /// Everything else that the model's service reports.
     Upstream,
@@ -38,31 +38,31 @@ pub enum ErrorKind {
 
 impl BackendError {
     #[cold]
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> BackendError {
+    pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> BackendError {
         BackendError { kind, message: message.into() }
     }
 }
 
-impl ErrorKind {
+impl BackendErrorKind {
     /// Its name in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
-            ErrorKind::Unavailable => "unavailable",
-            ErrorKind::Overloaded => "overloaded",
-            ErrorKind::RateLimited => "rate_limited",
-            ErrorKind::ContextTooLong => "context_too_long",
-            ErrorKind::BadRequest => "bad_request",
-            ErrorKind::UnknownModel => "unknown_model",
-            ErrorKind::Unauthorized => "unauthorized",
-            ErrorKind::Timeout => "timeout",
-            ErrorKind::Died => "died",
-            ErrorKind::Protocol => "protocol",
-            ErrorKind::Upstream => "upstream",
+            BackendErrorKind::Unavailable => "unavailable",
+            BackendErrorKind::Overloaded => "overloaded",
+            BackendErrorKind::RateLimited => "rate_limited",
+            BackendErrorKind::ContextTooLong => "context_too_long",
+            BackendErrorKind::BadRequest => "bad_request",
+            BackendErrorKind::UnknownModel => "unknown_model",
+            BackendErrorKind::Unauthorized => "unauthorized",
+            BackendErrorKind::Timeout => "timeout",
+            BackendErrorKind::Died => "died",
+            BackendErrorKind::Protocol => "protocol",
+            BackendErrorKind::Upstream => "upstream",
         }
     }
 }
 
-impl fmt::Display for ErrorKind {
+impl fmt::Display for BackendErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -1,40 +1,37 @@
-//! Text models behind one trait: whoever asks sees a history go in and a stream of text come out.
+//! Text models behind one trait: a history goes in and a stream of text comes out.
 //!
-//! A backend does not know what a tool call in text looks like, what a Responses client is, or what the gate
+//! A backend does not know what a tool call in text looks like, what a Responses client is, or what the engine
 //! does. It may have native tools; then it can be given them and reports their calls, and never runs one.
 
 pub mod codex;
 mod error;
 pub mod openai;
+mod platform;
 pub mod scripted;
 mod turn;
 
-use std::future::Future;
-use std::pin::Pin;
+pub use futures_core::future::BoxFuture;
 
-pub use error::{BackendError, ErrorKind};
+pub use error::{BackendError, BackendErrorKind};
 pub use turn::{
-    Entry, Finish, NativeCall, NativeTool, OutputSchema, Part, Reasoning, Role, Sampling, Turn, TurnEvent,
-    TurnStream, Usage,
+    FinishReason, HistoryEntry, MessagePart, MessageRole, ModelTurn, NativeCall, NativeTool, OutputSchema,
+    ReasoningSettings, SamplingSettings, TokenUsage, TurnEvent, TurnStream,
 };
 
-/// A future that a trait object can return.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// What a backend can be asked for. What it cannot do is never asked of it, and never quietly dropped.
+/// Abilities of a backend. A missing ability is never requested, and no request is silently dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 pub struct Capabilities {
-    /// Takes [`Turn::tools`] and [`Entry::Call`], and answers with [`TurnEvent::Call`].
+    /// Takes [`ModelTurn::tools`] and [`HistoryEntry::Call`], and answers with [`TurnEvent::Call`].
     pub native_tools: bool,
     pub images: bool,
-    /// Honours [`Turn::sampling`].
+    /// Honours [`ModelTurn::sampling`].
     pub sampling: bool,
-    /// Hands [`Turn::output_schema`] on to the model. Whether the answer keeps to it is still to be checked.
+    /// Hands [`ModelTurn::output_schema`] on to the model. Whether the answer keeps to it is still to be checked.
     pub output_schema: bool,
-    /// Honours [`Turn::reasoning`].
+    /// Honours [`ModelTurn::reasoning`].
     pub reasoning: bool,
-    /// Honours [`Turn::verbosity`].
+    /// Honours [`ModelTurn::verbosity`].
     pub verbosity: bool,
 }
 
@@ -48,7 +45,7 @@ pub struct ModelInfo {
 
 /// One text model, or a service that has several. Shared by all requests.
 pub trait TextModel: Send + Sync {
-    /// What it is, in a few words for people: `codex app-server 0.166.0`, `scripted (demo.jsonl)`.
+    /// A short description for people: `codex app-server 0.166.0`, `scripted (demo.jsonl)`.
     fn describe(&self) -> String;
 
     /// May wait for the backend to be probed.
@@ -57,8 +54,8 @@ pub trait TextModel: Send + Sync {
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, BackendError>>;
 
     /// Starts a turn. Dropping the stream interrupts it.
-    fn start(&self, turn: Turn) -> BoxFuture<'_, Result<TurnStream, BackendError>>;
+    fn start(&self, turn: ModelTurn) -> BoxFuture<'_, Result<TurnStream, BackendError>>;
 
-    /// Waits for turns under way to end, for as long as the caller lets it, then ends what runs.
+    /// Graceful shutdown: waits for running turns for as long as the caller lets it, then ends the processes.
     fn shut_down(&self) -> BoxFuture<'_, ()>;
 }

@@ -1,4 +1,4 @@
-//! One turn: what a model is given, and what comes back.
+//! One turn of a model: its input and its events.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,52 +9,52 @@ use serde_json::Value;
 
 use crate::BackendError;
 
-/// Everything that a model needs to know for one answer.
+/// Input of one turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct ModelTurn {
     pub model: String,
-    /// What whoever runs the model says to it, before anybody else speaks.
+    /// Instructions of the operator, before all messages.
     pub instructions: String,
-    pub history: Vec<Entry>,
+    pub history: Vec<HistoryEntry>,
     /// Empty unless the backend has native tools.
     pub tools: Vec<NativeTool>,
-    pub reasoning: Reasoning,
+    pub reasoning: ReasoningSettings,
     /// How much to say, in the word of the API: `low`, `medium`, `high`.
     pub verbosity: Option<String>,
-    pub sampling: Sampling,
+    pub sampling: SamplingSettings,
     pub output_schema: Option<OutputSchema>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum MessageRole {
     Developer,
     User,
     Assistant,
 }
 
-impl Role {
+impl MessageRole {
     /// As the services write it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Role::Developer => "developer",
-            Role::User => "user",
-            Role::Assistant => "assistant",
+            MessageRole::Developer => "developer",
+            MessageRole::User => "user",
+            MessageRole::Assistant => "assistant",
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub enum HistoryEntry {
     Message {
-        role: Role,
-        parts: Vec<Part>,
+        role: MessageRole,
+        parts: Vec<MessagePart>,
     },
     /// Only for backends with native tools; others are given calls and their outputs as text.
     Call(NativeCall),
     CallOutput {
         call_id: String,
-        parts: Vec<Part>,
+        parts: Vec<MessagePart>,
     },
     /// Reasoning of an earlier turn, which the service may take back in the form that it gave it.
     Reasoning {
@@ -64,7 +64,7 @@ pub enum Entry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum MessagePart {
     Text(String),
     /// An image as a `data:` address or as one that the service can reach.
     Image {
@@ -90,13 +90,13 @@ pub struct NativeCall {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reasoning {
+pub struct ReasoningSettings {
     pub effort: Option<String>,
     pub summary: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sampling {
+pub struct SamplingSettings {
     pub temperature: Option<f64>,
     pub top_p: Option<f64>,
     pub max_output_tokens: Option<u64>,
@@ -109,12 +109,12 @@ pub struct OutputSchema {
     pub strict: bool,
 }
 
-/// What a model says, as it says it.
+/// An event of a turn as it arrives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
     /// More of the answer. Never empty.
     Text(String),
-    /// The model began another message; what follows is not the same paragraph.
+    /// The model began another message; the text that follows is another paragraph.
     NextMessage,
     /// More of the summary of its reasoning. Parts count from 0 and only grow.
     Reasoning {
@@ -126,14 +126,14 @@ pub enum TurnEvent {
     Call(NativeCall),
     Refusal(String),
     /// Of the turn so far; the last one counts.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// The turn is over. Nothing follows.
-    Done(Finish),
+    Done(FinishReason),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
-    /// The model had said what it wanted to say.
+pub enum FinishReason {
+    /// The model finished.
     Stop,
     /// The model ran into its limit of tokens.
     Length,
@@ -143,7 +143,7 @@ pub enum Finish {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Usage {
+pub struct TokenUsage {
     pub input_tokens: u64,
     pub cached_input_tokens: u64,
     pub output_tokens: u64,

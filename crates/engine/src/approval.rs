@@ -1,99 +1,100 @@
-//! How a person is asked. The command line implements it now, a server and a page later.
+//! The interface to the user who approves plans and calls. Front ends implement [`Approver`].
 
-use envelope::{CallId, Channel, Hash, Risk, RunId, StepId, ToolName};
+use envelope::{ApprovalChannel, CallId, Hash, Risk, RunId, StepId, ToolName};
 use serde_json::Value;
 use toolkit::BoxFuture;
 
-/// The one question of a run, or a foreach that grew past its limit.
+/// A question about a whole plan, or about a foreach that is larger than its limit.
 pub struct ConfirmRequest {
     pub run_id: RunId,
-    /// Exactly what has to be shown. Its hash goes into the record with the answer.
+    /// Text to show, exactly as it is. Its hash is recorded with the answer.
     pub text: String,
-    /// What a yes will be bound to.
+    /// Hash that an approval will be bound to.
     pub binding: Hash,
-    /// True for the one question before anything runs; false when a foreach asks about its size later.
+    /// True for the question before anything runs; false when a foreach asks about its size later.
     pub whole_plan: bool,
-    /// The worst that the plan says it does.
+    /// The highest risk that the plan declares.
     pub risk: Risk,
-    /// Who wrote the plan, in its own words, where that is known.
+    /// Author of the plan, in its own words, if known.
     pub client: Option<String>,
 }
 
-pub enum Answer {
-    Yes {
-        channel: Channel,
+/// Answer to a [`ConfirmRequest`].
+pub enum ConfirmAnswer {
+    Approved {
+        channel: ApprovalChannel,
     },
-    No {
+    Declined {
         reason: String,
     },
-    /// Nobody is there to be asked. Never taken as a yes.
-    Nobody {
+    /// No approver is available. Never treated as an approval.
+    Unavailable {
         why: String,
     },
 }
 
-/// One call that needs a yes of its own.
+/// A question about one call that needs its own approval.
 pub struct ApprovalRequest {
     pub run_id: RunId,
     pub step_id: StepId,
     pub call_id: CallId,
     pub tool: ToolName,
     pub risk: Risk,
-    /// Exactly what has to be shown: what would happen in the first line, then the rest of the forecast, the full
-    /// command line, why there is a question, and the input. Safe to show.
+    /// Text to show, exactly as it is and safe to show: the forecast with its headline first, the full command line,
+    /// the reason for the question, and the input.
     pub text: String,
-    /// What the tool says it will do, and what the plan says about it where that differs. For a command the
-    /// whole line, however long.
+    /// The tool's preview, and the plan's preview if it differs. For a command, the whole line however long.
     pub preview: String,
-    /// What the tool will be called with, made safe to show.
+    /// Arguments of the tool, made safe to show.
     pub input: Value,
-    /// The hash of exactly what the tool will be called with: two inputs can look the same once they are safe to show.
+    /// Hash of the exact arguments: two inputs can look the same once they are made safe to show.
     pub exact: Hash,
-    /// Every reason that is still open; a yes answers all of them.
+    /// Every reason that is still open; an approval answers all of them.
     pub why: String,
-    pub remembering: Remembering,
-    /// Whether the call is asked about a second time because it would no longer do what was approved. A yes that was
+    pub remembering: RememberScope,
+    /// Whether the call is asked about again because it would no longer do what was approved. An approval that was
     /// given in advance does not answer this.
     pub differs: bool,
-    /// Whether a yes to the plan that the call belongs to would answer every reason.
+    /// Whether an approval of the plan of this call would answer every reason.
     pub covered_by_plan: bool,
-    /// Who made the call, in its own words, where that is known.
+    /// Client that made the call, in its own words, if known.
     pub client: Option<String>,
-    /// The hash of the policy that the call is judged by. A reason names a rule by its number, which is another rule's
-    /// once the settings have changed.
+    /// Hash of the policy in force. A reason names a rule by its number, which may be another rule after the settings
+    /// have changed.
     pub policy: Hash,
 }
 
-/// What a yes that is to be remembered would answer later.
+/// Later calls that a remembered approval answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Remembering {
+pub enum RememberScope {
     /// Calls of the same tool for any of these reasons.
     Reasons,
-    /// The same command with the same variables in the same folder, which this is the hash of.
+    /// Exactly the same call: hash of the command, its variables and its folder.
     Exactly(Hash),
-    /// Nothing: a yes to a wrapper, or to a line that is not understood, would be a yes to anything.
+    /// No call: an approval of a wrapper, or of a line that was not understood, would approve anything.
     Nothing,
 }
 
-pub enum Verdict {
-    Once {
-        channel: Channel,
+/// Answer to an [`ApprovalRequest`].
+pub enum ApprovalDecision {
+    ApproveOnce {
+        channel: ApprovalChannel,
     },
-    /// Also for later calls, as far as [`ApprovalRequest::remembering`] says and as long as the engine lives.
-    Remember {
-        channel: Channel,
+    /// Approves later calls too, as far as [`ApprovalRequest::remembering`] goes and as long as the engine lives.
+    ApproveAndRemember {
+        channel: ApprovalChannel,
     },
     Reject {
         reason: String,
     },
-    Nobody {
+    Unavailable {
         why: String,
-        /// What whoever made the call can do about it, where that is not what goes without saying.
-        way_out: Option<&'static str>,
+        /// Hint for the client, if the default hint does not help.
+        hint: Option<&'static str>,
     },
 }
 
-/// A call that was started before a crash; whether it had its effect cannot be shown.
+/// A call that was interrupted and whose outcome its tool cannot determine.
 pub struct UncertainCall {
     pub call_id: CallId,
     pub step_id: StepId,
@@ -102,16 +103,17 @@ pub struct UncertainCall {
     pub why: String,
 }
 
-pub enum UncertainVerdict {
-    /// Run it (again): the person knows that it did not happen, or that twice does no harm.
+/// Answer about an [`UncertainCall`].
+pub enum UncertainDecision {
+    /// Run it (again): the user knows that it did not happen, or that running twice does no harm.
     Run,
-    /// Leave it: record it as failed with outcome unknown.
+    /// Do not run it: record it as failed with an unknown outcome.
     Leave,
 }
 
-/// Whoever can answer. Silence is never a yes.
+/// Asks the user. Silence is never an approval.
 pub trait Approver: Send + Sync {
-    fn confirm<'a>(&'a self, request: &'a ConfirmRequest) -> BoxFuture<'a, Answer>;
-    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict>;
-    fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict>;
+    fn confirm<'a>(&'a self, request: &'a ConfirmRequest) -> BoxFuture<'a, ConfirmAnswer>;
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision>;
+    fn settle<'a>(&'a self, uncertain: &'a UncertainCall) -> BoxFuture<'a, UncertainDecision>;
 }

@@ -1,4 +1,4 @@
-//! The artifacts of one call, kept in the folder of its run.
+//! The artifacts of one call, stored in the folder of its run.
 
 use std::fs::File;
 use std::sync::{Mutex, PoisonError};
@@ -7,11 +7,11 @@ use envelope::{Artifact, Failure, Fault, Hash, ToolCall};
 use journal::{Journal, JournalError};
 use toolkit::{ArtifactSink, OpenArtifact};
 
-use crate::call::journal_fault;
+use crate::engine::journal_fault;
 
 pub(crate) struct JournalArtifacts {
     journal: Journal,
-    /// What their names begin with: short, since a model reads and repeats them.
+    /// Prefix of their names: short, since a model reads and repeats them.
     stem: String,
 }
 
@@ -39,11 +39,11 @@ impl ArtifactSink for JournalArtifacts {
     }
 
     fn lost(&self, path: &str, why: &str) {
-        self.journal.lost(&format!("cannot write `{path}`: {why}"));
+        self.journal.report_loss(&format!("cannot write `{path}`: {why}"));
     }
 
     fn discard(&self, artifact: &Artifact) {
-        // As good as it goes: no result names it, so what stays is only a file too many.
+        // If this fails, one file too many is left; no result names it.
         let _left = self.journal.remove_artifact(&artifact.path);
     }
 
@@ -57,19 +57,18 @@ impl ArtifactSink for JournalArtifacts {
     }
 
     fn names(&self) -> Vec<String> {
-        // A help for whoever got a name wrong; without it the name is still wrong.
+        // Only for a hint about a wrong name; without it the name is still wrong.
         self.journal.artifact_names().unwrap_or_default()
     }
 }
 
-/// The same artifacts for a projection, with a note of each that it makes: one that no result names in the end is
-/// taken back.
-pub(crate) struct Noting<'a> {
+/// Artifacts for a projection. Notes each one that is created, so that those which no result names are discarded.
+pub(crate) struct RecordingArtifacts<'a> {
     pub(crate) artifacts: &'a dyn ArtifactSink,
     pub(crate) made: &'a Mutex<Vec<Artifact>>,
 }
 
-impl ArtifactSink for Noting<'_> {
+impl ArtifactSink for RecordingArtifacts<'_> {
     fn create(&self, role: &str, extension: &str) -> Result<Option<OpenArtifact>, Fault> {
         self.artifacts.create(role, extension)
     }

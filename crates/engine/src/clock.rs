@@ -1,19 +1,19 @@
-//! The only place that reads a clock.
+//! The clock of the engine. The only place in this crate that reads the system time.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use envelope::Timestamp;
 
-/// Time as the engine sees it. A parameter, so that the same inputs give the same journal bytes.
+/// The engine's source of time. A parameter, so that the same inputs give the same journal bytes.
 pub trait Clock: Send + Sync {
     /// The time of day, for envelopes.
     fn now(&self) -> Timestamp;
-    /// A monotonic count of microseconds, for how long a phase took.
+    /// Monotonic microseconds, to measure how long a phase takes.
     fn micros(&self) -> u64;
 }
 
-/// The clock of the machine.
+/// The system clock.
 pub struct SystemClock {
     started: Instant,
 }
@@ -35,7 +35,7 @@ impl Clock for SystemClock {
     #[allow(clippy::disallowed_methods, reason = "the one place where time enters")]
     fn now(&self) -> Timestamp {
         let now = Timestamp::now();
-        // Milliseconds are what people and logs read; finer digits would only make every line longer.
+        // Logs need milliseconds; finer digits would only make every line longer.
         Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
     }
 
@@ -44,7 +44,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved; for tests and simulations.
+/// A clock that moves only when it is advanced; for tests, simulations and drivers with their own time.
 pub struct ManualClock {
     millis: AtomicI64,
 }

@@ -1,11 +1,11 @@
-//! Whoever follows a run while it goes on: a terminal, a page, a test.
+//! The interface to front ends that show a run in progress.
 
 use envelope::{ExecutionEvent, ToolCall, ToolResult};
 
-/// Told after the record was made, never before. Must not block.
+/// Receives events, calls and results after they were recorded, never before. Must not block.
 pub trait Observer: Send + Sync {
     fn event(&self, event: &ExecutionEvent);
-    /// A call as it stands in the record, with what it is about to change.
+    /// A call as recorded, with the changes that it is about to make.
     fn call(&self, _call: &ToolCall) {}
     fn result(&self, result: &ToolResult);
 }

@@ -1,44 +1,44 @@
-//! What a run may do. Written into `run.json`; never changes while the run lives.
+//! The policy of a run: mode, rules and limits. Written into `run.json`; never changes during the run.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 
+use command_line::{CommandLine, SimpleCommand};
 use envelope::{Hash, LimitsSnapshot, PolicySnapshot, SandboxSnapshot, ToolDecl, canonical_hash};
 use plan::{CheckLimits, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use toolkit::PathKeys;
-use toolkit::command_line::{CommandLine, SimpleCommand};
 
-use crate::receipts::Receipts;
-use crate::rules::{BadRule, BuiltIns, CompiledRule, Rule, RuleEffect, Subject};
-use crate::voice::Approvals;
+use crate::approval_source::ApprovalPolicy;
+use crate::receipt_limits::ReceiptLimits;
+use crate::rules::{BadRule, BuiltInRules, CompiledRule, Rule, RuleEffect, RuleSubject};
 
-/// What happens to a call that no rule speaks about.
+/// The default decision about calls that no rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Reads run; writes and commands need one yes per plan.
+    /// Reads run; writes and commands need one approval per plan.
     Ask,
-    /// Reads run; nothing else does, whatever the rules say.
+    /// Only reads run, whatever the rules say.
     ReadOnly,
-    /// Rules decide; what they do not name runs.
+    /// Calls that no rule matches run.
     Trusted,
 }
 
-/// No `Default`: whoever starts a run says how far it may go.
+/// Limits of runs and calls. No `Default`: the caller must choose them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct PolicyLimits {
     pub max_concurrency: NonZeroU32,
     pub max_attempts: NonZeroU32,
-    /// The longest time one call may be given.
+    /// The longest timeout of one call.
     pub call_timeout_ms: NonZeroU64,
-    /// A foreach over more items asks again.
+    /// A foreach over more items needs another approval.
     pub max_foreach_items: u64,
     pub max_backoff_ms: u64,
-    /// The largest output of one call that is kept.
+    /// The largest output of one call, in bytes.
     pub max_result_bytes: u64,
-    /// How long a tool may take to stop after it was told to.
+    /// How long a tool can take to stop after a cancel.
     pub cancel_grace_ms: u64,
 }
 
@@ -47,29 +47,29 @@ pub struct Limits {
 pub struct Policy {
     pub mode: Mode,
     pub rules: Vec<Rule>,
-    /// What stands before and after calls, one declaration a hook. Not read by the gate, which is given the
-    /// hooks themselves; here so that a yes and a resumed run are bound to them.
+    /// Declarations of the hooks. Not read by the engine, which gets the hooks themselves; here so that an approval and
+    /// a resumed run are bound to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
-    /// How far commands reach, where that is not what they reach by themselves. Not read by the gate, which
-    /// is given the tools themselves; here so that a yes and a resumed run are bound to it.
+    /// Sandbox settings of commands that differ from the defaults. Not read by the engine, which gets the tools
+    /// themselves; here so that an approval and a resumed run are bound to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// The servers whose tools can be called, one declaration each. Not read by the gate either; here so that a yes
-    /// and a resumed run are bound to where calls go.
+    /// Declarations of the servers whose tools can be called. Not read by the engine either; here so that an approval
+    /// and a resumed run are bound to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
-    /// Whose yes counts.
-    #[serde(default, skip_serializing_if = "Approvals::is_usual")]
-    pub approval: Approvals,
-    pub limits: Limits,
+    /// Where approvals must come from.
+    #[serde(default, skip_serializing_if = "ApprovalPolicy::is_default")]
+    pub approval: ApprovalPolicy,
+    pub limits: PolicyLimits,
     #[serde(default)]
-    pub receipts: Receipts,
+    pub receipts: ReceiptLimits,
     pub sibling_failure: SiblingPolicy,
 }
 
 impl Policy {
-    /// The limits of a vault whose owner has set none.
+    /// The default policy of a vault without settings.
     pub fn cautious() -> Policy {
         Policy {
             mode: Mode::Ask,
@@ -77,8 +77,8 @@ impl Policy {
             hooks: Vec::new(),
             commands: Vec::new(),
             servers: Vec::new(),
-            approval: Approvals::default(),
-            limits: Limits {
+            approval: ApprovalPolicy::default(),
+            limits: PolicyLimits {
                 max_concurrency: NonZeroU32::MIN.saturating_add(7),
                 max_attempts: NonZeroU32::MIN.saturating_add(4),
                 call_timeout_ms: NonZeroU64::MIN.saturating_add(600_000 - 1),
@@ -87,7 +87,7 @@ impl Policy {
                 max_result_bytes: 16 * 1024 * 1024,
                 cancel_grace_ms: 1000,
             },
-            receipts: Receipts::default(),
+            receipts: ReceiptLimits::default(),
             sibling_failure: SiblingPolicy::Ignore,
         }
     }
@@ -96,7 +96,7 @@ impl Policy {
         canonical_hash(&serde_json::to_value(self).unwrap_or_default())
     }
 
-    /// What a plan is checked against before it runs.
+    /// Returns the limits of the static check of plans.
     pub fn check_limits(&self) -> CheckLimits {
         CheckLimits {
             max_attempts: self.limits.max_attempts.get(),
@@ -113,7 +113,7 @@ impl Policy {
         }
     }
 
-    /// The part that every call carries.
+    /// Returns the part that every call carries.
     pub(crate) fn snapshot(&self) -> Arc<PolicySnapshot> {
         Arc::new(PolicySnapshot {
             confirmations_required: self.mode == Mode::Ask,
@@ -132,38 +132,38 @@ impl Policy {
     }
 }
 
-/// A policy with its globs compiled, ready to be asked about calls.
+/// A policy with its globs compiled.
 pub(crate) struct CompiledPolicy {
     pub(crate) policy: Policy,
     rules: Vec<CompiledRule>,
-    built_ins: BuiltIns,
+    built_ins: BuiltInRules,
 }
 
-/// What the rules and the mode say about one call.
+/// Decision of the rules and the mode about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Opinion {
+pub(crate) enum RuleDecision {
     Allow {
         why: String,
     },
-    /// Every reason that there is: a yes to one does not answer another.
+    /// Every reason to ask: an approval of one does not answer another.
     Ask {
         reasons: Vec<AskReason>,
     },
     Deny {
         why: String,
     },
-    /// The mode lets nothing of this risk through.
+    /// The mode forbids calls of this risk.
     Blocked {
         why: String,
     },
 }
 
-/// Why a call needs a yes.
+/// Why a call needs an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AskReason {
     pub(crate) why: String,
-    /// Whether the yes to the plan answers it. The person saw which tools the plan uses; a path may only
-    /// have come to light while the plan ran, and a hook speaks about this very call.
+    /// Whether the approval of the plan answers it. The user saw which tools the plan uses; a path may be known only
+    /// while the plan runs, and a hook decides about this very call.
     pub(crate) by_plan: bool,
 }
 
@@ -175,40 +175,41 @@ impl CompiledPolicy {
             .enumerate()
             .map(|(index, rule)| CompiledRule::compile(index + 1, rule.clone()))
             .collect::<Result<_, _>>()?;
-        let built_ins = BuiltIns::compile().map_err(|what| BadRule { number: 0, what })?;
+        let built_ins = BuiltInRules::compile().map_err(|what| BadRule { number: 0, what })?;
         Ok(CompiledPolicy { policy, rules, built_ins })
     }
 
-    /// The first deny rule that matches, if any. A line that nobody can judge is denied too: asking about it
-    /// would be asking for a yes to something unread.
-    pub(crate) fn denied(&self, subject: Subject<'_>) -> Option<String> {
+    /// Returns the first deny rule that matches. A line that is too long to be judged is denied too: a question about
+    /// it would ask for the approval of something unread.
+    pub(crate) fn denied(&self, subject: RuleSubject<'_>) -> Option<String> {
         if let Some(CommandLine { over_limit: true, opaque: Some(why), .. }) = subject.command {
             return Some(format!("the limit on commands ({why})"));
         }
         self.matching(RuleEffect::Deny, subject).next().map(CompiledRule::label)
     }
 
-    /// Deny, then ask, then allow, then the mode's default.
-    pub(crate) fn opinion(&self, subject: Subject<'_>) -> Opinion {
+    /// Decides about a call, in this order: deny, the mode `read-only`, ask, allow, the mode's default.
+    pub(crate) fn opinion(&self, subject: RuleSubject<'_>) -> RuleDecision {
         if let Some(why) = self.denied(subject) {
-            return Opinion::Deny { why };
+            return RuleDecision::Deny { why };
         }
         let effects = subject.tool.risk_level.has_effects() && !subject.dry_run;
         if self.policy.mode == Mode::ReadOnly && effects {
-            return Opinion::Blocked { why: "mode read-only".to_owned() };
+            return RuleDecision::Blocked { why: "mode read-only".to_owned() };
         }
         let allowed = self.allowed(subject);
         let mut reasons: Vec<AskReason> = self
             .matching(RuleEffect::Ask, subject)
             .map(|rule| AskReason { why: rule.label(), by_plan: !rule.has_paths() })
             .collect();
-        reasons.extend(self.doubts(subject).into_iter().map(|why| AskReason { why, by_plan: false }));
+        reasons
+            .extend(self.command_reasons(subject).into_iter().map(|why| AskReason { why, by_plan: false }));
         if effects && allowed.is_none() && self.policy.mode == Mode::Ask {
-            // Also beside a rule that asks: a remembered yes to that rule must not answer for the mode.
+            // Also if a rule asks: a remembered approval for that rule must not answer for the mode.
             reasons.push(AskReason { why: "mode ask".to_owned(), by_plan: true });
         }
         if !reasons.is_empty() {
-            return Opinion::Ask { reasons };
+            return RuleDecision::Ask { reasons };
         }
         let why = match (allowed, self.policy.mode) {
             (Some(by), _) => by,
@@ -216,11 +217,11 @@ impl CompiledPolicy {
             (None, Mode::ReadOnly) => "mode read-only".to_owned(),
             (None, Mode::Trusted) => "mode trusted".to_owned(),
         };
-        Opinion::Allow { why }
+        RuleDecision::Allow { why }
     }
 
-    /// What allows the call. A line of commands is allowed when each of them is, by whatever rules.
-    fn allowed(&self, subject: Subject<'_>) -> Option<String> {
+    /// Returns the rules that allow the call. A line of commands is allowed if each command is, by any rule.
+    fn allowed(&self, subject: RuleSubject<'_>) -> Option<String> {
         let Some(line) = subject.command else {
             return self.matching(RuleEffect::Allow, subject).next().map(CompiledRule::label);
         };
@@ -237,22 +238,22 @@ impl CompiledPolicy {
         Some(labels.join(", "))
     }
 
-    /// The rule that allows one command of the call.
+    /// Returns the rule that allows one command of the call.
     fn allows_command(
         &self,
-        subject: Subject<'_>,
+        subject: RuleSubject<'_>,
         line: &CommandLine,
         command: &SimpleCommand,
     ) -> Option<&CompiledRule> {
         self.rules.iter().find(|rule| rule.allows_command(subject, line, command))
     }
 
-    /// Why a command of the line may be one that a rule speaks of, although its words do not say so.
-    fn unread(&self, subject: Subject<'_>, line: &CommandLine) -> Option<String> {
+    /// Returns why a restricting rule could apply to a command of the line although its words do not match.
+    fn unreadable_reason(&self, subject: RuleSubject<'_>, line: &CommandLine) -> Option<String> {
         if let Some(why) = &line.opaque {
             return Some(format!("the line cannot be read in full ({why})"));
         }
-        // A rule that allows the file has named it.
+        // Unless a rule that allows the file names it.
         let is_unknown = |command: &&SimpleCommand| {
             command.is_by_path() && self.allows_command(subject, line, command).is_none()
         };
@@ -260,39 +261,39 @@ impl CompiledPolicy {
         Some(format!("`{program}` may be a copy of any program, or a link to it"))
     }
 
-    /// Reasons to ask about a command that no mode and no other rule answers.
-    fn doubts(&self, subject: Subject<'_>) -> Vec<String> {
+    /// Returns the reasons to ask about a command that neither the mode nor another rule answers.
+    fn command_reasons(&self, subject: RuleSubject<'_>) -> Vec<String> {
         let Some(line) = subject.command else {
             return Vec::new();
         };
-        let mut doubts = self.built_ins.objections(line);
+        let mut command_reasons = self.built_ins.objections(line);
         if let Some(rule) = self.rules.iter().find(|rule| rule.could_restrict(subject))
-            && let Some(why) = self.unread(subject, line)
+            && let Some(why) = self.unreadable_reason(subject, line)
         {
-            doubts.push(format!("{} may be meant: {why}", rule.label()));
+            command_reasons.push(format!("{} may be meant: {why}", rule.label()));
         }
-        doubts
+        command_reasons
     }
 
-    /// Whether a plan with these tools has to be confirmed before it starts. The commands are those that
-    /// stand in the plan in full.
+    /// Whether a plan with these tools needs a confirmation before it starts. The commands are those that are literals
+    /// in the plan.
     ///
-    /// Paths are not known yet: a rule that names paths speaks up when a call with such a path comes.
+    /// Paths are not known yet: a rule with paths is applied when a call with such a path comes.
     pub(crate) fn needs_confirmation<'t>(
         &self,
         steps: impl IntoIterator<Item = (&'t ToolDecl, Option<CommandLine>)>,
     ) -> bool {
         let paths = &PathKeys::default();
         steps.into_iter().any(|(tool, command)| {
-            let subject = Subject { tool, paths, command: command.as_ref(), dry_run: false };
-            matches!(self.opinion(subject), Opinion::Ask { .. })
+            let subject = RuleSubject { tool, paths, command: command.as_ref(), dry_run: false };
+            matches!(self.opinion(subject), RuleDecision::Ask { .. })
         })
     }
 
     fn matching<'a>(
         &'a self,
         effect: RuleEffect,
-        subject: Subject<'a>,
+        subject: RuleSubject<'a>,
     ) -> impl Iterator<Item = &'a CompiledRule> {
         self.rules.iter().filter(move |rule| rule.rule.effect == effect && rule.matches(subject))
     }

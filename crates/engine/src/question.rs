@@ -1,33 +1,33 @@
-//! The words of the one question. What is shown here is what is hashed.
+//! The text of questions about plans and calls. The text that is shown is hashed into the approval.
 
 use std::fmt::Write as _;
 
-use envelope::{OnError, Risk, Step, StepId};
-use plan::{CheckedPlan, CheckedStep, Question};
+use envelope::{OnError, PlanStep, Risk, StepId};
+use plan::{CheckedPlan, CheckedStep, RunQuestion};
 use serde_json::Value;
 
+use crate::call_inputs::visible_text;
 use crate::forecast::Forecast;
-use crate::inputs::visible_text;
 
-/// Long enough for any path and most contents; the rest is counted, never hidden.
+/// Characters shown of one value: enough for any path and most contents. The rest is counted, never hidden.
 const SHOWN_CHARS: usize = 400;
-/// More blanks than this in a row are told by their number: they would push what follows out of sight.
+/// Longer runs of blanks are replaced by their count: they would push the rest of the line out of sight.
 const BLANKS: usize = 3;
 
-/// A call that somebody is asked about.
+/// The parts of a question about one call.
 pub(crate) struct CallQuestion<'a> {
     pub(crate) tool: &'a str,
-    /// What the tool says it will do; for a command the whole line.
+    /// The tool's preview; for a command the whole line.
     pub(crate) preview: &'a str,
     pub(crate) why: &'a str,
     /// Made safe to show.
     pub(crate) input: &'a Value,
     pub(crate) forecast: Option<&'a Forecast>,
-    /// In what it differs from what was approved before.
+    /// Differences to the call that was approved before.
     pub(crate) differences: &'a [String],
 }
 
-/// The question about one call, whole: what happens in the first line, then the differences, then the details.
+/// Returns the question about one call: the headline first, then the differences, then the details.
 pub(crate) fn call_question(asked: &CallQuestion<'_>) -> String {
     let mut text = String::new();
     let preview = one_line(asked.preview);
@@ -41,8 +41,8 @@ pub(crate) fn call_question(asked: &CallQuestion<'_>) -> String {
             line(&mut text, forecast.text.trim_end());
         }
         line(&mut text, &format!("Call: {preview}"));
-        // Two states of a note can look the same where a difference is cut.
-        line(&mut text, &format!("Forecast: {}", forecast.fingerprint));
+        // Two forecasts can look the same if their differences are cut.
+        line(&mut text, &format!("Preview hash: {}", forecast.fingerprint));
     }
     line(&mut text, &format!("Why you are asked: {}", one_line(asked.why)));
     line(&mut text, &format!("Tool: {}", asked.tool));
@@ -59,7 +59,8 @@ fn show_differences(text: &mut String, differences: &[String]) {
     }
 }
 
-/// The question about a whole plan: what happens in the first line, then failures and differences, then the plan.
+/// Returns the question about a plan with its forecast: the headline first, then failures and differences, then the
+/// plan.
 pub(crate) fn forecast_question(details: &str, forecast: &Forecast) -> String {
     let mut text = String::new();
     line(&mut text, &forecast.headline);
@@ -72,10 +73,10 @@ pub(crate) fn forecast_question(details: &str, forecast: &Forecast) -> String {
     if !forecast.text.is_empty() {
         line(&mut text, forecast.text.trim_end());
     }
-    format!("{text}\n{details}Forecast: {}\n", forecast.fingerprint)
+    format!("{text}\n{details}Preview hash: {}\n", forecast.fingerprint)
 }
 
-/// Everything that the plan says of itself.
+/// Returns the description of the plan.
 fn plan_question(plan: &CheckedPlan) -> String {
     let mut text = String::new();
     let whole = &plan.plan;
@@ -103,7 +104,7 @@ fn plan_question(plan: &CheckedPlan) -> String {
     text
 }
 
-fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &Step) {
+fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &PlanStep) {
     let each = match (&step.foreach, &written.foreach) {
         (Some(checked), Some(foreach)) => {
             format!(" for each {} of {}", checked.item_name, short(&foreach.from))
@@ -122,7 +123,7 @@ fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &Ste
         ),
     );
     for (name, value) in &written.args {
-        // What a command runs may stand at its very end, and the yes covers it.
+        // The dangerous part of a command can be at its very end, and the approval covers it.
         let shown = if step.decl.risk_level == Risk::Commands { whole(value) } else { short(value) };
         line(text, &format!("       {}: {shown}", one_line(name)));
     }
@@ -131,39 +132,39 @@ fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &Ste
     }
 }
 
-/// What a step says about itself beyond its arguments, where that differs from what goes without saying.
-fn settings(step: &CheckedStep, written: &Step) -> Vec<String> {
-    let mut said = Vec::new();
+/// Returns the settings of a step that differ from the defaults.
+fn settings(step: &CheckedStep, written: &PlanStep) -> Vec<String> {
+    let mut settings = Vec::new();
     if !written.depends_on.is_empty() {
         let ids: Vec<&str> = written.depends_on.iter().map(StepId::as_str).collect();
-        said.push(format!("after {}", ids.join(", ")));
+        settings.push(format!("after {}", ids.join(", ")));
     }
     match step.on_error {
         OnError::Stop => {}
-        OnError::Skip => said.push("if it fails, the rest goes on".to_owned()),
-        OnError::Retry => said.push(format!(
+        OnError::Skip => settings.push("if it fails, the rest goes on".to_owned()),
+        OnError::Retry => settings.push(format!(
             "if it fails, up to {} attempts, the second after {} ms",
             step.retry.max_attempts, step.retry.backoff_ms
         )),
     }
     if step.timeout_ms != step.decl.timeout_ms {
-        said.push(format!("may take {} ms", step.timeout_ms));
+        settings.push(format!("may take {} ms", step.timeout_ms));
     }
-    said
+    settings
 }
 
-/// The words for whatever the run asks: the whole plan, or a foreach that grew past what passes unasked.
-pub(crate) fn question_text(plan: &CheckedPlan, question: &Question) -> String {
+/// Returns the question of a run: about the whole plan, or about a foreach that is larger than its limit.
+pub(crate) fn question_text(plan: &CheckedPlan, question: &RunQuestion) -> String {
     match question {
-        Question::Plan => plan_question(plan),
-        Question::Expansion { step, items, limit } => format!(
-            "Step {step} would run for {items} items; more than {limit} need another yes.\nPlan: {}\n",
+        RunQuestion::Plan => plan_question(plan),
+        RunQuestion::Expansion { step, items, limit } => format!(
+            "Step {step} would run for {items} items; more than {limit} need another approval.\nPlan: {}\n",
             plan.hash
         ),
     }
 }
 
-/// One value on one line.
+/// Renders a value on one line.
 fn whole(value: &Value) -> String {
     match value {
         Value::String(text) => serde_json::to_string(&visible_text(text)).unwrap_or_default(),
@@ -173,7 +174,7 @@ fn whole(value: &Value) -> String {
     }
 }
 
-/// The same without the end of a long one: what is cut is counted.
+/// Renders a value on one line and cuts a long one, with the count of characters that were cut.
 fn short(value: &Value) -> String {
     let whole = whole(value);
     match whole.char_indices().nth(SHOWN_CHARS) {
@@ -182,7 +183,7 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// Text that others wrote on one line: it can neither begin a line of ours nor push anything out of one.
+/// Flattens untrusted text to one line: it can neither start a line of ours nor push anything out of one.
 pub(crate) fn one_line(text: &str) -> String {
     let text = visible_text(text);
     let mut line = String::with_capacity(text.len());

@@ -1,20 +1,20 @@
-//! Rules a person writes: which tools, on which paths, up to which risk, are allowed, asked about or denied.
+//! The user's rules: which tools, on which paths and up to which risk, are allowed, asked about or denied.
 
 mod built_in;
 mod command;
-mod pattern;
+mod path_glob;
 
 use command::CommandRule;
+use command_line::{CommandLine, PrefixWord, SimpleCommand};
 use envelope::{Risk, ToolDecl, VaultPath};
 use globset::{GlobBuilder, GlobMatcher};
-use pattern::{Below, PathPattern};
+use path_glob::{PathExtent, PathGlob};
 use serde::{Deserialize, Serialize};
-use toolkit::command_line::{CommandLine, SimpleCommand, Word};
-use toolkit::{PathKeys, Reach};
+use toolkit::{PathKeys, PathScope};
 
-pub(crate) use built_in::BuiltIns;
+pub(crate) use built_in::BuiltInRules;
 
-/// What a rule says about the calls it matches.
+/// The effect of a rule on the calls that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleEffect {
@@ -37,23 +37,23 @@ pub struct Rule {
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
-    /// The program and the words that must follow it, each a word, a list of alternatives, `*` for one word, or
-    /// `...` at the end for any number. Speaks only of calls that run commands. A rule that allows needs every
-    /// command of a line to be allowed, by it or by another, and covers no words beside its own but those that are
-    /// known to be harmless; one that asks or denies needs one command and is read widely.
+    /// The program and the words that must follow it, each a word, a list of alternatives, `*` for one word, or `...`
+    /// at the end for any number. Matches only calls that run commands. A rule that allows needs every command of a
+    /// line to be allowed, by it or by another, and covers no further words except those that are known to be harmless;
+    /// one that asks or denies needs one command and is read widely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Vec<Word>>,
-    /// Globs over the folders of the vault in which a rule that allows covers the command, `.` for the root. Left
-    /// out: the root and no other folder.
+    pub command: Option<Vec<PrefixWord>>,
+    /// Globs over the folders of the vault in which a rule that allows covers the command, `.` for the root. Default:
+    /// only the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workdir: Vec<String>,
-    /// Whether a rule that allows covers a call that gives the program a standard input, or a pipe that does.
+    /// Whether a rule that allows covers a call with standard input, given directly or by a pipe.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stdin: bool,
     /// Whether a rule that allows covers a call with a terminal.
     #[serde(default, skip_serializing_if = "is_false")]
     pub tty: bool,
-    /// Names of the variables that a call may set and still be covered by a rule that allows. Left out: none.
+    /// Environment variables that a call can set and still be covered by a rule that allows. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
     /// Command lines that the rule must match, tried when it is loaded.
@@ -62,7 +62,7 @@ pub struct Rule {
     /// Command lines that the rule must not match.
     #[serde(default, rename = "not_match", skip_serializing_if = "Vec::is_empty")]
     pub not_matching: Vec<String>,
-    /// Shown to whoever meets the rule.
+    /// Shown in messages about the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -80,18 +80,18 @@ pub(crate) struct CompiledRule {
     pub(crate) rule: Rule,
     pub(crate) number: usize,
     tools: Vec<GlobMatcher>,
-    paths: Vec<PathPattern>,
+    paths: Vec<PathGlob>,
     command: Option<CommandRule>,
 }
 
-/// What a call is about, as far as rules can speak of it.
+/// The properties of a call that rules can match.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct RuleSubject<'a> {
     pub(crate) tool: &'a ToolDecl,
     pub(crate) paths: &'a PathKeys,
     /// Set for a call that runs commands.
     pub(crate) command: Option<&'a CommandLine>,
-    /// Whether the arguments say that nothing is to be changed.
+    /// Whether the arguments ask for a dry run.
     pub(crate) dry_run: bool,
 }
 
@@ -109,13 +109,13 @@ impl CompiledRule {
         let paths = rule
             .paths
             .iter()
-            .map(|pattern| PathPattern::compile(pattern).map_err(bad))
+            .map(|pattern| PathGlob::compile(pattern).map_err(bad))
             .collect::<Result<_, _>>()?;
         let command = CommandRule::compile(&rule).map_err(bad)?;
         Ok(CompiledRule { rule, number, tools, paths, command })
     }
 
-    /// Whether the rule speaks about a call of this tool, whatever its paths.
+    /// Whether the rule matches the tool and the risk of a call, whatever its paths.
     pub(crate) fn names_tool(&self, tool: &str, risk: Risk) -> bool {
         (self.tools.is_empty() || self.tools.iter().any(|glob| glob.is_match(tool)))
             && self.rule.risk.is_none_or(|limit| match self.rule.effect {
@@ -130,9 +130,9 @@ impl CompiledRule {
 
     /// Whether the rule decides about the call by itself. One that allows commands does not: see
     /// [`CompiledRule::allows_command`].
-    pub(crate) fn matches(&self, subject: Subject<'_>) -> bool {
+    pub(crate) fn matches(&self, subject: RuleSubject<'_>) -> bool {
         let speaks_of_command = match (&self.command, subject.command, self.rule.effect) {
-            // What a command does is in its words, so a yes to the tool is no yes to the command.
+            // The effect of a command depends on its words, so a rule that allows the tool does not allow the command.
             (_, Some(_), RuleEffect::Allow) | (Some(_), None, _) => false,
             (Some(command), Some(line), RuleEffect::Ask | RuleEffect::Deny) => command.touches(line),
             (None, _, _) => true,
@@ -143,7 +143,7 @@ impl CompiledRule {
     /// Whether the rule allows one command of the call, in the folder and with the input of the call.
     pub(crate) fn allows_command(
         &self,
-        subject: Subject<'_>,
+        subject: RuleSubject<'_>,
         line: &CommandLine,
         command: &SimpleCommand,
     ) -> bool {
@@ -152,14 +152,14 @@ impl CompiledRule {
             && self.matches_place(subject)
     }
 
-    /// Whether the rule would deny a command of the call, or ask about it, if it had the right words in it.
-    pub(crate) fn could_restrict(&self, subject: Subject<'_>) -> bool {
+    /// Whether the rule would deny a command of the call, or ask about it, if the words matched.
+    pub(crate) fn could_restrict(&self, subject: RuleSubject<'_>) -> bool {
         self.rule.effect != RuleEffect::Allow && self.command.is_some() && self.matches_place(subject)
     }
 
-    /// Whether the rule speaks about the tool and the paths of the call.
-    fn matches_place(&self, subject: Subject<'_>) -> bool {
-        let Subject { tool, paths, .. } = subject;
+    /// Whether the rule matches the tool and the paths of the call.
+    fn matches_place(&self, subject: RuleSubject<'_>) -> bool {
+        let RuleSubject { tool, paths, .. } = subject;
         if !self.names_tool(tool.name.as_str(), tool.risk_level) {
             return false;
         }
@@ -167,36 +167,36 @@ impl CompiledRule {
             return true;
         }
         match self.rule.effect {
-            // A call that names no path cannot be shown to stay within the allowed ones.
+            // A call without paths cannot be shown to stay within the allowed ones.
             RuleEffect::Allow => paths.all().next().is_some() && paths.all().all(|reach| self.covers(reach)),
             RuleEffect::Ask | RuleEffect::Deny => paths.all().any(|reach| self.touches(reach)),
         }
     }
 
-    fn covers(&self, reach: &Reach) -> bool {
+    fn covers(&self, reach: &PathScope) -> bool {
         match reach {
-            Reach::Vault => false,
-            Reach::File(path) | Reach::Folder(path) | Reach::Path(path) => {
+            PathScope::Vault => false,
+            PathScope::File(path) | PathScope::Folder(path) | PathScope::Path(path) => {
                 self.paths.iter().any(|pattern| pattern.covers(path))
             }
         }
     }
 
-    fn touches(&self, reach: &Reach) -> bool {
+    fn touches(&self, reach: &PathScope) -> bool {
         match reach {
-            // A call over the whole vault reaches whatever the rule protects.
-            Reach::Vault => true,
-            Reach::File(path) => self.touches_path(path, Below::Nothing),
-            Reach::Folder(path) => self.touches_path(path, Below::Anything),
-            Reach::Path(path) => self.touches_path(path, Below::AsItLooks),
+            // A call over the whole vault reaches everything that the rule protects.
+            PathScope::Vault => true,
+            PathScope::File(path) => self.touches_path(path, PathExtent::Nothing),
+            PathScope::Folder(path) => self.touches_path(path, PathExtent::Anything),
+            PathScope::Path(path) => self.touches_path(path, PathExtent::AsItLooks),
         }
     }
 
-    fn touches_path(&self, path: &VaultPath, below: Below) -> bool {
+    fn touches_path(&self, path: &VaultPath, below: PathExtent) -> bool {
         self.paths.iter().any(|pattern| pattern.touches(path, below))
     }
 
-    /// "rule 2 (private notes)": how messages name it.
+    /// Returns the name of the rule in messages, such as "rule 2 (private notes)".
     pub(crate) fn label(&self) -> String {
         match &self.rule.reason {
             Some(reason) => format!("rule {} ({reason})", self.number),
@@ -209,7 +209,8 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Tool names are plain ASCII and closed; whoever writes a rule should not have to know how they are cased.
+/// Compiles a glob over tool names. Case is ignored: tool names are plain ASCII, and the author of a rule need not know
+/// their case.
 fn tool_glob(pattern: &str) -> Result<GlobMatcher, String> {
     GlobBuilder::new(pattern)
         .case_insensitive(true)

@@ -1,52 +1,39 @@
-//! A run without a plan: calls that come one by one from somebody who decides as they go, such as a model in a
-//! conversation. Each passes the gate and is recorded; the run ends when whoever opened it says so.
+//! A session: a run without a plan. Its calls come one by one from a client, such as a model in a conversation. Each
+//! passes the twelve phases and is recorded; the run ends when the client closes the session.
 //!
-//! Nothing is confirmed as a whole, since there is no whole: each call that needs a yes asks for its own.
+//! Without a plan there is nothing to confirm at once: each call that needs an approval asks for its own.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    CallId, Effects, EventType, ExecutionEvent, Failure, Fault, Hash, Level, PLAN_VERSION, Risk, RunId,
-    StepId, ToolCall, ToolError, ToolName, ToolResult, canonical_hash, canonical_object_hash,
+    CallId, Effects, EventLevel, EventType, ExecutionEvent, Hash, PLAN_VERSION, Risk, RunId, StepId,
+    ToolCall, ToolError, ToolName, ToolResult, canonical_hash, canonical_object_hash,
 };
-use journal::{Journal, Record, RunFolder, RunHeader, RunKind};
+use journal::{Journal, JournalRecord, RunFolder, RunHeader, RunKind};
 use plan::{RunStatus, StepStatus, StepSummary};
 use serde_json::{Map, Value, json};
-use toolkit::{CancelToken, ProgressSink};
+use toolkit::CancelToken;
 
-use crate::call::{CallRequest, RunScope};
-use crate::report::RunReport;
-use crate::resume::ResumeError;
-use crate::run::{RunError, RunPlace};
-use crate::{Approver, Engine};
+use crate::Engine;
+use crate::call::CallRequest;
+use crate::driver::{ResumeError, RunError, RunPlace};
+use crate::run_report::RunReport;
+use crate::run_scope::RunScope;
 
-/// A run that is about to be opened.
+/// Request to open a session.
 pub struct SessionRequest {
     pub place: RunPlace,
-    /// What it is for, as lists of runs show it.
+    /// Purpose of the session, shown in lists of runs.
     pub goal: String,
-    /// Who decides about the calls: a client and its model, for the record.
+    /// Client and model that decide about the calls, for the record.
     pub planner_version: Option<String>,
-    /// The tools that may be called, by name. Their declarations go into the record.
+    /// Names of the tools that can be called. Their declarations go into the record.
     pub tools: Vec<ToolName>,
 }
 
-/// One call of a session.
-pub struct SessionCall {
-    pub tool: ToolName,
-    pub args: Map<String, Value>,
-    pub cancel: CancelToken,
-    /// Tokens that the receipt may have.
-    pub budget: Option<u32>,
-    /// Who is asked about this call, where that is not whoever answers for the engine.
-    pub approver: Option<Arc<dyn Approver>>,
-    /// Told of the call's progress besides the record.
-    pub progress: Option<ProgressSink>,
-}
-
-/// A run that takes calls. Calls may be made side by side.
+/// An open session. Calls can be made side by side.
 pub struct SessionRun {
     engine: Engine,
     scope: Arc<RunScope>,
@@ -54,36 +41,35 @@ pub struct SessionRun {
     plan_hash: Hash,
     planner_version: Option<String>,
     asked: AtomicU64,
-    done: Mutex<Done>,
+    done: Mutex<SessionTotals>,
 }
 
 #[derive(Default)]
-struct Done {
+struct SessionTotals {
     calls: Vec<EndedCall>,
     effects: Effects,
 }
 
-/// What the report needs of a call that has ended. Small, and as a rule without memory of its own: a session may last
-/// for weeks.
+/// A finished call, for the report. Small, and usually without heap memory: a session can last for weeks.
 struct EndedCall {
-    step: Step,
+    step: EndedStep,
     ok: bool,
     error: Option<Box<ToolError>>,
 }
 
-enum Step {
+enum EndedStep {
     Numbered(u64),
     Named(StepId),
 }
 
-impl Done {
+impl SessionTotals {
     fn note(&mut self, result: &ToolResult) {
         if let Some(effects) = &result.effects {
-            self.effects.absorb(effects);
+            self.effects.merge(effects);
         }
         let step = match result.step_id.call_number() {
-            Some(number) => Step::Numbered(number),
-            None => Step::Named(result.step_id.clone()),
+            Some(number) => EndedStep::Numbered(number),
+            None => EndedStep::Named(result.step_id.clone()),
         };
         self.calls.push(EndedCall { step, ok: result.ok, error: result.error.clone().map(Box::new) });
     }
@@ -97,8 +83,8 @@ impl EndedCall {
     fn summary(self) -> StepSummary {
         StepSummary {
             id: match self.step {
-                Step::Numbered(number) => StepId::of_call(number),
-                Step::Named(id) => id,
+                EndedStep::Numbered(number) => StepId::of_call(number),
+                EndedStep::Named(id) => id,
             },
             status: if self.ok { StepStatus::Ok } else { StepStatus::Failed },
             calls: 1,
@@ -109,10 +95,10 @@ impl EndedCall {
 }
 
 impl Engine {
-    /// Opens a run for calls that belong to no plan.
+    /// Opens a session. Returns an error if its journal cannot be created.
     pub fn open_session(&self, request: SessionRequest) -> Result<SessionRun, RunError> {
-        let now = self.parts.clock.now();
-        let run_id = self.parts.ids.run_id(now);
+        let now = self.inner.clock.now();
+        let run_id = self.inner.ids.run_id(now, request.place.newest_run_millis());
         let header = self.session_header(&run_id, &request);
         let plan_hash = header.plan_hash;
         let journal = match request.place {
@@ -129,8 +115,8 @@ impl Engine {
             done: Mutex::default(),
         };
         let started =
-            session.event(EventType::RunStarted, Level::Info, request.goal, json!({ "session": true }));
-        // A record that cannot be kept makes the first call fail, which says so.
+            session.event(EventType::RunStarted, EventLevel::Info, request.goal, json!({ "session": true }));
+        // If the record cannot be written, the first call fails and says so.
         let _unrecorded = self.record_event(&session.scope, &started);
         Ok(session)
     }
@@ -138,11 +124,11 @@ impl Engine {
     fn session_header(&self, run_id: &RunId, request: &SessionRequest) -> RunHeader {
         let policy = serde_json::to_value(self.policy()).unwrap_or_default();
         let plan = json!({ "version": PLAN_VERSION, "goal": request.goal, "riskLevel": Risk::Commands, "steps": [] });
-        let known = |name: &ToolName| self.parts.surface.resolve(name.as_str()).ok();
+        let known = |name: &ToolName| self.inner.surface.resolve(name.as_str()).ok();
         RunHeader {
             format: RunHeader::FORMAT,
             run_id: run_id.clone(),
-            created_at: self.parts.clock.now(),
+            created_at: self.inner.clock.now(),
             kind: RunKind::Session,
             undoes: Vec::new(),
             // Filled in by the folder that keeps the run.
@@ -152,8 +138,8 @@ impl Engine {
             policy_hash: canonical_hash(&policy),
             policy,
             tools: request.tools.iter().filter_map(known).map(|entry| (*entry.decl).clone()).collect(),
-            registry_version: self.parts.registry_version.to_string(),
-            executor_version: self.parts.executor_version.to_string(),
+            registry_version: self.inner.registry_version.to_string(),
+            executor_version: self.inner.executor_version.to_string(),
             planner_version: request.planner_version.clone(),
             limits: self.policy().run_limits(),
             sibling: self.policy().sibling_failure,
@@ -161,29 +147,28 @@ impl Engine {
         }
     }
 
-    /// Brings an interrupted session to its end. Nobody waits for its calls any more, so none is made: for each
-    /// it is found out, and recorded, whether it happened.
+    /// Ends an interrupted session. Its client is gone, so no call is made: for each open call, the engine finds out
+    /// and records whether it happened.
     pub(crate) async fn end_session(
         &self,
-        run_dir: &Path,
+        folder: &RunFolder,
         journal: Journal,
         cancel: &CancelToken,
     ) -> Result<RunReport, ResumeError> {
-        let folder = RunFolder::open(run_dir)?;
         let header = folder.header();
         let mut open: Vec<ToolCall> = Vec::new();
-        let mut done = Done::default();
+        let mut done = SessionTotals::default();
         for entry in folder.records()? {
             match entry?.record {
-                Record::Call(call) => {
+                JournalRecord::Call(call) => {
                     open.retain(|before| before.call_id != call.call_id);
                     open.push(*call);
                 }
-                Record::Result(result) => {
+                JournalRecord::Result(result) => {
                     open.retain(|call| call.call_id != result.call_id);
                     done.note(&result);
                 }
-                Record::Event(_) => {}
+                JournalRecord::Event(_) => {}
             }
         }
         let session = SessionRun {
@@ -196,7 +181,7 @@ impl Engine {
             done: Mutex::new(done),
         };
         for call in open {
-            let result = self.settle_unwanted(&session.scope, call, cancel.clone()).await;
+            let result = self.settle_abandoned(&session.scope, call, cancel.clone()).await;
             session.note(&result);
         }
         Ok(session.close(Some("interrupted".to_owned())).await)
@@ -212,12 +197,13 @@ impl SessionRun {
         self.scope.journal()
     }
 
-    /// Makes a call. Always yields a result, never an error.
-    pub async fn call(&self, wanted: SessionCall) -> ToolResult {
-        let call = self.tool_call(wanted.tool, wanted.args);
-        let SessionCall { cancel, budget, approver, progress, .. } = wanted;
-        let request = CallRequest { call, cancel, budget, approver, progress };
-        let result = self.engine.run_call(&self.scope, request).await;
+    /// Makes a call. Never fails: a failure is a result.
+    pub async fn call(&self, request: CallRequest) -> ToolResult {
+        let CallRequest { tool, args, cancel, budget, approver, progress } = request;
+        let call = self.tool_call(tool, args);
+        let mut state = self.engine.begin(&self.scope, call, cancel.into(), progress);
+        (state.budget, state.approver) = (budget, approver);
+        let result = self.engine.run_phases(&self.scope, state).await;
         self.note(&result);
         result
     }
@@ -225,7 +211,7 @@ impl SessionRun {
     fn tool_call(&self, tool: ToolName, args: Map<String, Value>) -> ToolCall {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let step_id = StepId::of_call(number);
-        let parts = &self.engine.parts;
+        let parts = &self.engine.inner;
         let entry = parts.surface.resolve(tool.as_str()).ok();
         let args_hash = canonical_object_hash(&args);
         ToolCall {
@@ -246,7 +232,7 @@ impl SessionRun {
             executor_version: parts.executor_version.clone(),
             tool_registry_version: parts.registry_version.clone(),
             preview: None,
-            // A tool that nobody knows does not run; until that is found out it is taken for the worst.
+            // An unknown tool does not run; until it is resolved, its risk is taken for the highest.
             risk_level: entry.map_or(Risk::Commands, |entry| entry.decl.risk_level),
             category: entry.map(|entry| entry.decl.category.as_str().into()),
             tool,
@@ -261,8 +247,8 @@ impl SessionRun {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).note(result);
     }
 
-    /// Ends the run: what its calls left running is ended, and the record closed. To be called once, when no call
-    /// is under way; a call that comes later fails, because its record cannot be kept.
+    /// Ends the run: ends the processes that calls left running, and closes the record. Call it once, when no call is
+    /// under way; a later call fails because its record cannot be written.
     pub async fn close(&self, reason: Option<String>) -> RunReport {
         let done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
         let (calls, failed) = (done.calls.len(), done.failed());
@@ -272,11 +258,12 @@ impl SessionRun {
             None => format!("{calls} calls, {failed} of them failed"),
         };
         let payload = json!({ "status": status.name(), "calls": calls, "failed": failed });
-        let level = if reason.is_some() { Level::Warn } else { Level::Info };
+        let level = if reason.is_some() { EventLevel::Warn } else { EventLevel::Info };
         let finished = self.event(EventType::RunFinished, level, message, payload);
         let mut journal_error =
             self.engine.record_event(&self.scope, &finished).err().map(|fault| fault.message);
-        self.close_what_is_left().await;
+        // An event that cannot be recorded shows in the error of the journal.
+        let _unrecorded = self.engine.close_leftovers(&self.scope, &self.run_id).await;
         let journal = self.scope.journal();
         let lost = journal.failure();
         let chain_head = match journal.close() {
@@ -301,20 +288,17 @@ impl SessionRun {
         }
     }
 
-    async fn close_what_is_left(&self) {
-        let Some(closing) = &self.engine.parts.closing else { return };
-        for closed in closing.close(&self.run_id).await {
-            let payload = json!({ "artifacts": closed.artifacts, "unread": closed.unread });
-            let event = self.event(EventType::StepProgress, Level::Warn, closed.message, payload);
-            let _unrecorded = self.engine.record_event(&self.scope, &event);
-        }
-    }
-
-    fn event(&self, event_type: EventType, level: Level, message: String, payload: Value) -> ExecutionEvent {
+    fn event(
+        &self,
+        event_type: EventType,
+        level: EventLevel,
+        message: String,
+        payload: Value,
+    ) -> ExecutionEvent {
         ExecutionEvent {
             event_type,
             run_id: self.run_id.clone(),
-            timestamp: self.engine.parts.clock.now(),
+            timestamp: self.engine.inner.clock.now(),
             level,
             message,
             call_id: None,
@@ -323,13 +307,4 @@ impl SessionRun {
             payload: Some(payload),
         }
     }
-}
-
-/// What an interrupted session says of a call that it can be shown not to have made.
-pub(crate) fn not_made(call: &ToolCall) -> Fault {
-    Fault::new(
-        Failure::Canceled,
-        format!("{} was about to be called when the session was interrupted; it did not happen", call.tool),
-    )
-    .retryable(false)
 }

@@ -1,14 +1,13 @@
-//! Taking back what a run changed: what it did, which runs took what back, and the plan that does it.
+//! Undo and redo: the changes of a run, which runs undid which, and the plan that undoes.
 //!
-//! Undo is an ordinary run. What the record says was changed is turned around and becomes the arguments of
-//! `vault.restore`; the run passes the same gate, is confirmed, recorded and can itself be taken back, which is
-//! redo. Absent on purpose: any knowledge of the vault. What stands in the way there is found by whoever holds
-//! it.
+//! Undo is an ordinary run. The recorded changes are inverted and become the arguments of `vault.restore`; the run
+//! passes the same phases, is confirmed, recorded and can itself be undone, which is redo. Deliberately omitted: any
+//! knowledge of the vault. The vault's tool finds conflicts with the current files.
 
-mod history;
-mod plan;
-mod record;
+mod undo_history;
+mod restore_plan;
+mod run_changes;
 
-pub use history::UndoHistory;
-pub use plan::{CHANGES_A_CALL, restore_plan};
-pub use record::{Irreversible, RunChanges, taking_back};
+pub use restore_plan::{CHANGES_A_CALL, restore_plan};
+pub use run_changes::{IrreversibleCall, RunChanges, inverse_changes};
+pub use undo_history::UndoHistory;

@@ -1,22 +1,22 @@
-//! The spelling of a tool's name that every provider and client takes.
+//! Tool name aliases that every provider and client accepts.
 //!
-//! Some refuse dots, some dashes, some names of more than 48 characters, and one name that is refused can cost a whole
-//! list of tools. A spelling is never taken apart to find the name again: whoever needs that has a table.
+//! Some refuse dots, some dashes, some names of more than 48 characters, and one refused name can invalidate
+//! a whole list of tools. An alias is never parsed to get the name back: that needs a table.
 
 use crate::Hash;
 
-/// The longest spelling that is taken everywhere, with the room that clients need for a prefix of theirs.
+/// Maximum length of an alias that is accepted everywhere, with room for the prefixes that clients add.
 pub const MAX_ALIAS_BYTES: usize = 48;
-/// 40 bits of the name: enough to keep tools apart that were not made to clash, and those are refused.
+/// 40 bits of a hash of the name: enough to separate tools that were not made to collide; those are refused.
 const DIGITS: usize = 10;
 
-/// The spelling of a name where nothing clashes with it.
+/// Returns the alias of a name without a collision.
 pub(crate) fn alias(name: &str) -> String {
     let plain = plain(name);
     if plain.len() <= MAX_ALIAS_BYTES { plain } else { distinct_alias(name) }
 }
 
-/// The spelling of a name whose usual one is another tool's already.
+/// Returns the alias of a name whose usual alias belongs to another tool.
 pub fn distinct_alias(name: &str) -> String {
     let hash = Hash::of(name.as_bytes()).to_string();
     let digits = hash.rsplit(':').next().unwrap_or_default();
@@ -27,7 +27,7 @@ pub fn distinct_alias(name: &str) -> String {
     alias
 }
 
-/// One byte for every character, so that it can be cut anywhere.
+/// Replaces every character by one ASCII byte, so that the result can be cut anywhere.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

@@ -1,10 +1,10 @@
-//! A file that a call left beside its record because it is too large for a result.
+//! A file that a call wrote beside its record because it is too large for a result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Hash;
 
-/// What was written, so that `verify` can tell whether it still is what it was.
+/// Identity of an artifact; `verify` detects changes with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Relative to the folder of the run, such as `artifacts/build-stdout.log`.

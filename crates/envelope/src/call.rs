@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallId, Change, ConfirmationId, Hash, PolicySnapshot, Risk, RunId, StepId, Timestamp, ToolName};
+use crate::{
+    CallId, ConfirmationId, Hash, PolicySnapshot, Risk, RunId, StepId, Timestamp, ToolName, VaultChange,
+};
 
 /// A call as the executor issues it: everything needed to show, log, cancel, retry and replay it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,10 +19,10 @@ pub struct ToolCall {
     pub tool: ToolName,
     /// Counts from 1. Each attempt is its own call with its own result.
     pub attempt: u32,
-    /// Fully materialised: no reference or template is left in them.
+    /// Complete arguments, without references or templates.
     pub args: Map<String, Value>,
-    /// Where in `args` a command of the plan was filled in while it ran: JSON pointers, none for other risks.
-    /// Whoever said yes to the plan has not seen what stands there now.
+    /// JSON pointers to the parts of `args` that were filled in at run time, for commands only. They were not
+    /// visible when the plan was confirmed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filled_in: Vec<String>,
     /// [`crate::canonical_hash`] of `args`.
@@ -33,7 +35,7 @@ pub struct ToolCall {
     pub cancellable: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<Iteration>,
-    /// Names the foreach expansion that this call belongs to.
+    /// Identifies the foreach expansion that this call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_id: Option<String>,
     pub created_at: Timestamp,
@@ -49,16 +51,17 @@ pub struct ToolCall {
     pub policy: Arc<PolicySnapshot>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation_id: Option<ConfirmationId>,
-    /// What the tool was called with, when a hook changed it; `args` stays what the plan gave.
+    /// The arguments that the tool was called with, if a hook changed them; `args` keeps the plan's
+    /// arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_with: Option<Map<String, Value>>,
-    /// The changes that the call is about to make, with what is there before and after each. After a crash
-    /// this tells "it happened" from "it did not", and lets it be undone either way.
+    /// The changes that the call is about to make, with the states before and after each. After a crash they
+    /// show whether a change happened, and let it be undone in either case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub intent: Vec<Change>,
+    pub intent: Vec<VaultChange>,
 }
 
-/// Which item of a foreach a call is for.
+/// The item of a foreach that a call is for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {

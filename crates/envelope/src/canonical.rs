@@ -1,7 +1,7 @@
 //! Canonical JSON (RFC 8785), written straight into a buffer and hashed.
 //!
-//! The hash must not depend on the order in which a map keeps its keys, since that depends on which
-//! crates a build happens to contain. So keys are sorted here, by UTF-16 code units as the RFC asks.
+//! The hash must not depend on the order in which a map keeps its keys, which depends on the crates of a
+//! build. So keys are sorted here, by UTF-16 code units as the RFC requires.
 
 use std::cell::RefCell;
 
@@ -9,12 +9,13 @@ use serde_json::{Map, Number, Value};
 
 use crate::Hash;
 
-/// The hash of a value that any other implementation of RFC 8785 and BLAKE3 can repeat.
+/// Returns the hash of a value, which any other implementation of RFC 8785 and BLAKE3 can reproduce if it keeps integers
+/// beyond 2^53 exact.
 pub fn canonical_hash(value: &Value) -> Hash {
     hash_written(|text| write_value(value, text))
 }
 
-/// [`canonical_hash`] of the object with these entries.
+/// Returns [`canonical_hash`] of the object with these entries.
 pub fn canonical_object_hash(entries: &Map<String, Value>) -> Hash {
     hash_written(|text| write_object(entries, text))
 }
@@ -32,10 +33,10 @@ fn hash_written(write: impl FnOnce(&mut Vec<u8>)) -> Hash {
     hash
 }
 
-/// A buffer that one huge value blew up is given back.
+/// Larger buffers, grown by one huge value, are freed.
 const MAX_KEPT_BUFFER: usize = 1 << 20;
 
-/// The one byte string that RFC 8785 gives to a value.
+/// Returns the unique byte string that RFC 8785 defines for a value, with integers beyond 2^53 kept exact.
 pub fn canonical_bytes(value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     write_value(value, &mut out);
@@ -64,7 +65,7 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
 }
 
 fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
-    // Arguments rarely have more than a handful of keys: those are sorted without an allocation.
+    // Arguments rarely have many keys; few keys are sorted without an allocation.
     const FEW: usize = 16;
     static NULL: Value = Value::Null;
     let entries = map.iter().map(|(key, value)| (key.as_str(), value));
@@ -141,10 +142,10 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Where the first byte stands that cannot be copied as it is.
+/// Returns the position of the first byte that needs an escape.
 fn first_escape(bytes: &[u8]) -> Option<usize> {
     let special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    // Without a branch per byte, so that the compiler looks at many bytes at once.
+    // Without a branch per byte, so that the compiler vectorizes the loop.
     let clean = |chunk: &&[u8]| !chunk.iter().fold(false, |found, byte| found | special(byte));
     let skipped = 32 * bytes.chunks_exact(32).take_while(clean).count();
     bytes[skipped..].iter().position(special).map(|at| skipped + at)
@@ -236,6 +237,7 @@ mod tests {
     }
 
     proptest! {
+        // Conformance: envelope 3.2
         #[test]
         fn a_value_read_back_from_its_canonical_text_has_the_same_hash(value in any_json()) {
             let text = canonical_bytes(&value);
@@ -243,6 +245,9 @@ mod tests {
             assert_eq!(canonical_bytes(&read), text);
         }
 
+        // Conformance: envelope 3.2
+        //     Its arguments are fully resolved and carry a stable hash.
+        //     In: plan/machine/call_draft.rs, envelope/canonical.rs
         #[test]
         fn key_order_does_not_matter(value in any_json()) {
             assert_eq!(canonical_hash(&value), canonical_hash(&reversed(&value)));

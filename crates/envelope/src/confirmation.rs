@@ -1,44 +1,44 @@
-//! The answer of a person to the one question of a run.
+//! Confirmations: the user's approval of a run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ConfirmationId, DataRef, Hash, Timestamp};
 
-/// How the answer reached us.
+/// The channel through which an approval was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Channel {
-    /// A person typed it at a terminal.
+pub enum ApprovalChannel {
+    /// The user typed it at a terminal.
     Terminal,
     /// The command line carried `--yes`.
     YesFlag,
     /// A program that embeds the engine answered.
     Embedder,
-    /// The client asked its person, or says that it did: nobody else saw it.
+    /// The client asked its user, or claims to have done so; Tollgate could not observe it.
     Client,
-    /// A person answered through `tollgate approve`, out of reach of the client.
+    /// The user approved with `tollgate approve`, which the client cannot control.
     Approve,
 }
 
-/// A yes, bound to what was shown. A changed plan, policy, registry or forecast makes another binding, so the
-/// yes does not carry over.
+/// An approval, bound to what was shown. A changed plan, policy, registry or forecast has a different
+/// binding, so the approval does not apply to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Confirmation {
     pub confirmation_id: ConfirmationId,
     /// Hash of plan, policy, registry version and forecast together.
     pub binding: Hash,
-    /// Where the forecast is kept that the yes covers, call by call.
+    /// Reference to the forecast that the approval covers, call by call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<DataRef>,
-    /// Hash of the exact text that the person was shown.
+    /// Hash of the exact text that the user saw.
     pub shown: Hash,
-    pub channel: Channel,
+    pub channel: ApprovalChannel,
     pub confirmed_at: Timestamp,
 }
 
 impl Confirmation {
-    /// What a yes is bound to.
+    /// Returns the hash that an approval is bound to.
     pub fn binding(plan: &Hash, policy: &Hash, registry_version: &str, forecast: Option<&Hash>) -> Hash {
         let mut parts: Vec<&[u8]> =
             vec![b"tollgate confirmation", plan.as_bytes(), policy.as_bytes(), registry_version.as_bytes()];

@@ -1,4 +1,4 @@
-//! What a call was seen to change. Observed, never intended.
+//! The observed effects of a call, as opposed to the intended ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,14 +33,14 @@ pub enum EntryKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Created {
+pub struct CreatedPath {
     pub path: String,
     pub kind: EntryKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Modified {
+pub struct ModifiedFile {
     pub path: String,
     pub kind: EntryKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub struct Modified {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deleted {
+pub struct DeletedPath {
     pub path: String,
     pub kind: EntryKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,25 +58,25 @@ pub struct Deleted {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Renamed {
+pub struct RenamedPath {
     pub from: String,
     pub to: String,
 }
 
-/// Everything one call, or one run, was seen to change.
+/// All observed effects of one call or one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Effects {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effects_observed: Vec<SideEffect>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub created: Vec<Created>,
+    pub created: Vec<CreatedPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub modified: Vec<Modified>,
+    pub modified: Vec<ModifiedFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deleted: Vec<Deleted>,
+    pub deleted: Vec<DeletedPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub renamed: Vec<Renamed>,
+    pub renamed: Vec<RenamedPath>,
 }
 
 impl Effects {
@@ -88,17 +88,17 @@ impl Effects {
             && self.renamed.is_empty()
     }
 
-    /// Notes that a kind of change was seen, once.
-    pub fn observe(&mut self, effect: SideEffect) {
+    /// Adds a kind of side effect, once.
+    pub fn add_side_effect(&mut self, effect: SideEffect) {
         if !self.side_effects_observed.contains(&effect) {
             self.side_effects_observed.push(effect);
         }
     }
 
-    /// Adds what another call did, in order.
-    pub fn absorb(&mut self, other: &Effects) {
+    /// Adds the effects of another call, in order.
+    pub fn merge(&mut self, other: &Effects) {
         for effect in &other.side_effects_observed {
-            self.observe(*effect);
+            self.add_side_effect(*effect);
         }
         self.created.extend_from_slice(&other.created);
         self.modified.extend_from_slice(&other.modified);

@@ -1,7 +1,7 @@
-//! Text, lines and JSON with every invisible character spelled out.
+//! Escapes invisible characters in text, lines and JSON.
 //!
-//! What counts as invisible, and which joiners a text keeps, is decided in [`crate::invisible`] alone. To escape a text
-//! twice changes nothing more.
+//! The module [`crate::invisible`] alone defines which characters are invisible and which joiners a text
+//! keeps. Escaping a text twice gives the same result as escaping it once.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,14 @@ use serde_json::{Map, Value};
 
 use crate::invisible::invisible_chars;
 
-/// The text with every invisible character spelled out as `\u{202e}`, a carriage return as `\r`. Line feeds and tabs
-/// stay.
+/// Returns the text with every invisible character escaped as `\u{202e}` and carriage returns as `\r`. Line
+/// feeds and tabs stay.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     replace(text, |c| matches!(c, '\n' | '\t'), push_escape)
 }
 
-/// The same on one line: a line feed becomes `\n` and a tab `\t`, so that no text can forge a line of ours.
+/// Like [`escape_invisible`], on one line: a line feed becomes `\n` and a tab `\t`, so that no text can forge
+/// a line of output.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     replace(text, |_| false, push_escape)
 }
@@ -25,26 +26,27 @@ pub fn has_invisible(text: &str) -> bool {
     invisible_chars(text).any(|(_, c)| !matches!(c, '\n' | '\t'))
 }
 
-/// JSON text that means the same and is safe to print: for programs, which need the exact characters. JSON escapes
-/// most controls itself; no other invisible character stands outside of a string, where an escape means the character.
+/// Escapes JSON text without changing its meaning, so that it is safe to print. For programs, which need the
+/// exact characters. JSON escapes most controls itself; all other invisible characters are inside strings,
+/// where a JSON escape means the same character.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     replace(json, |c| matches!(c, '\0'..=' '), push_units)
 }
 
-/// The value with every text and key in it spelled out: for people and models, who read the texts. Line feeds, tabs and
-/// carriage returns stay, since JSON has escapes for them. Two keys that would become one are told apart by a number.
+/// Escapes every text and key of a value, for people and models, who read the texts. Line feeds, tabs and
+/// carriage returns stay, because JSON escapes them. Keys that become equal get a number.
 pub fn escape_value(value: &Value) -> Cow<'_, Value> {
     if is_plain(value) { Cow::Borrowed(value) } else { Cow::Owned(escaped(value)) }
 }
 
 /// Writes `c` as `\u{202e}`; line feed, tab and carriage return as `\n`, `\t` and `\r`.
-pub fn push_escape(out: &mut String, c: char) {
+pub(crate) fn push_escape(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),
         '\r' => out.push_str("\\r"),
         _ => {
-            // By hand, because a file of zeros has millions of them.
+            // Written by hand, because a file of zeros has millions of them.
             let code = u32::from(c);
             let digits = (u32::BITS - code.leading_zeros()).div_ceil(4).max(1);
             out.push_str("\\u{");
@@ -54,7 +56,7 @@ pub fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// Writes `c` as JSON does: `\u202e`, and two of these beyond the first plane.
+/// Writes `c` as a JSON escape: `\u202e`, or a surrogate pair for characters beyond the first plane.
 fn push_units(out: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         out.push_str("\\u");
@@ -114,7 +116,7 @@ fn escaped(value: &Value) -> Value {
     }
 }
 
-/// The key, or with a number behind it if an escaped key took its name: no member may hide behind another.
+/// Returns the key, with a number if another key was escaped to the same text: no member may hide another.
 fn free_key(taken: &Map<String, Value>, key: String) -> String {
     if !taken.contains_key(&key) {
         return key;

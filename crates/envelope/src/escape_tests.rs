@@ -1,4 +1,4 @@
-//! What is left of invisible characters in each escaped form: nothing.
+//! Tests that no escaped form contains invisible characters.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
-//! The stream that people, pages and logs follow while a run goes on.
+//! Progress events of a run, for people, web pages and logs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{CallId, RunId, StepId, Timestamp, ToolName};
 
-/// What happened. Events describe the pipeline; which tool it was is a field, not another variant.
+/// The type of an event. Events describe the pipeline; the tool is a field, not a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EventType {
     #[serde(rename = "run.started")]
@@ -47,7 +47,7 @@ impl EventType {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum EventLevel {
     Info,
     Warn,
     Error,
@@ -60,7 +60,7 @@ pub struct ExecutionEvent {
     pub event_type: EventType,
     pub run_id: RunId,
     pub timestamp: Timestamp,
-    pub level: Level,
+    pub level: EventLevel,
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<CallId>,

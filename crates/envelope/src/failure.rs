@@ -1,4 +1,4 @@
-//! Every way a call can end without doing its work, and what follows from each.
+//! Every way a call can end without doing its work, with code, status and hint for each.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use crate::Status;
 
 /// Why a call ended without a result. Every way to fail is a variant here; nothing else is.
 ///
-/// The code, the status, whether a retry can help, the hint and the exit code are total functions of the
-/// variant: adding one forces a choice in each of them. No other crate declares a status or a code.
+/// The code, the status, the retry rule and the hint are total functions of the variant: adding a variant forces
+/// a choice in each of them. No other crate declares a status or a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -23,46 +23,46 @@ pub enum Failure {
     InvalidArguments,
     /// The tool needs something that is not set up here.
     SetupRequired,
-    /// The call reaches outside the vault or into a protected place.
+    /// The call reaches outside the vault or into a protected folder.
     SandboxViolation,
-    /// The copy of the input that hooks and people see could not be made.
+    /// The copy of the input for hooks and people could not be created.
     InputMutationFailed,
     /// A hook stopped the call.
     HookBlocked,
-    /// A hook crashed, was late or answered nonsense; the call is not let through.
+    /// A hook crashed, timed out or returned an invalid answer, so the call is refused.
     HookFailed,
     /// A rule denies the call.
     PermissionDenied,
-    /// The person said no.
+    /// The user declined the call.
     ApprovalRejected,
-    /// The mode of this run does not let such calls through, and nobody can be asked.
+    /// The mode of this run does not allow such calls, and no one is available to approve them.
     PolicyBlocked,
     /// The run was cancelled.
     Canceled,
     /// A sibling failed and the run's policy cancels the others.
     SiblingCanceled,
-    /// What the call names does not exist.
+    /// The target of the call does not exist.
     NotFound,
-    /// What the call would change has changed, or something is already there.
+    /// The target of the call has changed, or it already exists.
     Conflict,
-    /// The tool's own precondition does not hold.
+    /// A precondition of the tool is not met.
     PreconditionFailed,
     /// The tool failed for a reason of its own.
     ExecutionFailed,
-    /// The call did not end in its time.
+    /// The call exceeded its time limit.
     Timeout,
-    /// Something the tool relies on does not answer right now.
+    /// A dependency of the tool does not respond at the moment.
     DependencyUnavailable,
-    /// The tool's output is not what the tool declared.
+    /// The tool's output does not match its declaration.
     ResultMappingFailed,
-    /// A hook after the call failed; what the call did stays done.
+    /// A hook after the call failed; the effects of the call remain.
     PostHookFailed,
-    /// The result is larger than the policy lets a record be.
+    /// The result is larger than the policy allows for a record.
     ResultTooLarge,
 }
 
 impl Failure {
-    /// Every variant, in the order of the pipeline.
+    /// All variants, in pipeline order.
     pub const ALL: [Failure; 24] = [
         Failure::UnknownTool,
         Failure::BlockedTool,
@@ -90,7 +90,7 @@ impl Failure {
         Failure::ResultTooLarge,
     ];
 
-    /// The stable name, as in `error.kind`.
+    /// Returns the stable name, as in `error.kind`.
     pub const fn name(self) -> &'static str {
         match self {
             Failure::UnknownTool => "unknown_tool",
@@ -120,7 +120,7 @@ impl Failure {
         }
     }
 
-    /// The code in `error.code`: the eight that every door and every client knows.
+    /// Returns the code for `error.code`, one of eight that every interface and every client knows.
     pub const fn code(self) -> &'static str {
         match self {
             Failure::UnknownTool | Failure::NotFound => "NOT_FOUND",
@@ -147,7 +147,7 @@ impl Failure {
         }
     }
 
-    /// The status of the result that reports it.
+    /// Returns the status of the result that reports the failure.
     pub const fn status(self) -> Status {
         match self {
             Failure::Timeout => Status::Timeout,
@@ -176,7 +176,7 @@ impl Failure {
         }
     }
 
-    /// Whether the same call may succeed if it is tried again, as long as it cannot have had an effect.
+    /// Whether a retry of the same call may succeed, provided that it cannot have had an effect.
     pub const fn retryable(self) -> bool {
         match self {
             Failure::Timeout | Failure::DependencyUnavailable | Failure::SiblingCanceled => true,
@@ -204,11 +204,11 @@ impl Failure {
         }
     }
 
-    /// What to do about it, when the place that failed knows nothing more precise.
+    /// Returns a hint how to recover, for failures without a more specific hint.
     pub const fn recovery_hint(self) -> &'static str {
         match self {
             Failure::UnknownTool => "call one of the tools that this run lists",
-            Failure::BlockedTool => "use another tool, or ask the person to allow this one",
+            Failure::BlockedTool => "use another tool, or ask the user to allow this one",
             Failure::SchemaNotLoaded => "load the tool's schema first, then call it again",
             Failure::SchemaValidationFailed => "send arguments that match the tool's input schema",
             Failure::InvalidArguments => "change the value that the message names",
@@ -220,12 +220,12 @@ impl Failure {
                 "send the arguments again without the field that the message names"
             }
             Failure::HookBlocked => "read the hook's reason; do not send the same call again",
-            Failure::HookFailed => "ask the person to mend or remove the hook that the message names",
-            Failure::PermissionDenied => "do not send the same call again; ask the person to change the rule",
-            Failure::ApprovalRejected => "do not send the same call again unless the person asks for it",
-            Failure::PolicyBlocked => "ask the person to run with another mode, or to say yes with `--yes`",
+            Failure::HookFailed => "ask the user to fix or remove the hook that the message names",
+            Failure::PermissionDenied => "do not send the same call again; ask the user to change the rule",
+            Failure::ApprovalRejected => "do not send the same call again unless the user asks for it",
+            Failure::PolicyBlocked => "ask the user to run with another mode, or to approve with `--yes`",
             Failure::Canceled => "the run was cancelled; start a new one if the work is still wanted",
-            Failure::SiblingCanceled => "mend the sibling that failed, then run this again",
+            Failure::SiblingCanceled => "fix the sibling that failed, then run this again",
             Failure::NotFound => "list what exists and use one of those names",
             Failure::Conflict => "read the current state, then decide again",
             Failure::PreconditionFailed => "bring about what the message names, then try again",
@@ -233,38 +233,10 @@ impl Failure {
             Failure::Timeout => "ask for less in one call, or allow more time with `timeoutMs`",
             Failure::DependencyUnavailable => "try again in a moment",
             Failure::ResultMappingFailed => {
-                "the tool broke its own declaration; its effects are listed and stay done"
+                "the tool violated its own declaration; its effects are listed and stay done"
             }
-            Failure::PostHookFailed => "the call's effects are listed and stay done; mend the hook",
+            Failure::PostHookFailed => "the call's effects are listed and stay done; fix the hook",
             Failure::ResultTooLarge => "ask for less in one call, for example with a range or a limit",
-        }
-    }
-
-    /// The exit code of the command line when this failure decides how the command ends.
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Failure::UnknownTool | Failure::SchemaValidationFailed | Failure::InvalidArguments => 2,
-            Failure::BlockedTool
-            | Failure::SandboxViolation
-            | Failure::HookBlocked
-            | Failure::PermissionDenied
-            | Failure::ApprovalRejected
-            | Failure::PolicyBlocked => 3,
-            Failure::Canceled => 130,
-            Failure::SchemaNotLoaded
-            | Failure::SetupRequired
-            | Failure::InputMutationFailed
-            | Failure::HookFailed
-            | Failure::SiblingCanceled
-            | Failure::NotFound
-            | Failure::Conflict
-            | Failure::PreconditionFailed
-            | Failure::ExecutionFailed
-            | Failure::Timeout
-            | Failure::DependencyUnavailable
-            | Failure::ResultMappingFailed
-            | Failure::PostHookFailed
-            | Failure::ResultTooLarge => 1,
         }
     }
 }
@@ -283,6 +255,15 @@ mod tests {
 
     use super::Failure;
 
+    // Conformance: envelope 4.2
+    //     The status is one of ok, error, timeout, cancelled, skipped; `ok` says the same as a boolean.
+    //     In: envelope/result.rs, envelope/failure.rs
+    // Conformance: envelope 4.5
+    //     A failure has an error with code, message, optional details, and whether a retry can help.
+    //     In: envelope/fault.rs
+    // Conformance: envelope 7.1
+    //     The eight codes are used as they are listed; every failure of ours has exactly one of them.
+    //     In: envelope/failure.rs
     #[test]
     fn every_failure_has_a_code_a_status_and_a_way_out() {
         let mut table = String::new();
@@ -291,39 +272,38 @@ mod tests {
             assert!(!failure.recovery_hint().is_empty());
             writeln!(
                 table,
-                "{failure} {} {:?} retryable={} exit={}",
+                "{failure} {} {:?} retryable={}",
                 failure.code(),
                 failure.status(),
-                failure.retryable(),
-                failure.exit_code()
+                failure.retryable()
             )
             .unwrap();
         }
         expect![[r"
-            unknown_tool NOT_FOUND Error retryable=false exit=2
-            blocked_tool POLICY_DENIED Error retryable=false exit=3
-            schema_not_loaded PRECONDITION_FAILED Error retryable=false exit=1
-            schema_validation_failed VALIDATION_ERROR Error retryable=false exit=2
-            invalid_arguments VALIDATION_ERROR Error retryable=false exit=2
-            setup_required PRECONDITION_FAILED Error retryable=false exit=1
-            sandbox_violation POLICY_DENIED Error retryable=false exit=3
-            input_mutation_failed INTERNAL_ERROR Error retryable=false exit=1
-            hook_blocked POLICY_DENIED Error retryable=false exit=3
-            hook_failed INTERNAL_ERROR Error retryable=false exit=1
-            permission_denied POLICY_DENIED Error retryable=false exit=3
-            approval_rejected POLICY_DENIED Error retryable=false exit=3
-            policy_blocked POLICY_DENIED Error retryable=false exit=3
-            canceled CANCELLED Cancelled retryable=false exit=130
-            sibling_canceled CANCELLED Cancelled retryable=true exit=1
-            not_found NOT_FOUND Error retryable=false exit=1
-            conflict CONFLICT Error retryable=false exit=1
-            precondition_failed PRECONDITION_FAILED Error retryable=false exit=1
-            execution_failed INTERNAL_ERROR Error retryable=false exit=1
-            timeout TIMEOUT Timeout retryable=true exit=1
-            dependency_unavailable INTERNAL_ERROR Error retryable=true exit=1
-            result_mapping_failed INTERNAL_ERROR Error retryable=false exit=1
-            post_hook_failed INTERNAL_ERROR Error retryable=false exit=1
-            result_too_large INTERNAL_ERROR Error retryable=false exit=1
+            unknown_tool NOT_FOUND Error retryable=false
+            blocked_tool POLICY_DENIED Error retryable=false
+            schema_not_loaded PRECONDITION_FAILED Error retryable=false
+            schema_validation_failed VALIDATION_ERROR Error retryable=false
+            invalid_arguments VALIDATION_ERROR Error retryable=false
+            setup_required PRECONDITION_FAILED Error retryable=false
+            sandbox_violation POLICY_DENIED Error retryable=false
+            input_mutation_failed INTERNAL_ERROR Error retryable=false
+            hook_blocked POLICY_DENIED Error retryable=false
+            hook_failed INTERNAL_ERROR Error retryable=false
+            permission_denied POLICY_DENIED Error retryable=false
+            approval_rejected POLICY_DENIED Error retryable=false
+            policy_blocked POLICY_DENIED Error retryable=false
+            canceled CANCELLED Cancelled retryable=false
+            sibling_canceled CANCELLED Cancelled retryable=true
+            not_found NOT_FOUND Error retryable=false
+            conflict CONFLICT Error retryable=false
+            precondition_failed PRECONDITION_FAILED Error retryable=false
+            execution_failed INTERNAL_ERROR Error retryable=false
+            timeout TIMEOUT Timeout retryable=true
+            dependency_unavailable INTERNAL_ERROR Error retryable=true
+            result_mapping_failed INTERNAL_ERROR Error retryable=false
+            post_hook_failed INTERNAL_ERROR Error retryable=false
+            result_too_large INTERNAL_ERROR Error retryable=false
         "]]
         .assert_eq(&table);
     }

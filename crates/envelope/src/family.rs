@@ -1,91 +1,93 @@
-//! The families of tools, by what their results look like.
+//! Families of tools, grouped by the shape of their results.
 
 use serde::{Deserialize, Serialize};
 
-/// Which projector bounds a tool's results and which renderer words them.
+/// Selects the projector that bounds a tool's results and the renderer of its receipts.
 ///
-/// Part of the declaration, so that a record can be shown again years later without the tool.
+/// Part of the declaration, so that a record can be rendered years later without the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Family {
-    /// A command that ran, or goes on as a task.
+pub enum ReceiptFamily {
+    /// A command that ran or continues as a background task.
     Command,
-    /// A look at, or a word to, a background task.
+    /// A query or a command to a background task.
     Task,
-    /// Files that were made, changed or removed.
+    /// Files that were created, changed or removed.
     Mutation,
     /// The content of a file.
     Read,
-    /// Names of files.
+    /// A list of file names.
     Listing,
-    /// Places that match.
+    /// Search matches.
     Search,
-    /// Links between notes, and what a rename did to them.
+    /// Links between notes, and how a rename changed them.
     Links,
-    /// The note that is open, its selection and its text.
+    /// The note that is open, with its selection and its text.
     Editor,
-    /// What is open where.
+    /// The layout of the workspace.
     Workspace,
     /// Commands of the host application.
     HostCommand,
-    /// Text that was taken apart or put together.
+    /// Text that was parsed or composed.
     Text,
-    /// A piece of an artifact.
+    /// A part of an artifact.
     Artifact,
-    /// Everything that was not written here.
+    /// Results of tools that are not part of Tollgate.
     #[default]
     External,
 }
 
-impl Family {
-    pub const ALL: [Family; 13] = [
-        Family::Command,
-        Family::Task,
-        Family::Mutation,
-        Family::Read,
-        Family::Listing,
-        Family::Search,
-        Family::Links,
-        Family::Editor,
-        Family::Workspace,
-        Family::HostCommand,
-        Family::Text,
-        Family::Artifact,
-        Family::External,
+impl ReceiptFamily {
+    pub const ALL: [ReceiptFamily; 13] = [
+        ReceiptFamily::Command,
+        ReceiptFamily::Task,
+        ReceiptFamily::Mutation,
+        ReceiptFamily::Read,
+        ReceiptFamily::Listing,
+        ReceiptFamily::Search,
+        ReceiptFamily::Links,
+        ReceiptFamily::Editor,
+        ReceiptFamily::Workspace,
+        ReceiptFamily::HostCommand,
+        ReceiptFamily::Text,
+        ReceiptFamily::Artifact,
+        ReceiptFamily::External,
     ];
 
-    /// As it stands in declarations and settings.
+    /// Returns the name in declarations and settings.
     pub const fn name(self) -> &'static str {
         match self {
-            Family::Command => "command",
-            Family::Task => "task",
-            Family::Mutation => "mutation",
-            Family::Read => "read",
-            Family::Listing => "listing",
-            Family::Search => "search",
-            Family::Links => "links",
-            Family::Editor => "editor",
-            Family::Workspace => "workspace",
-            Family::HostCommand => "host_command",
-            Family::Text => "text",
-            Family::Artifact => "artifact",
-            Family::External => "external",
+            ReceiptFamily::Command => "command",
+            ReceiptFamily::Task => "task",
+            ReceiptFamily::Mutation => "mutation",
+            ReceiptFamily::Read => "read",
+            ReceiptFamily::Listing => "listing",
+            ReceiptFamily::Search => "search",
+            ReceiptFamily::Links => "links",
+            ReceiptFamily::Editor => "editor",
+            ReceiptFamily::Workspace => "workspace",
+            ReceiptFamily::HostCommand => "host_command",
+            ReceiptFamily::Text => "text",
+            ReceiptFamily::Artifact => "artifact",
+            ReceiptFamily::External => "external",
         }
     }
 
-    /// Tokens that a receipt of this family has unless the caller or the policy says otherwise.
+    /// Returns the receipt's token budget, unless the caller or the policy sets another one.
     pub const fn default_budget(self) -> u32 {
         match self {
-            // A failing build or test has to fit with its cause.
-            Family::Command | Family::Task | Family::Artifact | Family::Read => 2_000,
-            Family::Search | Family::External | Family::Text => 1_500,
-            Family::Listing | Family::Links | Family::Editor => 1_000,
-            Family::Mutation | Family::Workspace | Family::HostCommand => 500,
+            // A failing build or test must fit together with its cause.
+            ReceiptFamily::Command | ReceiptFamily::Task | ReceiptFamily::Artifact | ReceiptFamily::Read => {
+                2_000
+            }
+            ReceiptFamily::Search | ReceiptFamily::External | ReceiptFamily::Text => 1_500,
+            ReceiptFamily::Listing | ReceiptFamily::Links | ReceiptFamily::Editor => 1_000,
+            ReceiptFamily::Mutation | ReceiptFamily::Workspace | ReceiptFamily::HostCommand => 500,
         }
     }
 }
 
-impl std::fmt::Display for Family {
+impl std::fmt::Display for ReceiptFamily {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
@@ -93,11 +95,11 @@ impl std::fmt::Display for Family {
 
 #[cfg(test)]
 mod tests {
-    use super::Family;
+    use super::ReceiptFamily;
 
     #[test]
     fn every_family_is_written_as_it_is_named() {
-        for family in Family::ALL {
+        for family in ReceiptFamily::ALL {
             assert_eq!(serde_json::to_value(family).unwrap(), family.name());
             assert!(family.default_budget() >= 500);
         }

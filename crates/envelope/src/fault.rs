@@ -1,20 +1,20 @@
-//! A failure with what is known about this one case of it.
+//! A failure with the details of one occurrence.
 
 use serde_json::{Map, Value};
 
 use crate::{CanonicalError, Failure, ToolError};
 
-/// One failure as it happened: which of the closed list, in what words, with which facts.
+/// One occurrence of a failure: its kind, message and details.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
     pub failure: Failure,
     pub message: String,
-    /// Facts a program can act on; becomes `error.details`. Boxed: faults travel in every `Result`.
+    /// Facts for programs; becomes `error.details`. Boxed because faults are part of every `Result`.
     pub details: Option<Box<Map<String, Value>>>,
-    /// A more precise way out than the failure's own.
+    /// A hint that is more specific than the failure's own.
     pub hint: Option<String>,
-    /// Overrides the failure's own answer where the place that failed knows better.
+    /// Overrides the failure's default if the failing code knows better.
     pub retryable: Option<bool>,
 }
 
@@ -50,7 +50,7 @@ impl Fault {
         self.hint.as_deref().unwrap_or(self.failure.recovery_hint())
     }
 
-    /// The error of the result envelope.
+    /// Converts to the error of the result envelope.
     pub fn to_tool_error(&self) -> ToolError {
         ToolError {
             code: self.failure.code().to_owned(),
@@ -62,7 +62,7 @@ impl Fault {
         }
     }
 
-    /// The error of the canonical result.
+    /// Converts to the error of the canonical result.
     pub fn to_canonical_error(&self) -> CanonicalError {
         CanonicalError {
             kind: self.failure,

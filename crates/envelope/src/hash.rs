@@ -10,20 +10,20 @@ const PREFIX: &str = "b3:";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
-/// A text that should have been a hash.
+/// A text that is not a valid hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a hash: expected `b3:` and 64 lower-case hex digits")]
 pub struct BadHash(pub String);
 
 impl Hash {
-    /// How many bytes the printed form has.
+    /// Length of the printed form in bytes.
     pub const TEXT_LEN: usize = PREFIX.len() + 64;
 
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Hashes several parts as if they were one.
+    /// Hashes several parts as if they were concatenated.
     pub fn of_parts(parts: &[&[u8]]) -> Hash {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
@@ -35,7 +35,7 @@ impl Hash {
     pub fn parse(text: &str) -> Result<Hash, BadHash> {
         let bad = || BadHash(text.to_owned());
         let hex = text.strip_prefix(PREFIX).ok_or_else(bad)?;
-        // Upper case would be a second spelling of the same hash, and a changed byte that nobody notices.
+        // Upper case would be a second spelling of the same hash, and a changed byte that stays undetected.
         if hex.len() != 64 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(bad());
         }
@@ -51,7 +51,7 @@ impl Hash {
         Hash(bytes)
     }
 
-    /// Appends the printed form to a line that is being built.
+    /// Appends the printed form to a line.
     pub fn write_to(&self, line: &mut Vec<u8>) {
         line.extend_from_slice(&self.printed());
     }

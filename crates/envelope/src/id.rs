@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Why a text is not the id or name it was given as.
+/// The reason why a text is not a valid id or name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{raw}` is not a {what}: {rule}")]
 pub struct BadId {
@@ -17,7 +17,7 @@ pub struct BadId {
     pub rule: &'static str,
 }
 
-/// Shared, immutable text behind a parsing constructor: cloning an id is a reference count.
+/// Defines an id type: shared, immutable text with a parsing constructor. Cloning costs a reference count.
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $pattern:literal, $rule:literal, $valid:expr) => {
         $(#[$doc])*
@@ -26,7 +26,7 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Parses text from outside; afterwards the type is the proof.
+            /// Parses untrusted text; afterwards the type guarantees validity.
             pub fn parse(raw: &str) -> Result<$name, BadId> {
                 let valid: fn(&str) -> bool = $valid;
                 if valid(raw) {
@@ -80,14 +80,14 @@ macro_rules! text_id {
     };
 }
 
-/// A letter, then letters, digits, `_` or `-`: what a reference such as `$steps.<id>.path` can spell.
+/// A letter, then letters, digits, `_` or `-`: a name that a reference such as `$steps.<id>.path` can spell.
 fn is_name(raw: &str) -> bool {
     raw.len() <= 64
         && raw.starts_with(|c: char| c.is_ascii_alphabetic())
         && raw.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// Anything that stays on one line and fits a log.
+/// Any printable text that fits on a log line.
 fn is_opaque(raw: &str) -> bool {
     !raw.is_empty() && raw.len() <= 128 && raw.bytes().all(|b| b.is_ascii_graphic())
 }
@@ -101,7 +101,8 @@ fn is_tool_name(raw: &str) -> bool {
         })
 }
 
-/// A name of letters, digits, `.`, `_` or `-`, then perhaps `/` and a serial of the same.
+/// A name of letters, digits, `.`, `_` or `-`, optionally followed by `/` and a serial of the same
+/// characters.
 fn is_client_id(raw: &str) -> bool {
     let is_part = |part: &str| {
         (1..=64).contains(&part.len())
@@ -115,8 +116,8 @@ fn is_client_id(raw: &str) -> bool {
 }
 
 text_id!(
-    /// The identity of a client: the name of its token and a serial, or the connection that it came by. Made by whoever
-    /// let the client in, never from what the client says of itself.
+    /// The identity of a client: the name of its token with a serial, or its connection. Assigned by the
+    /// server that accepts the client, never taken from the client's own claims.
     ClientId, "client id", "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$",
     "start with a letter or digit, then use letters, digits, `.`, `_` or `-`, at most 64", is_client_id
 );
@@ -129,7 +130,7 @@ text_id!(
     CallId, "call id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
 );
 text_id!(
-    /// One answer of a person to one question.
+    /// One answer of the user to one question.
     ConfirmationId, "confirmation id", "^[!-~]{1,128}$",
     "use 1 to 128 printable ASCII characters without spaces", is_opaque
 );
@@ -153,27 +154,35 @@ impl RunId {
     pub fn from_uuid(id: Uuid) -> RunId {
         RunId(id.to_string().into())
     }
+
+    /// Returns the milliseconds since 1970 in a time-ordered id (UUID version 7); `None` for any other id.
+    pub fn millis(&self) -> Option<u64> {
+        let id = Uuid::try_parse(self.as_str()).ok().filter(|id| id.get_version_num() == 7)?;
+        let (seconds, nanos) = id.get_timestamp()?.to_unix();
+        Some(seconds * 1_000 + u64::from(nanos) / 1_000_000)
+    }
 }
 
 impl ClientId {
-    /// The name of the client that has the server's own token.
+    /// The client with the server's own token.
     pub const DEFAULT: &str = "default";
-    /// The name of whoever uses Tollgate on this machine without a token.
+    /// Local use of Tollgate on this machine, without a token.
     pub const LOCAL: &str = "local";
-    /// The name of clients that were started with pipes to us.
+    /// Clients that are connected through pipes.
     pub const STDIO: &str = "stdio";
 
-    /// The client that has the server's own token.
+    /// Returns the id of the client with the server's own token.
     pub fn default_token() -> ClientId {
         ClientId(ClientId::DEFAULT.into())
     }
 
-    /// Whoever uses Tollgate on this machine without a token.
+    /// Returns the id for local use without a token.
     pub fn local() -> ClientId {
         ClientId(ClientId::LOCAL.into())
     }
 
-    /// A client at the other end of our pipes, told from others by `serial`, of which the last letters and digits count.
+    /// Returns the id of a client connected through pipes. The last letters and digits of `serial`
+    /// distinguish it from other such clients.
     pub fn stdio(serial: &str) -> ClientId {
         const LETTERS: usize = 12;
         let usable: Vec<char> = serial.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -181,7 +190,7 @@ impl ClientId {
         ClientId(format!("{}/{serial}", ClientId::STDIO).into())
     }
 
-    /// The part that people know it by: the name of the token.
+    /// Returns the part that users know: the name of the token.
     pub fn name(&self) -> &str {
         self.0.split_once('/').map_or(&*self.0, |(name, _serial)| name)
     }
@@ -194,27 +203,27 @@ impl ConfirmationId {
 }
 
 impl StepId {
-    /// The id of a call that belongs to no plan: `call-1`, `call-2`.
+    /// Returns the step id of a call without a plan: `call-1`, `call-2`.
     pub fn of_call(number: u64) -> StepId {
         StepId(format!("call-{number}").into())
     }
 
-    /// The number of such a call.
+    /// Returns the number of a call without a plan.
     pub fn call_number(&self) -> Option<u64> {
         let digits = self.0.strip_prefix("call-")?;
         let number: u64 = digits.parse().ok()?;
-        // `call-01` is another name than `call-1`.
+        // `call-01` is a different name from `call-1`.
         (itoa::Buffer::new().format(number) == digits).then_some(number)
     }
 }
 
 impl CallId {
-    /// The id of one attempt: a name-based UUID of run, step, index and attempt.
+    /// Derives the id of one attempt: a name-based UUID of run, step, index and attempt.
     ///
-    /// Derived rather than drawn, so that a call dispatched again after a crash keeps its id and a tool
-    /// can use it as an idempotency key.
+    /// Derived instead of random, so that a call that is dispatched again after a crash keeps its id and a
+    /// tool can use it as an idempotency key.
     pub fn derive(run: &RunId, step: &StepId, index: Option<u64>, attempt: u32) -> CallId {
-        // The index is spelled out even when absent: step `a` and item 0 of step `a` are different calls.
+        // An absent index is spelled out as well: step `a` and item 0 of step `a` are different calls.
         let (mut number, mut count) = (itoa::Buffer::new(), itoa::Buffer::new());
         let index = index.map_or("-", |index| number.format(index));
         let name =
@@ -250,6 +259,7 @@ mod tests {
         }
     }
 
+    // Conformance: envelope 3.1
     #[test]
     fn call_ids_differ_by_every_part_and_repeat_for_equal_parts() {
         let run = RunId::parse("run").unwrap();
@@ -264,7 +274,7 @@ mod tests {
         let distinct: std::collections::HashSet<_> = ids.iter().collect();
         assert_eq!(distinct.len(), ids.len());
         assert_eq!(ids[3], CallId::derive(&run, &a, Some(1), 1));
-        // As records of any age have them.
+        // Existing records contain these ids.
         assert_eq!(ids[0].as_str(), "9fc34c76-7ba6-5b1a-8aab-97a2b5f118ca");
         assert_eq!(CallId::derive(&run, &a, Some(12), 3).as_str(), "1dd5b182-2000-5682-8b60-fe91be24b2f4");
     }

@@ -1,24 +1,27 @@
-//! The table of invisible and control characters, for every text that leaves the program: questions, receipts,
-//! structured content, diffs and logs.
+//! The table of invisible and control characters, for every text that leaves the program: questions,
+//! receipts, structured content, diffs and logs.
 //!
-//! A character is invisible if a reader does not see it, or if it acts on what stands beside it: it moves a cursor,
-//! reorders text or ends a line. A model reads such characters all the same, so text that holds them says one thing to
-//! you and another to it. The table is the union of
+//! A character is invisible if a reader does not see it, or if it affects its surroundings: it moves a
+//! cursor, reorders text or ends a line. A model still reads such characters, so a text with them says
+//! different things to you and to the model. The table is the union of
 //!
-//! - the categories Cc, Cf, Zl and Zp, without the Cf characters that are drawn (Prepended_Concatenation_Mark,
-//!   such as U+06DD),
-//! - Default_Ignorable_Code_Point: soft hyphen, joiners, bidi controls, fillers, variation selectors, TAG characters,
-//! - [`BLANKS`], which are letters and symbols to Unicode and drawn as nothing,
-//! - the noncharacters, which fonts do not draw either.
+//! - the categories Cc, Cf, Zl and Zp, without the Cf characters that have a shape
+//!   (Prepended_Concatenation_Mark, such as U+06DD),
+//! - Default_Ignorable_Code_Point: soft hyphen, joiners, bidi controls, fillers, variation selectors, TAG
+//!   characters,
+//! - [`BLANKS`]: letters and symbols in Unicode that have no shape,
+//! - the noncharacters, for which fonts have no glyph.
 //!
-//! Spaces (Zs) are not in it: a gap is seen. Neither are unassigned and private characters, which are drawn as a box.
+//! Spaces (Zs) are excluded, because a gap is visible. Unassigned and private characters are excluded,
+//! because they appear as a box.
 
-/// Letters and symbols without a shape that no property of Unicode names: BRAILLE PATTERN BLANK, OBJECT REPLACEMENT
-/// CHARACTER, two Egyptian blanks and MUSICAL SYMBOL NULL NOTEHEAD.
+/// Letters and symbols without a shape that no Unicode property covers: BRAILLE PATTERN BLANK, OBJECT
+/// REPLACEMENT CHARACTER, two Egyptian blanks and MUSICAL SYMBOL NULL NOTEHEAD.
 #[cfg(test)]
 const BLANKS: [char; 5] = ['\u{2800}', '\u{fffc}', '\u{13441}', '\u{13442}', '\u{1d159}'];
 
-/// First and last character of each range, in order. Without the last two characters of each plane.
+/// First and last character of each range, in order. The last two characters of each plane are checked
+/// separately.
 const INVISIBLE: [(u32, u32); 25] = [
     (0x00, 0x1f),       // controls
     (0x7f, 0x7f),       // delete
@@ -47,8 +50,8 @@ const INVISIBLE: [(u32, u32); 25] = [
     (0xe0000, 0xe0fff), // TAG characters and more variation selectors
 ];
 
-/// Characters that emoji sequences are made of, apart from the digits of keycaps: pictographs, their skin tones, and
-/// the symbols that have both a text and an emoji form.
+/// Characters of emoji sequences, without the digits of keycaps: pictographs, their skin tones, and the
+/// symbols that have both a text and an emoji form.
 const EMOJI: [(u32, u32); 22] = [
     (0xa9, 0xa9),
     (0xae, 0xae),
@@ -74,18 +77,18 @@ const EMOJI: [(u32, u32); 22] = [
     (0x1f000, 0x1faff),
 ];
 
-/// The signs that end a syllable without its vowel in the scripts of India and its neighbours. A joiner after one
-/// decides which form the consonants take.
+/// Vowel killers in the scripts of India and its neighbours. A joiner after one decides the form of the
+/// consonants.
 const VIRAMAS: [char; 14] = [
     '\u{94d}', '\u{9cd}', '\u{a4d}', '\u{acd}', '\u{b4d}', '\u{bcd}', '\u{c4d}', '\u{ccd}', '\u{d4d}',
     '\u{dca}', '\u{1039}', '\u{103a}', '\u{17d2}', '\u{1b44}',
 ];
 
-/// Bytes that an invisible character can begin with. Most text has none of them, in most scripts.
-const SUSPECTS: [bool; 256] = suspects();
+/// Bytes that can start an invisible character. Most text in most scripts contains none of them.
+const SUSPECTS: [bool; 256] = suspect_bytes();
 
-/// Whether `c` is not seen itself, or acts on what stands beside it. Line feeds and tabs are in the table: who keeps
-/// them says so.
+/// Whether `c` is invisible or affects its surroundings. Line feeds and tabs are in the table; callers that
+/// keep them filter them.
 pub fn is_invisible(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -94,24 +97,27 @@ pub fn is_invisible(c: char) -> bool {
     is_in(&INVISIBLE, code) || code & 0xfffe == 0xfffe
 }
 
-/// Whether an invisible character can begin with this byte of UTF-8. A byte inside of a character never is one.
+/// Whether an invisible character can start with this byte of UTF-8. Always false for continuation bytes.
 pub fn may_begin_invisible(byte: u8) -> bool {
     SUSPECTS[usize::from(byte)]
 }
 
-/// The invisible characters of a text with their byte positions, without those that its words need:
+/// Returns the invisible characters of a text with their byte positions, except those that its words need:
 ///
-/// - a variation selector for emoji or text (U+FE0F, U+FE0E) right after an emoji character, or in a keycap (`1️⃣`),
+/// - a variation selector for emoji or text (U+FE0F, U+FE0E) right after an emoji character, or in a keycap
+///   (`1️⃣`),
 /// - U+200D between two emoji characters (`👩‍👧`),
-/// - U+200C and U+200D between two Arabic letters, as Persian needs them, and after a virama, as Indic scripts do.
+/// - U+200C and U+200D between two Arabic letters, as Persian needs them, and after a virama, as Indic
+///   scripts need them.
 ///
-/// One such character between two that are seen can hide one bit at most, and changes how they are drawn. Everything
-/// else that some text could need (flags made of TAG characters, ideographic variants, soft hyphens) is listed.
+/// One such character between two visible ones can hide at most one bit, and changes how they are drawn. All
+/// other characters that a text could need (flags made of TAG characters, ideographic variants, soft hyphens)
+/// are returned.
 pub fn invisible_chars(text: &str) -> InvisibleChars<'_> {
     InvisibleChars { text, at: 0 }
 }
 
-/// Iterator over what a text hides; see [`invisible_chars`].
+/// Iterator over the invisible characters of a text; see [`invisible_chars`].
 #[derive(Debug, Clone)]
 pub struct InvisibleChars<'t> {
     text: &'t str,
@@ -165,7 +171,7 @@ fn is_emoji(c: char) -> bool {
     is_in(&EMOJI, u32::from(c))
 }
 
-/// A letter, or a vowel sign on one.
+/// Whether `c` is an Arabic letter or a vowel sign on one.
 fn is_arabic_letter(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}' | '\u{750}'..='\u{77f}' | '\u{8a0}'..='\u{8ff}') && c.is_alphabetic()
 }
@@ -175,7 +181,7 @@ fn is_in(ranges: &[(u32, u32)], code: u32) -> bool {
     after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|&(_, last)| code <= last)
 }
 
-const fn suspects() -> [bool; 256] {
+const fn suspect_bytes() -> [bool; 256] {
     let mut found = [false; 256];
     let mut range = 0;
     while range < INVISIBLE.len() {

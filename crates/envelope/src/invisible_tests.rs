@@ -1,17 +1,20 @@
-//! What is in the table of invisible characters, and which of them a text keeps.
+//! Tests of the table of invisible characters, and of the ones that a text keeps.
 
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 use regex_syntax::hir::{Class, HirKind};
 
 use super::{BLANKS, EMOJI, INVISIBLE, invisible_chars, is_emoji, is_in, is_invisible, may_begin_invisible};
 
-/// First and last character of each range that a class of Unicode properties holds.
+/// Returns the first and last character of each range of a Unicode class.
 fn ranges(class: &str) -> Vec<(u32, u32)> {
     let parsed = regex_syntax::parse(class).unwrap().into_kind();
     let HirKind::Class(Class::Unicode(class)) = parsed else { panic!("{class} is no class") };
     class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
 }
 
+// Conformance: result 5.8
+//     Control characters and terminal escapes are neutralised in everything that is shown.
+//     In: receipts/preview/clean.rs, envelope/invisible.rs
 #[test]
 fn the_table_is_what_its_rules_say() {
     let drawn = ranges(r"\p{Prepended_Concatenation_Mark}");
@@ -96,7 +99,7 @@ fn a_byte_that_no_invisible_character_begins_with_is_no_suspect() {
         let first = c.encode_utf8(&mut bytes).as_bytes()[0];
         assert!(may_begin_invisible(first), "{}", c.escape_unicode());
     }
-    // Letters of most scripts, and the bytes inside of characters, are passed over.
+    // Letters of most scripts, and continuation bytes, are skipped.
     for byte in [b'a', b' ', 0x80, 0xbf, 0xc3, 0xd0, 0xd9, 0xe0, 0xe4, 0xe9] {
         assert!(!may_begin_invisible(byte), "{byte:x}");
     }

@@ -1,4 +1,4 @@
-//! The canonical result: the bounded, structured truth about a call that receipts are rendered from.
+//! The canonical result: the bounded, structured form of a call's outcome that receipts are rendered from.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ pub enum CanonicalStatus {
     Error,
 }
 
-/// One outer shape for success and failure. Exactly one of `result` and `error` is there.
+/// The outcome of a call; success and failure have the same fields. Exactly one of `result` and `error` is set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CanonicalResult {
     pub tool_name: String,

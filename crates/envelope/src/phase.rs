@@ -1,4 +1,4 @@
-//! The twelve phases of a call, and what each leaves behind.
+//! The twelve phases of a call, and the facts that they record.
 
 use serde::{Deserialize, Serialize};
 
@@ -76,11 +76,11 @@ impl PhaseOutcome {
     }
 }
 
-/// One fact in the record of a call.
+/// The record of one phase of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseFact {
     pub phase: Phase,
-    /// Left out where it is ok: twelve facts a call add up.
+    /// Omitted if ok, to keep the twelve facts of each call short.
     #[serde(default, skip_serializing_if = "PhaseOutcome::is_ok")]
     pub outcome: PhaseOutcome,
     pub micros: u64,
@@ -88,17 +88,18 @@ pub struct PhaseFact {
     pub detail: Option<String>,
 }
 
-/// Who changed an input or an output.
+/// The origin of a change to an input or an output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Actor {
-    /// The gate itself, for example by filling in a default.
+    /// Tollgate itself, for example by filling in a default.
     Gate,
     /// A hook, by its name.
     Hook(String),
 }
 
-/// One change to what the model sent or to what the tool gave: who, which fields, why.
+/// One change to the model's input or to the tool's output, with its origin, the changed fields and the
+/// reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
     pub phase: Phase,

@@ -1,4 +1,4 @@
-//! The plan a model writes and a person confirms.
+//! The plan that a model writes and the user confirms.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,16 @@ use crate::{Risk, StepId, VarName};
 /// The plan format this build reads and writes.
 pub const PLAN_VERSION: &str = "1.0";
 
-/// A plan: what is to be done, in steps, each a tool and its arguments.
+/// A plan: the goal, and the steps that reach it, each a tool and its arguments.
 ///
-/// Strict: an unknown field is an error. `plan::parse` reports all errors at once with their nearest known
-/// name; the derived reader here only guarantees that nothing unknown slips in.
+/// Strict: an unknown field is an error. `plan::check` reports all errors at once with their nearest known
+/// name; the derived reader here only guarantees that no unknown field is accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+// The published description keeps its wording, because `schemas/action-plan.json` is part of the interface.
+#[schemars(description = "A plan: what is to be done, in steps, each a tool and its arguments.\n\n\
+    Strict: an unknown field is an error. `plan::parse` reports all errors at once with their nearest known\n\
+    name; the derived reader here only guarantees that nothing unknown slips in.")]
 pub struct ActionPlan {
     /// The plan format.
     #[schemars(schema_with = "version_schema")]
@@ -26,7 +30,7 @@ pub struct ActionPlan {
     pub risk_level: Risk,
     /// The steps. They run in an order that satisfies `dependsOn` and every reference.
     #[schemars(length(min = 1))]
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// What the planner took for granted; shown to the person before the yes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
@@ -38,7 +42,7 @@ pub struct ActionPlan {
     pub vars: Map<String, Value>,
     /// What holds for steps that say nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub defaults: Option<Defaults>,
+    pub defaults: Option<PlanDefaults>,
     /// Named values, usually references, that the run reports when it is done.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub outputs: Map<String, Value>,
@@ -49,7 +53,8 @@ pub struct ActionPlan {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Step {
+#[schemars(rename = "Step")]
+pub struct PlanStep {
     /// Unique in the plan; other steps refer to this one by it.
     pub id: StepId,
     /// The tool's name, such as `vault.createFile`.
@@ -133,7 +138,8 @@ pub struct Retry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(inline)]
-pub struct Defaults {
+#[schemars(rename = "Defaults")]
+pub struct PlanDefaults {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_error: Option<OnError>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,9 @@
-//! The part of the policy that every call carries, as it stood when the call was made.
+//! The part of the policy that every call carries, as of the time of the call.
 
 use serde::{Deserialize, Serialize};
 
-/// What held for a call. Shared by all calls of a run; written with each, so that a record stands alone.
+/// The policy that applied to a call. Shared by all calls of a run; written with each, so that a record is
+/// self-contained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySnapshot {

@@ -1,11 +1,11 @@
-//! How one call ended.
+//! The result of one call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Artifact, CallId, CanonicalResult, Change, Effects, Failure, Hash, Mutation, PhaseFact, RunId, StepId,
-    Timestamp, ToolName,
+    Artifact, CallId, CanonicalResult, Effects, Failure, Hash, Mutation, PhaseFact, RunId, StepId, Timestamp,
+    ToolName, VaultChange,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The outcome of one call in one shape, whether it worked, failed, timed out, was cancelled or skipped.
+/// The outcome of one call in one shape, whether it succeeded, failed, timed out, was cancelled or skipped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
@@ -46,7 +46,7 @@ pub struct ToolResult {
     pub tool: ToolName,
     pub attempt: u32,
     pub status: Status,
-    /// `status == ok`, spelled out for readers that want no table.
+    /// True if `status` is ok, for readers without a table of statuses.
     pub ok: bool,
     /// The tool's complete output, valid against its output schema; or `data_ref` when it is large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,10 +62,10 @@ pub struct ToolResult {
     pub duration_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
-    /// The changes to the vault, in the order in which they were made, each with what undoes it.
+    /// The changes to the vault, in the order in which they were made, each with its undo information.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-    /// The files that the call left beside its record.
+    pub changes: Vec<VaultChange>,
+    /// The files that the call wrote beside its record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,21 +75,21 @@ pub struct ToolResult {
     /// The bounded, structured form that compaction and programs work on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<CanonicalResult>,
-    /// What the model reads.
+    /// The text for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
-    /// What each phase found, in order.
+    /// The facts of each phase, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseFact>,
-    /// Every change between what the model sent and what the tool was called with, or between what the
-    /// tool gave and what was kept.
+    /// Every change between the model's input and the tool's arguments, and between the tool's output and the
+    /// recorded output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mutations: Vec<Mutation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancellation: Option<Cancellation>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_modifiers: Vec<ContextModifier>,
-    /// Set when the result was not reported by the tool but found out after a crash.
+    /// True if the result was determined after a crash instead of reported by the tool.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reconciled: bool,
 }
@@ -99,7 +99,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl ToolResult {
-    /// The rules that hold between the fields; `verify` checks them on every record it reads.
+    /// Returns the first violated invariant between the fields; `verify` checks every record with it.
     pub fn broken_invariant(&self) -> Option<&'static str> {
         let has_data = self.data.is_some() || self.data_ref.is_some();
         match self.status {
@@ -124,7 +124,7 @@ impl ToolResult {
     }
 }
 
-/// Why a call is not ok.
+/// The reason why a call is not ok.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolError {
@@ -134,37 +134,37 @@ pub struct ToolError {
     pub details: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
-    /// Which of the closed list of failures it was.
+    /// The kind of failure, from the closed list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Failure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_hint: Option<String>,
 }
 
-/// Where a large `data` is kept: once, by its hash.
+/// Reference to a large `data`, stored once by its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataRef {
     pub hash: Hash,
     pub bytes: u64,
 }
 
-/// Cancellation as facts: when it was asked for, whether the tool answered, and how that ended.
+/// The course of a cancellation: when it was requested, whether the tool responded, and how that ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cancellation {
     pub requested_at: Timestamp,
-    /// When the tool came to an end after the request; absent if it never did within its grace.
+    /// When the tool ended after the request; absent if it did not within its grace period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<Timestamp>,
-    /// True when nothing of the call is running any more.
+    /// True if no part of the call is still running.
     pub done: bool,
 }
 
-/// A change a tool asked for in what later calls of the run see.
+/// A change to the context of later calls of the run, requested by a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextModifier {
     pub key: String,
     pub value: Value,
-    /// False when the call ran beside others, so that the order of changes would be a race.
+    /// False if the call ran in parallel with others, because the order of changes would be a race.
     pub applied: bool,
 }

@@ -1,4 +1,4 @@
-//! How far a tool can reach.
+//! Risk levels of tools and plans.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
-//! JSON without a choice between two readings.
+//! JSON parser that rejects ambiguous input.
 //!
-//! Of a doubled key, readers differ in which of the two they take, and a number with more digits than fit loses some:
-//! what was checked or confirmed could be another thing than what is done. Whoever reads says what becomes of that; the
-//! reading itself is the same for all.
+//! Readers disagree on which of two duplicate keys counts, and a number with too many digits loses some. Then
+//! the value that was checked or confirmed could differ from the value that is used. The caller decides how
+//! to handle such input with a [`StrictJsonHandler`]; the parser is the same for all.
 
 use std::fmt;
 
@@ -10,41 +10,42 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
-/// What becomes of what a lenient reader would silently change. Told where in the text it is, for those who want to know.
-pub trait Strictness {
-    /// The reader goes to the value of this key.
+/// Handles input that a lenient reader would change silently. The callbacks also report the position in the
+/// text, for handlers that need it.
+pub trait StrictJsonHandler {
+    /// The parser enters the value of this key.
     fn enter_key(&mut self, _key: &str) {}
 
-    /// The reader goes to this item of a list.
+    /// The parser enters this item of a list.
     fn enter_item(&mut self, _index: usize) {}
 
-    /// The reader has left the key or the item that it entered last.
+    /// The parser leaves the key or item that it entered last.
     fn leave(&mut self) {}
 
-    /// The key that was just entered stands twice in its object. The first one counts, unless this stops the reading.
-    fn doubled_key(&mut self, key: &str) -> Result<(), String>;
+    /// The key that was just entered is a duplicate. The first one counts, unless an error stops the parser.
+    fn duplicate_key(&mut self, key: &str) -> Result<(), String>;
 
-    /// The number here does not fit 64 bits.
+    /// The current number does not fit into 64 bits.
     fn inexact_number(&mut self) {}
 }
 
-/// Reads the one value that the reader has. Nesting is bounded by the reader.
-pub fn read_strictly<'de, R: serde_json::de::Read<'de>>(
+/// Parses exactly one value. The reader limits the nesting depth.
+pub fn parse_strict<'de, R: serde_json::de::Read<'de>>(
     mut reader: serde_json::Deserializer<R>,
-    strictness: &mut impl Strictness,
+    strictness: &mut impl StrictJsonHandler,
 ) -> Result<Value, serde_json::Error> {
     let value = StrictValue(strictness).deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
 
-/// From here on an integer no longer fits 64 bits, and the reader turns it into a float.
+/// Integers from here on do not fit into 64 bits; the reader turns them into floats.
 const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
 
-/// Reads one value inside of something else that is read.
-pub struct StrictValue<'s, S>(pub &'s mut S);
+/// Parses one value inside of another deserializer.
+struct StrictValue<'s, S>(&'s mut S);
 
-impl<'de, S: Strictness> DeserializeSeed<'de> for StrictValue<'_, S> {
+impl<'de, S: StrictJsonHandler> DeserializeSeed<'de> for StrictValue<'_, S> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -52,7 +53,7 @@ impl<'de, S: Strictness> DeserializeSeed<'de> for StrictValue<'_, S> {
     }
 }
 
-impl<'de, S: Strictness> Visitor<'de> for StrictValue<'_, S> {
+impl<'de, S: StrictJsonHandler> Visitor<'de> for StrictValue<'_, S> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,7 +112,7 @@ impl<'de, S: Strictness> Visitor<'de> for StrictValue<'_, S> {
                     free.insert(entries.next_value_seed(StrictValue(&mut *self.0))?);
                 }
                 Entry::Occupied(taken) => {
-                    self.0.doubled_key(taken.key()).map_err(A::Error::custom)?;
+                    self.0.duplicate_key(taken.key()).map_err(A::Error::custom)?;
                     entries.next_value_seed(StrictValue(&mut *self.0))?;
                 }
             }
@@ -126,16 +127,16 @@ mod tests {
     use expect_test::expect;
     use serde_json::{Value, json};
 
-    use super::{Strictness, read_strictly};
+    use super::{StrictJsonHandler, parse_strict};
 
-    /// Goes on whatever comes, and tells where it was.
+    /// Records every callback with its position, and continues.
     #[derive(Default)]
-    struct Told {
+    struct RecordingHandler {
         place: Vec<String>,
         told: Vec<String>,
     }
 
-    impl Strictness for Told {
+    impl StrictJsonHandler for RecordingHandler {
         fn enter_key(&mut self, key: &str) {
             self.place.push(key.to_owned());
         }
@@ -148,7 +149,7 @@ mod tests {
             self.place.pop();
         }
 
-        fn doubled_key(&mut self, key: &str) -> Result<(), String> {
+        fn duplicate_key(&mut self, key: &str) -> Result<(), String> {
             self.told.push(format!("{key} twice at {}", self.place.join("/")));
             if key == "stop" { Err("stopped".to_owned()) } else { Ok(()) }
         }
@@ -159,8 +160,8 @@ mod tests {
     }
 
     fn read(text: &str) -> (Result<Value, String>, Vec<String>) {
-        let mut told = Told::default();
-        let read = read_strictly(serde_json::Deserializer::from_str(text), &mut told);
+        let mut told = RecordingHandler::default();
+        let read = parse_strict(serde_json::Deserializer::from_str(text), &mut told);
         (read.map_err(|error| error.to_string()), told.told)
     }
 

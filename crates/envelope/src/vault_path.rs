@@ -10,49 +10,49 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::{escape_line, is_invisible};
 
-/// A path inside the vault: relative, `/`-separated, never climbing out, portable to every system a vault
+/// A path inside the vault: relative, `/`-separated, without `..`, and portable to every system that a vault
 /// is synced to.
 ///
-/// Text is not enough against links; the vault opens files relative to a directory handle as well.
-/// Invariant: at least one segment; every segment passes [`bad_segment`].
+/// Text checks do not protect against symbolic links; the vault opens files relative to a directory handle as
+/// well. Invariant: at least one segment; every segment passes [`bad_segment`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct VaultPath(String);
 
-/// Why a text is not a path inside the vault.
+/// The reason why a text is not a path inside the vault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a path inside the vault: {rule}", shown(.raw))]
+#[error("`{}` is not a path inside the vault: {rule}", excerpt(.raw))]
 pub struct BadPath {
     pub raw: String,
     pub rule: String,
 }
 
-/// Folders that belong to other programs or to us. A vault is code to Obsidian and to git, so a tool that
-/// could write here could run programs.
+/// Folders that belong to other programs or to Tollgate. Obsidian and git execute files of a vault, so a tool
+/// that could write here could run programs.
 ///
-/// Beside each stands how its short name begins where Windows makes one: `GIT~1`, or a higher number.
+/// The second string is the start of the short name on Windows: `GIT~1`, or with a higher number.
 const PROTECTED: [(&str, &str); 4] =
     [(".obsidian", "obsidi~"), (".git", "git~"), (".trash", "trash~"), (".tollgate", "tollga~")];
 
-/// Names that Windows reads as devices, with or without an extension, superscript digits included.
+/// Names that Windows reads as devices, with or without an extension, including superscript digits.
 const DEVICES: [&str; 28] = [
     "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
     "com¹", "com²", "com³", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "lpt¹",
     "lpt²", "lpt³",
 ];
 
-/// No name of a device is longer, in either case.
+/// Maximum length of a device name.
 const MAX_DEVICE_BYTES: usize = 5;
 
 impl VaultPath {
-    /// The longest name that every file system a vault is synced to can store.
+    /// The longest name that every file system of a synced vault can store.
     pub const MAX_SEGMENT_BYTES: usize = 255;
     pub const MAX_BYTES: usize = 1024;
-    /// How a file is named for the moment in which it takes another's place. No tool may use such a name:
-    /// whoever could make one could have it taken for a leftover.
+    /// Prefix of the temporary files that replace other files atomically. Tools cannot use such names, so
+    /// that only real leftovers match.
     pub const TEMPORARY_PREFIX: &str = ".tollgate-tmp-";
 
-    /// Parses the text a model or a client sent us.
+    /// Parses text from a model or a client.
     pub fn parse(raw: &str) -> Result<VaultPath, BadPath> {
         let bad = |rule: &str| Err(BadPath { raw: raw.to_owned(), rule: rule.to_owned() });
         if raw.is_empty() {
@@ -92,56 +92,57 @@ impl VaultPath {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The folder that holds this path; `None` at the root of the vault.
+    /// Returns the folder that contains this path; `None` at the root of the vault.
     pub fn parent(&self) -> Option<VaultPath> {
         self.0.rsplit_once('/').map(|(parent, _)| VaultPath(parent.to_owned()))
     }
 
-    /// A path below this one.
+    /// Returns a path below this one.
     pub fn join(&self, segment: &str) -> Result<VaultPath, BadPath> {
         let path = format!("{}/{segment}", self.0);
-        // What stands before the name was judged when this path was made.
+        // The part before the name was checked when this path was created.
         if path.len() <= VaultPath::MAX_BYTES && VaultPath::is_name(segment) {
             return Ok(VaultPath(path));
         }
         VaultPath::parse(&path)
     }
 
-    /// Whether a name, as it stands on disk, could be one part of a path.
+    /// Whether a name on disk could be one segment of a path.
     pub fn is_name(name: &str) -> bool {
         !name.contains(['/', '\\']) && bad_segment(name).is_none()
     }
 
-    /// The form in which two paths are compared: equal when any system a vault is synced to would take
-    /// them for the same file.
+    /// Returns the form for comparisons: equal if any system of a synced vault takes the two paths for the
+    /// same file.
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
 
-    /// [`VaultPath::folded`] for one name as it stands on disk, which may be no path that we would accept.
+    /// Returns [`VaultPath::folded`] for one name on disk, which can be an invalid path.
     pub fn fold_name(name: &str) -> String {
         fold(name)
     }
 
-    /// The names that are protected wherever they stand, as they are usually spelled.
+    /// Returns the protected names in their usual spelling.
     pub fn protected_names() -> impl Iterator<Item = &'static str> {
         PROTECTED.iter().map(|(name, _)| *name)
     }
 
-    /// Whether a name is that of a folder that no tool may touch, however it is spelled.
+    /// Whether a name is that of a protected folder, in any spelling.
     pub fn is_protected_name(name: &str) -> bool {
         protection(name).is_some()
     }
 
-    /// Whether the path lies in a folder that no tool may touch, however it is spelled.
+    /// Returns the name of the protected folder that contains the path, in any spelling.
     pub fn protected_by(&self) -> Option<&'static str> {
         self.segments().find_map(protection)
     }
 }
 
-/// What protects a name, if anything.
+/// Returns the protected folder that a name matches.
 fn protection(segment: &str) -> Option<&'static str> {
-    // Every protected name has a dot in front or, in its short form, a tilde; most names have neither.
+    // Every protected name starts with a dot or, in its short form, contains a tilde; most names have
+    // neither.
     if segment.is_ascii() && !segment.starts_with('.') && !segment.contains('~') {
         return None;
     }
@@ -156,7 +157,7 @@ fn protection(segment: &str) -> Option<&'static str> {
         .map(|(name, _)| name)
 }
 
-/// The rule a segment breaks, if any.
+/// Returns a description of the rule that a segment violates.
 fn bad_segment(segment: &str) -> Option<String> {
     let rule = match segment {
         "" => "it has an empty part; use single `/` between folders and none at the end",
@@ -166,11 +167,11 @@ fn bad_segment(segment: &str) -> Option<String> {
         _ if segment.starts_with(' ') => "a name in it starts with a space",
         _ => {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.');
-            // Most names need no closer look.
+            // Fast path: most names have only plain characters.
             if !segment.bytes().all(plain)
-                && let Some(c) = segment.chars().find(|c| forbidden(*c))
+                && let Some(c) = segment.chars().find(|c| is_forbidden(*c))
             {
-                return Some(format!("it contains {}; use a plain character", spelled(c)));
+                return Some(format!("it contains {}; use a plain character", escape_char(c)));
             }
             let stem = segment.split('.').next().unwrap_or(segment).trim_end();
             if stem.len() > MAX_DEVICE_BYTES {
@@ -186,9 +187,10 @@ fn bad_segment(segment: &str) -> Option<String> {
     Some(rule.to_owned())
 }
 
-/// Characters that mean something else to a system, or that hide what a name says. Those that only Windows
-/// refuses (`*`, `?`, quotes and the like) are in the names of many notes; to write a new one draws a warning.
-fn forbidden(c: char) -> bool {
+/// Characters with a special meaning for a system, or that hide the meaning of a name. Characters that only
+/// Windows refuses (`*`, `?`, quotes and the like) are allowed because many notes have them; writing a new
+/// one produces a warning.
+fn is_forbidden(c: char) -> bool {
     c.is_control() || c == ':' || is_bidi_control(c)
 }
 
@@ -196,24 +198,24 @@ fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn spelled(c: char) -> String {
+fn escape_char(c: char) -> String {
     if is_invisible(c) { format!("U+{:04X}", u32::from(c)) } else { format!("`{c}`") }
 }
 
-/// The beginning of the offending text with every invisible character spelled out.
-fn shown(raw: &str) -> String {
+/// Returns the start of the invalid text with every invisible character escaped.
+fn excerpt(raw: &str) -> String {
     match raw.char_indices().nth(200) {
         Some((cut, _)) => format!("{}…", escape_line(&raw[..cut])),
         None => escape_line(raw).into_owned(),
     }
 }
 
-/// Case-folded and NFC-normalised, without the characters that some file systems ignore in a name.
+/// Folds case and normalizes to NFC, without the characters that some file systems ignore in a name.
 fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Upper and then lower case folds `ß` with `ss` and the final sigma with the other one.
+    // Upper and then lower case makes `ß` equal to `ss`, and the final sigma equal to the other one.
     text.nfc()
         .filter(|c| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'))
         .collect::<String>()
@@ -223,9 +225,9 @@ fn fold(text: &str) -> String {
         .collect()
 }
 
-/// What is left of a name when everything that a file system, a font or a conversion may drop is dropped:
-/// case, accents, widths, invisible characters. Coarser than [`fold`] and only for protected names, where
-/// to refuse one name too many costs nothing.
+/// Removes everything that a file system, a font or a conversion may drop: case, accents, widths, invisible
+/// characters. Coarser than [`fold`], and only for protected names, where refusing one name too many does no
+/// harm.
 fn skeleton(segment: &str) -> String {
     if segment.is_ascii() {
         return segment.to_ascii_lowercase();
@@ -287,6 +289,9 @@ mod tests {
         }
     }
 
+    // Conformance: tool 1.6
+    //     Paths are relative to the vault with `/` between parts, never absolute, never a URI.
+    //     In: envelope/vault_path.rs
     #[test]
     fn whatever_could_leave_the_vault_or_break_a_sync_is_refused() {
         for bad in [
@@ -342,7 +347,7 @@ mod tests {
             (".gi\u{e0041}t/config", Some(".git")),
             (".tollgate", Some(".tollgate")),
             (".trash/x.md", Some(".trash")),
-            // Short names of Windows.
+            // Short names on Windows.
             ("GIT~1/config", Some(".git")),
             ("OBSIDI~1/app.json", Some(".obsidian")),
             ("a/obsidi~12", Some(".obsidian")),
@@ -355,7 +360,7 @@ mod tests {
             ("\u{ff0e}\u{ff47}it/config", Some(".git")),
             (".g\u{ad}it/config", Some(".git")),
             (".tra\u{17f}h/x", Some(".trash")),
-            // Where our files are while they are written.
+            // Temporary files of Tollgate.
             (".tollgate-tmp-1", Some(".tollgate-tmp-")),
             ("a/.Tollgate-TMP-x.md", Some(".tollgate-tmp-")),
             (".obsidian.md", None),

@@ -3,8 +3,8 @@
 use expect_test::expect;
 use proptest::prelude::{Strategy, prop, prop_assert_eq, proptest};
 
-use super::Document;
-use crate::position::{EditorRange, Position};
+use super::NoteDocument;
+use crate::position::{EditorPosition, EditorRange};
 
 /// A note as an array of UTF-16 units with `\n` between lines.
 struct Model(Vec<u16>);
@@ -16,13 +16,13 @@ impl Model {
     }
 
     /// Every place that is not inside a character, by its offset.
-    fn places(&self) -> Vec<(usize, Position)> {
+    fn places(&self) -> Vec<(usize, EditorPosition)> {
         let (mut line, mut ch) = (0, 0);
         let mut places = Vec::new();
         for offset in 0..=self.0.len() {
             let unit = self.0.get(offset).copied().unwrap_or_default();
             if !(0xdc00..0xe000).contains(&unit) {
-                places.push((offset, Position { line, ch }));
+                places.push((offset, EditorPosition { line, ch }));
             }
             if unit == u16::from(b'\n') {
                 (line, ch) = (line + 1, 0);
@@ -61,25 +61,25 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn a_note_that_is_not_edited_keeps_every_byte(file in text()) {
-        prop_assert_eq!(Document::parse(&file).file_text(), file);
+        prop_assert_eq!(NoteDocument::parse(&file).file_text(), file);
     }
 
     #[test]
     fn every_place_is_where_utf16_says(file in text()) {
-        let (document, model) = (Document::parse(&file), Model::of(&file));
+        let (document, model) = (NoteDocument::parse(&file), Model::of(&file));
         prop_assert_eq!(document.text(), model.text());
         for (offset, place) in model.places() {
             let before = String::from_utf16(&model.0[..offset]).unwrap();
-            prop_assert_eq!(document.slice(EditorRange { from: Position::default(), to: place }).unwrap(), before.clone());
+            prop_assert_eq!(document.slice(EditorRange { from: EditorPosition::default(), to: place }).unwrap(), before.clone());
             prop_assert_eq!(document.offset(place), before.len());
-            prop_assert_eq!(document.place(before.len()), place);
+            prop_assert_eq!(document.position_at(before.len()), place);
         }
         prop_assert_eq!(document.end(), model.places().last().unwrap().1);
     }
 
     #[test]
     fn an_edit_does_what_it_does_to_the_model(file in text(), new in text(), a in 0usize..200, b in 0usize..200) {
-        let (mut document, mut model) = (Document::parse(&file), Model::of(&file));
+        let (mut document, mut model) = (NoteDocument::parse(&file), Model::of(&file));
         let places = model.places();
         let pick = |n: usize| places[n % places.len()];
         let ((start, from), (stop, to)) = if pick(a).0 <= pick(b).0 { (pick(a), pick(b)) } else { (pick(b), pick(a)) };
@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(document.text(), model.text());
         prop_assert_eq!(document.offset(end), String::from_utf16(&model.0[..after]).unwrap().len());
         // What is saved is read back as what was on the screen.
-        let again = Document::parse(&document.file_text());
+        let again = NoteDocument::parse(&document.file_text());
         let lost_mark = !file.starts_with('\u{feff}') && document.text().starts_with('\u{feff}');
         if !lost_mark {
             prop_assert_eq!(again.text(), document.text());
@@ -103,10 +103,10 @@ proptest! {
         let model = Model::of(&file);
         let places = model.places();
         let (_, place) = places[pick % places.len()];
-        let mut document = Document::parse(&file);
+        let mut document = NoteDocument::parse(&file);
         document.replace(EditorRange::at(place), &new).unwrap();
         let lines = |text: &str| -> Vec<String> {
-            Document::parse(text).lines.iter().map(|line| format!("{}{}", line.text, line.end.text())).collect()
+            NoteDocument::parse(text).lines.iter().map(|line| format!("{}{}", line.text, line.end.text())).collect()
         };
         let (before, after) = (lines(&file), lines(&document.file_text()));
         prop_assert_eq!(before.len(), after.len());
@@ -122,8 +122,8 @@ proptest! {
 fn a_new_line_ends_as_the_file_does() {
     let cases = [("a\r\nb", "a\r\nX\r\nYb"), ("a\nb", "a\nX\nYb"), ("a\rb", "a\rX\rYb"), ("", "X\nY")];
     for (file, expected) in cases {
-        let mut document = Document::parse(file);
-        let place = Position { line: document.end().line, ch: 0 };
+        let mut document = NoteDocument::parse(file);
+        let place = EditorPosition { line: document.end().line, ch: 0 };
         document.replace(EditorRange::at(place), "X\nY").unwrap();
         assert_eq!(document.file_text(), expected);
     }
@@ -131,23 +131,25 @@ fn a_new_line_ends_as_the_file_does() {
 
 #[test]
 fn line_breaks_that_would_run_into_one_are_kept_apart() {
-    let mut document = Document::parse("\n\r\ra\n");
-    let range = EditorRange { from: Position { line: 3, ch: 0 }, to: Position { line: 3, ch: 1 } };
+    let mut document = NoteDocument::parse("\n\r\ra\n");
+    let range =
+        EditorRange { from: EditorPosition { line: 3, ch: 0 }, to: EditorPosition { line: 3, ch: 1 } };
     document.replace(range, "").unwrap();
     assert_eq!(document.file_text(), "\n\n\n\n");
-    assert_eq!(Document::parse(&document.file_text()).text(), document.text());
+    assert_eq!(NoteDocument::parse(&document.file_text()).text(), document.text());
 }
 
 #[test]
 fn a_place_outside_the_note_is_refused_with_the_places_there_are() {
-    let document = Document::parse("ab\n😀c");
+    let document = NoteDocument::parse("ab\n😀c");
     let mut shown = String::new();
     for (line, ch) in [(2, 0), (0, 3), (1, 1), (1, 4)] {
-        let place = Position { line, ch };
+        let place = EditorPosition { line, ch };
         let fault = document.check(EditorRange::at(place)).unwrap_err();
         shown.push_str(&format!("{place} | {} | {}\n", fault.message, fault.recovery_hint()));
     }
-    let backwards = EditorRange { from: Position { line: 1, ch: 0 }, to: Position { line: 0, ch: 1 } };
+    let backwards =
+        EditorRange { from: EditorPosition { line: 1, ch: 0 }, to: EditorPosition { line: 0, ch: 1 } };
     let fault = document.check(backwards).unwrap_err();
     shown.push_str(&format!("{} | {}\n", fault.message, fault.recovery_hint()));
     expect![[r#"

@@ -1,121 +1,152 @@
-//! A host without a screen: notes are open in memory, and what is reported is on disk.
+//! A host without a screen: notes are open in memory, and edits are saved through the vault.
 //!
-//! It keeps what an application would show: tabs, notes, selections. Unless it is told otherwise it saves an
-//! edit within the call that makes it, so that nothing that was reported is only in memory. All file work
-//! goes through the vault.
+//! It keeps the state that an application would show: tabs, notes, selections. Unless set otherwise an edit is
+//! saved with the call that makes it, so that nothing that was reported is only in memory. It reads files
+//! through the vault and writes none itself: its answers say what to write.
 
+mod catalogue;
 mod commands;
-mod editing;
-mod known;
-mod looking;
-mod notes;
+mod edits;
+mod open_notes;
 mod toggle;
+mod views;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use envelope::Fault;
-use toolkit::{BoxFuture, ToolCx};
-use vault::{Vault, blocking};
+use envelope::{CallId, Failure, Fault, VaultPath};
+use toolkit::{CancelCause, CancelToken, ToolCx};
+use vault::{IoContext, Vault, run_blocking};
 
-use self::notes::Notes;
-use crate::host::{
-    Command, Context, Edit, ForeseenCommand, ForeseenEdit, Host, OpenRequest, Opened, Ran, Selected,
+pub(crate) use self::open_notes::HeadlessNotes;
+use crate::connection::{HostConnection, ReplyFuture};
+use crate::protocol::{
+    HostError, HostNotice, HostReply, HostRequest, HostRequestMessage, RequestId, WorkspaceSnapshot,
 };
-use crate::position::EditorRange;
 use crate::settings::{HostSettings, LocalClock};
 
-/// Cheap to clone; all clones are the same host.
+/// The host that is always there. Cheap to clone; all clones are the same host.
 #[derive(Clone)]
 pub struct HeadlessHost {
     vault: Arc<Vault>,
-    notes: Arc<Notes>,
+    notes: Arc<HeadlessNotes>,
     settings: Arc<HostSettings>,
     clock: LocalClock,
     autosave: bool,
+    /// Requests that arrived as messages and are not answered yet.
+    running: Arc<Mutex<HashMap<RequestId, CancelToken>>>,
 }
 
 impl HeadlessHost {
-    /// A host for a vault, with nothing open. From now on the vault reads and edits open notes through it.
+    /// Creates a host for a vault, with nothing open.
     pub fn new(vault: Arc<Vault>, settings: HostSettings, clock: LocalClock) -> HeadlessHost {
-        let notes = Arc::new(Notes::default());
-        vault.attach(notes.clone());
-        HeadlessHost { vault, notes, settings: Arc::new(settings), clock, autosave: true }
+        HeadlessHost {
+            vault,
+            notes: Arc::default(),
+            settings: Arc::new(settings),
+            clock,
+            autosave: true,
+            running: Arc::default(),
+        }
     }
 
-    /// Whether an edit is saved with the call that makes it; else it stays in memory until a command saves it.
+    /// Sets whether an edit is saved with the call that makes it. If not, it stays in memory until a command
+    /// saves it.
     #[must_use]
     pub fn autosave(mut self, autosave: bool) -> HeadlessHost {
         self.autosave = autosave;
         self
     }
 
-    /// The same host over another vault, for a preview over an imagined one: it begins as this one is now,
-    /// and what is done to it changes nothing here.
-    pub fn imagined(&self, vault: Arc<Vault>) -> HeadlessHost {
-        let notes = Arc::new(self.notes.imagined());
-        vault.attach(notes.clone());
-        HeadlessHost { vault, notes, ..self.clone() }
+    /// Returns a copy over another vault, for a preview over an overlay: it begins with the present state, and
+    /// changes to it do not come back.
+    pub(crate) fn with_overlay(&self, vault: Arc<Vault>) -> HeadlessHost {
+        let notes = Arc::new(self.notes.copy_for_preview());
+        HeadlessHost { vault, notes, running: Arc::default(), ..self.clone() }
+    }
+
+    /// Replaces the state by a copy of what another host has open.
+    pub(crate) fn load_snapshot(&self, snapshot: &WorkspaceSnapshot) {
+        *self.notes.workspace() = crate::workspace_state::WorkspaceState::from_snapshot(snapshot);
+    }
+
+    pub(crate) fn vault(&self) -> &Arc<Vault> {
+        &self.vault
+    }
+
+    pub(crate) fn notes(&self) -> &Arc<HeadlessNotes> {
+        &self.notes
+    }
+
+    /// Answers a request on a thread that may block.
+    pub(crate) fn answer(&self, request: &HostRequest, io: &dyn IoContext) -> Result<HostReply, Fault> {
+        Ok(match request {
+            HostRequest::GetContext => HostReply::Context(self.workspace_context(io)?),
+            HostRequest::GetSelection => HostReply::Selection(self.selected_text(io)?),
+            HostRequest::SetSelection { range } => HostReply::Selection(self.select_range(*range, io)?),
+            HostRequest::OpenFile(request) => HostReply::Opened(self.open_file(request, io)?),
+            HostRequest::PrepareEdit(edit) => HostReply::EditPlan(Box::new(self.plan_edit(edit, io)?)),
+            HostRequest::ApplyEdit { path, before, after, cursor, .. } => {
+                self.apply_edit(path, before, after, *cursor, io)?
+            }
+            HostRequest::ListCommands => HostReply::Commands(catalogue::list_commands()),
+            HostRequest::PrepareCommand { id } => {
+                HostReply::CommandPlan(Box::new(self.plan_command(id, io)?))
+            }
+            HostRequest::RunCommand { id, opens } => {
+                HostReply::CommandRun(self.run_command(id, opens.as_ref(), io)?)
+            }
+            HostRequest::ReadNote { path } => HostReply::NoteText { unsaved: self.notes.unsaved_text(path) },
+            HostRequest::WriteNote { path, before, text, .. } => {
+                HostReply::NoteWritten(self.notes.write_text(path, before, text)?)
+            }
+            HostRequest::TakeSnapshot => HostReply::Snapshot(self.notes.workspace().to_snapshot()),
+        })
+    }
+
+    fn finish(&self, id: RequestId) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 }
 
-impl Host for HeadlessHost {
-    fn vault(&self) -> Arc<Vault> {
-        self.vault.clone()
+impl HostConnection for HeadlessHost {
+    fn request(&self, message: HostRequestMessage) -> Result<ReplyFuture, HostError> {
+        let (host, cancel) = (self.clone(), CancelToken::new());
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(message.id, cancel.clone());
+        Ok(Box::pin(async move {
+            let call = CallId::parse("host-request");
+            let call = call.map_err(|bad| HostError::new(Failure::ExecutionFailed, bad.to_string()))?;
+            let cx = ToolCx::new(call, cancel, None);
+            let worker = host.clone();
+            let reply = run_blocking(&cx, move |io| worker.answer(&message.request, io)).await;
+            host.finish(message.id);
+            reply.map_err(HostError::from)
+        }))
     }
 
-    fn context<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Context, Fault>> {
-        let host = self.clone();
-        Box::pin(blocking(cx, move |witness| host.look_around(witness)))
+    fn cancel(&self, id: RequestId) -> Result<(), HostError> {
+        if let Some(cancel) = self.running.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            cancel.cancel(CancelCause::Run);
+        }
+        Ok(())
     }
 
-    fn selection<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Selected, Fault>> {
-        let host = self.clone();
-        Box::pin(blocking(cx, move |witness| host.look_at_selection(witness)))
+    fn notify(&self, notice: HostNotice) -> Result<(), HostError> {
+        self.notes.notify(&notice);
+        Ok(())
     }
 
-    fn select<'a>(&'a self, cx: &'a ToolCx, range: EditorRange) -> BoxFuture<'a, Result<Selected, Fault>> {
-        let host = self.clone();
-        Box::pin(blocking(cx, move |witness| host.select_range(range, witness)))
-    }
+    fn detach(&self, _reason: &str) {}
+}
 
-    fn open<'a>(&'a self, cx: &'a ToolCx, request: OpenRequest) -> BoxFuture<'a, Result<Opened, Fault>> {
-        let host = self.clone();
-        Box::pin(blocking(cx, move |witness| host.show(&request, witness)))
-    }
-
-    fn foresee_edit<'a>(
-        &'a self,
-        cx: &'a ToolCx,
-        edit: &'a Edit,
-    ) -> BoxFuture<'a, Result<ForeseenEdit, Fault>> {
-        let (host, edit) = (self.clone(), edit.clone());
-        Box::pin(blocking(cx, move |witness| host.plan_edit(&edit, witness)))
-    }
-
-    fn edit<'a>(&'a self, cx: &'a ToolCx, foreseen: &'a ForeseenEdit) -> BoxFuture<'a, Result<bool, Fault>> {
-        let (host, foreseen) = (self.clone(), foreseen.clone());
-        Box::pin(blocking(cx, move |witness| host.make_edit(&foreseen, editing::Cursor::AfterText, witness)))
-    }
-
-    fn commands<'a>(&'a self, _cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Command>, Fault>> {
-        Box::pin(std::future::ready(Ok(known::catalogue())))
-    }
-
-    fn foresee_command<'a>(
-        &'a self,
-        cx: &'a ToolCx,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<ForeseenCommand, Fault>> {
-        let (host, id, call) = (self.clone(), id.to_owned(), cx.call_id().clone());
-        Box::pin(blocking(cx, move |witness| host.plan_command(&id, &call, witness)))
-    }
-
-    fn run_command<'a>(
-        &'a self,
-        cx: &'a ToolCx,
-        foreseen: &'a ForeseenCommand,
-    ) -> BoxFuture<'a, Result<Ran, Fault>> {
-        let (host, foreseen) = (self.clone(), foreseen.clone());
-        Box::pin(blocking(cx, move |witness| host.make_command(&foreseen, witness)))
-    }
+/// Joins a folder and a name from the settings of the application.
+fn settings_path(folder: &str, name: &str) -> Result<VaultPath, Fault> {
+    let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    VaultPath::parse(&path).map_err(|bad| {
+        Fault::new(
+            Failure::PreconditionFailed,
+            format!("the settings lead to a path that cannot be used: {bad}"),
+        )
+        .hint("change the folder, the format or the template in the settings of the application")
+    })
 }

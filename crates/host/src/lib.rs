@@ -1,49 +1,60 @@
-//! The application that has the vault open, and the tools on it: `editor.*`, `workspace.*`, `commands.*`.
+//! The application that has the vault open (the *host*), and the tools on it: `editor.*`, `workspace.*`,
+//! `commands.*`.
 //!
-//! Tools speak to a `Host`. The one that is always there is headless: notes open in memory, saved through
-//! the vault, so that every change to a file is recorded and can be taken back. Nothing here knows the
-//! engine, reads a clock or touches a file except through the vault.
+//! Tools talk to a [`HostSlot`]. Without an application it uses a [`HeadlessHost`]: notes open in memory, saved
+//! through the vault. Applications attach to a [`HostRegistry`] and detach while the program runs, through a
+//! [`HostConnection`] and the messages of [`protocol`]; [`serve_stream`] attaches one at the other end of a
+//! stream.
+//!
+//! Every change to a file goes through the vault or is verified by it, so that it is recorded and can be
+//! undone. Nothing here knows the engine, reads a clock, or touches a file except through the vault.
 
-mod carry;
-mod desk;
+mod connection;
+mod cursor_mapping;
+mod date_format;
 mod document;
 mod headless;
-mod host;
-mod moment;
 mod note;
+mod paths;
 mod position;
+mod prepared;
+pub mod protocol;
+mod registry;
+mod remote;
 mod settings;
+mod slot;
+mod stream;
 mod template;
 mod tools;
 mod view;
+mod workspace_state;
 
-use std::sync::Arc;
+use toolkit::{RegistrationError, Registry};
 
-use toolkit::{Refused, Registry};
-
+pub use connection::{HostConnection, ReplyFuture};
 pub use headless::HeadlessHost;
-pub use host::{
-    ActiveView, Command, Confidence, Context, Edit, Edited, FileWork, ForeseenCommand, ForeseenEdit, Host,
-    LeafInfo, Mode, OpenRequest, Opened, OwnerType, Ran, Selected, Target,
-};
-pub use position::{EditorRange, Position};
+pub use position::{EditorPosition, EditorRange};
+pub use registry::{HostAttachment, HostRegistry};
+pub use remote::{OUTGOING_MESSAGES, RemoteHost};
 pub use settings::{HostSettings, LocalClock, NewNotePlace};
+pub use slot::HostSlot;
+pub use stream::serve_stream;
 
 use tools::{
-    Acting, Editing, GetContext, GetSelection, InsertAtCursor, ListCommands, MaybeHost, OpenFile,
-    ReplaceRange, ReplaceSelection, RunCommand, SetSelection,
+    EditAction, GetContext, GetSelection, HostActionTool, HostHandle, InsertAtCursor, ListCommands, OpenFile,
+    ReplaceEditorRange, ReplaceSelection, RunHostCommand, SetSelection,
 };
 
-/// Registers every tool of this crate. Without a host they are declared but refuse to work.
-pub fn register(registry: &mut Registry, host: Option<Arc<dyn Host>>) -> Result<(), Refused> {
-    let host = MaybeHost(host);
+/// Registers every tool of this crate. Without a host the tools are declared and refuse to work.
+pub fn register(registry: &mut Registry, host: Option<HostSlot>) -> Result<(), RegistrationError> {
+    let host = HostHandle(host);
     registry.register(GetSelection { host: host.clone() })?;
     registry.register(SetSelection { host: host.clone() })?;
-    registry.register(Acting::<Editing<ReplaceSelection>>::new(&host))?;
-    registry.register(Acting::<Editing<InsertAtCursor>>::new(&host))?;
-    registry.register(Acting::<Editing<ReplaceRange>>::new(&host))?;
+    registry.register(HostActionTool::<EditAction<ReplaceSelection>>::new(&host))?;
+    registry.register(HostActionTool::<EditAction<InsertAtCursor>>::new(&host))?;
+    registry.register(HostActionTool::<EditAction<ReplaceEditorRange>>::new(&host))?;
     registry.register(GetContext { host: host.clone() })?;
     registry.register(OpenFile { host: host.clone() })?;
     registry.register(ListCommands { host: host.clone() })?;
-    registry.register(Acting::<RunCommand>::new(&host))
+    registry.register(HostActionTool::<RunHostCommand>::new(&host))
 }

@@ -1,37 +1,37 @@
-//! What the headless host has to know about how a person keeps their notes.
+//! Settings of the headless host, taken from those of the application.
 //!
-//! The folder with the application's own settings is closed to tools, so whoever opens the vault reads the
-//! files and hands their text over. What cannot be read counts as left out, as it does in the application.
+//! The settings folder of the application is closed to tools, so the caller that opens the vault reads the files. A
+//! value that cannot be read counts as absent, as it does in the application.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::moment::DEFAULT_DATE;
+use crate::date_format::DEFAULT_DATE;
 
-/// What time it is where the person is. Nothing in this crate reads a clock.
+/// Returns the local time. Nothing in this crate reads a clock.
 pub type LocalClock = Arc<dyn Fn() -> jiff::civil::DateTime + Send + Sync>;
 
-/// Where a new note goes.
+/// Folder of new notes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NewNotePlace {
-    /// Into the vault itself.
+    /// The vault itself.
     #[default]
     Root,
-    /// Beside the active file.
+    /// The folder of the active file.
     Current,
-    /// Into this folder.
+    /// This folder.
     Folder(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSettings {
     pub new_note: NewNotePlace,
-    /// The folder of daily notes; empty is the vault itself.
+    /// Folder of daily notes; empty for the vault itself.
     pub daily_folder: String,
-    /// How a daily note is called, as a Moment format; a `/` in it makes folders.
+    /// Name of a daily note as a Moment format; a `/` in it makes folders.
     pub daily_format: String,
-    /// The note that a daily note begins as, with or without `.md`.
+    /// Template of a daily note, with or without `.md`.
     pub daily_template: Option<String>,
 }
 
@@ -62,7 +62,7 @@ struct DailyNotesJson {
 }
 
 impl HostSettings {
-    /// From the text of the application's `app.json` and `daily-notes.json`, as far as they are there.
+    /// Parses the application's `app.json` and `daily-notes.json`. Either can be absent.
     pub fn from_obsidian(app: Option<&str>, daily_notes: Option<&str>) -> HostSettings {
         let app: AppJson = app.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let daily: DailyNotesJson =

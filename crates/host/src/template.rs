@@ -1,13 +1,13 @@
-//! What a template becomes: `{{title}}`, `{{date}}`, `{{time}}`, with a format after a colon if one is given.
+//! Template substitution: `{{title}}`, `{{date}}`, `{{time}}`, with an optional format after a colon.
 //!
-//! Anything else between braces is left as it is: it may belong to another program.
+//! Anything else between braces is left as it is: it can belong to another program.
 
 use envelope::Fault;
 use jiff::civil::DateTime;
 
-use crate::moment::{self, DEFAULT_DATE, DEFAULT_TIME};
+use crate::date_format::{self, DEFAULT_DATE, DEFAULT_TIME};
 
-pub(crate) fn filled(template: &str, title: &str, now: DateTime) -> Result<String, Fault> {
+pub(crate) fn fill_template(template: &str, title: &str, now: DateTime) -> Result<String, Fault> {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -23,10 +23,14 @@ pub(crate) fn filled(template: &str, title: &str, now: DateTime) -> Result<Strin
         };
         match (word.to_lowercase().as_str(), format) {
             ("title", None) => text.push_str(title),
-            ("date", format) => text.push_str(&moment::format(format.unwrap_or(DEFAULT_DATE), now)?),
-            ("time", format) => text.push_str(&moment::format(format.unwrap_or(DEFAULT_TIME), now)?),
+            ("date", format) => {
+                text.push_str(&date_format::format_date(format.unwrap_or(DEFAULT_DATE), now)?);
+            }
+            ("time", format) => {
+                text.push_str(&date_format::format_date(format.unwrap_or(DEFAULT_TIME), now)?);
+            }
             (_, _) => {
-                // Only the first pair of braces is passed by: what follows may be a word of ours.
+                // Only the first pair of braces is skipped: a known word can follow.
                 text.push_str("{{");
                 rest = after;
                 continue;
@@ -42,15 +46,15 @@ pub(crate) fn filled(template: &str, title: &str, now: DateTime) -> Result<Strin
 mod tests {
     use jiff::civil::date;
 
-    use super::filled;
+    use super::fill_template;
 
     #[test]
     fn words_are_filled_in_and_the_rest_is_left_alone() {
         let now = date(2026, 11, 15).at(9, 5, 0, 0);
-        let fill = |template: &str| filled(template, "Day", now).unwrap();
+        let fill = |template: &str| fill_template(template, "Day", now).unwrap();
         assert_eq!(fill("# {{title}}\n{{date}} {{time}}"), "# Day\n2026-11-15 09:05");
         assert_eq!(fill("{{date:dddd, D MMMM}} {{ time:h A }}"), "Sunday, 15 November 9 AM");
         assert_eq!(fill("{{tp.file}} {{ {{title}} {{"), "{{tp.file}} {{ Day {{");
-        assert!(filled("{{date:Z}}", "Day", now).is_err());
+        assert!(fill_template("{{date:Z}}", "Day", now).is_err());
     }
 }

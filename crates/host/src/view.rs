@@ -1,4 +1,4 @@
-//! How a file is shown, by its extension, in the words that the application uses.
+//! View types by file extension, with the names that the application uses.
 
 use envelope::VaultPath;
 
@@ -14,7 +14,7 @@ pub(crate) enum ViewType {
 }
 
 impl ViewType {
-    /// `None` for a file that no view can show.
+    /// Returns the view of a file. `None` if no view can show it.
     pub(crate) fn of(path: &VaultPath) -> Option<ViewType> {
         let extension = path.name().rsplit_once('.')?.1.to_lowercase();
         Some(match extension.as_str() {
@@ -42,7 +42,7 @@ impl ViewType {
     }
 }
 
-/// What a tab is called: a note without its extension, anything else with it.
+/// Returns the title of a tab: a note without its extension, any other file with it.
 pub(crate) fn title(path: &VaultPath) -> String {
     let name = path.name();
     name.strip_suffix(".md").unwrap_or(name).to_owned()

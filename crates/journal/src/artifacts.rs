@@ -1,25 +1,26 @@
-//! What calls left beside their records: `artifacts/<name>` in the run folder.
+//! Files that calls write beside their records: `artifacts/<name>` in the run folder.
 //!
-//! Made and opened through the folder's handle, never through a link. A name is given once; a result lists the
-//! size and the hash, so that a change afterwards is found.
+//! They are created and opened relative to the folder's handle, never through a link. A name is used once. A
+//! result lists size and hash, so that a later change is detected.
 
 use std::fs::File;
 use std::io;
 
 use envelope::{Artifact, Hash};
 
-use crate::disk::{Dir, Disk};
+use crate::disk::{FolderHandle, RunDisk};
 use crate::error::JournalError;
-use crate::folder::RunFolder;
+use crate::run_folder::RunFolder;
 use crate::run_log::{Journal, io_error};
 
 pub(crate) const ARTIFACTS: &str = "artifacts";
-/// Behind so many equal names something is wrong with whoever asks for them.
+/// Limit of numbered names for one stem; more indicate a faulty caller.
 const MAX_SAME_NAME: u32 = 100_000;
 
 impl Journal {
-    /// Makes an empty artifact called `<stem>.<extension>`, or with a number if that name is taken. Its name is
-    /// durable when this returns, its bytes after [`Journal::sync_artifact`]. None for a journal in memory.
+    /// Creates an empty artifact called `<stem>.<extension>`, or with a number if that name is taken. Its
+    /// name is durable when this returns, its bytes after [`Journal::sync_artifact`]. Returns `None` for a
+    /// journal in memory.
     pub fn create_artifact(
         &self,
         stem: &str,
@@ -27,7 +28,7 @@ impl Journal {
     ) -> Result<Option<(String, File)>, JournalError> {
         let Some(run) = self.folder() else { return Ok(None) };
         let make = || -> io::Result<(String, File)> {
-            let folder = run.ensure(ARTIFACTS, false)?;
+            let folder = run.open_or_create(ARTIFACTS, false)?;
             for number in 1..MAX_SAME_NAME {
                 let name = match number {
                     1 => format!("{stem}.{extension}"),
@@ -45,13 +46,13 @@ impl Journal {
             Err(io::Error::other("too many artifacts of one name"))
         };
         let made = make().map(Some).map_err(|source| io_error("make an artifact in", run.path(), source));
-        self.noting(made)
+        self.note_failure(made)
     }
 
     /// Makes the bytes of an artifact durable.
     pub fn sync_artifact(&self, path: &str, file: &File) -> Result<(), JournalError> {
         let synced = file.sync_data();
-        self.noting(synced.map_err(|source| io_error("sync", std::path::Path::new(path), source)))
+        self.note_failure(synced.map_err(|source| io_error("sync", std::path::Path::new(path), source)))
     }
 
     /// Opens an artifact of this run for reading.
@@ -62,11 +63,16 @@ impl Journal {
         }
     }
 
-    /// Takes back an artifact that no recorded result names.
+    /// Removes an artifact that no recorded result names.
     pub fn remove_artifact(&self, path: &str) -> Result<(), JournalError> {
         let Some((run, name)) = self.folder().zip(name_of(path)) else { return Ok(()) };
-        let removed = run.sub(ARTIFACTS).and_then(|mut folder| folder.remove(name));
+        let removed = run.open_subfolder(ARTIFACTS).and_then(|mut folder| folder.remove(name));
         removed.map_err(|source| io_error("remove", &run.path().join(path), source))
+    }
+
+    /// Returns the artifacts of this run so far, as results name them, in order.
+    pub fn artifact_names(&self) -> Result<Vec<String>, JournalError> {
+        self.folder().map_or_else(|| Ok(Vec::new()), artifact_names)
     }
 }
 
@@ -75,10 +81,23 @@ impl RunFolder {
     pub fn artifact(&self, path: &str) -> Result<File, JournalError> {
         open(self.dir(), path)
     }
+
+    /// Returns the artifacts of this run, as results name them, in order.
+    pub fn artifact_names(&self) -> Result<Vec<String>, JournalError> {
+        artifact_names(self.dir())
+    }
 }
 
-/// Whether an artifact is still what its result says.
-pub(crate) fn check(run: &Dir, artifact: &Artifact) -> Result<(), JournalError> {
+fn artifact_names(run: &FolderHandle) -> Result<Vec<String>, JournalError> {
+    match run.open_subfolder(ARTIFACTS).and_then(|folder| folder.entry_names()) {
+        Ok(names) => Ok(names.iter().map(|name| format!("{ARTIFACTS}/{name}")).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(io_error("list", &run.path().join(ARTIFACTS), source)),
+    }
+}
+
+/// Checks an artifact against the size and hash in its result.
+pub(crate) fn check_artifact(run: &FolderHandle, artifact: &Artifact) -> Result<(), JournalError> {
     let mut file = open(run, &artifact.path)?;
     let mut hasher = blake3::Hasher::new();
     let bytes = io::copy(&mut file, &mut hasher)
@@ -90,10 +109,10 @@ pub(crate) fn check(run: &Dir, artifact: &Artifact) -> Result<(), JournalError> 
     Err(JournalError::ArtifactChanged { path: artifact.path.clone() })
 }
 
-fn open(run: &Dir, path: &str) -> Result<File, JournalError> {
+fn open(run: &FolderHandle, path: &str) -> Result<File, JournalError> {
     let missing = || JournalError::ArtifactMissing { path: path.to_owned() };
     let name = name_of(path).ok_or_else(missing)?;
-    match run.sub(ARTIFACTS).and_then(|folder| folder.read(name)) {
+    match run.open_subfolder(ARTIFACTS).and_then(|folder| folder.open_file(name)) {
         Ok(Some(file)) => match file.metadata() {
             Ok(meta) if meta.is_file() => Ok(file),
             Ok(_) => Err(missing()),
@@ -105,7 +124,7 @@ fn open(run: &Dir, path: &str) -> Result<File, JournalError> {
     }
 }
 
-/// The one name below the folder. Nothing else is a path of an artifact.
+/// Returns the file name of an artifact path. Every other form of path is invalid.
 fn name_of(path: &str) -> Option<&str> {
     let name = path.strip_prefix(ARTIFACTS)?.strip_prefix('/')?;
     (!name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..").then_some(name)
@@ -123,7 +142,7 @@ mod tests {
     use crate::samples::{call, confirmation, event, header, result};
     use crate::{Journal, JournalError, RunFolder, verify};
 
-    /// A finished run of one call that left `content` behind.
+    /// Returns the folder of a finished run of one call with the artifact `content`.
     fn run_with_artifact(state: &Path, content: &[u8]) -> std::path::PathBuf {
         let dir = state.join("runs").join("run-1");
         let journal = Journal::create(&dir, &header("run-1")).unwrap();
@@ -151,6 +170,9 @@ mod tests {
         expect.assert_eq(&text.join("\n"));
     }
 
+    // Conformance: result 4.5
+    //     The record proves its artifacts.
+    //     In: journal/artifacts.rs
     #[test]
     fn an_artifact_that_changed_or_is_gone_is_found() {
         let temp = tempfile::tempdir().unwrap();
@@ -175,11 +197,11 @@ mod tests {
         let dir = temp.path().join("runs").join("run-1");
         let journal = Journal::create(&dir, &header("run-1")).unwrap();
         assert_eq!(journal.failure(), None);
-        // A file where the folder should be.
+        // A file in place of the folder.
         fs::File::create_new(dir.join("artifacts")).unwrap();
         let error = journal.create_artifact("build-stdout", "log").unwrap_err().to_string();
         assert_eq!(journal.failure(), Some(error.clone()));
-        journal.lost("something else");
+        journal.report_loss("something else");
         assert_eq!(journal.failure(), Some(error), "the first cause is the one that is told");
         journal.event(&event(EventType::RunFinished, None)).unwrap();
         journal.close().unwrap();

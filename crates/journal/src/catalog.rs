@@ -1,16 +1,15 @@
-//! The tools of a run as its folder remembers them.
+//! The tool catalog of a recorded run.
 
-use envelope::{Catalog, SchemaProblem, ToolDecl, distinct_alias};
+use envelope::{SchemaProblem, ToolCatalog, ToolDecl, distinct_alias};
 use serde_json::Value;
 
-/// Answers from recorded declarations alone, so that a run can be derived again on a machine that has
-/// none of its tools.
+/// A catalog of recorded declarations, so that a run can be replayed on a machine without its tools.
 pub(crate) struct RecordedTools<'a>(pub &'a [ToolDecl]);
 
-impl Catalog for RecordedTools<'_> {
+impl ToolCatalog for RecordedTools<'_> {
     fn tool(&self, name: &str) -> Option<&ToolDecl> {
         let named = self.0.iter().find(|tool| tool.name.as_str() == name || tool.alias() == name);
-        // The second of two tools that are spelled alike without dots.
+        // If two tools have the same alias, the second one has a distinct alias.
         named.or_else(|| self.0.iter().find(|tool| distinct_alias(tool.name.as_str()) == name))
     }
 
@@ -22,7 +21,7 @@ impl Catalog for RecordedTools<'_> {
         None
     }
 
-    /// The plan passed its check when it was recorded; what matters now is what follows from it.
+    /// Always empty: the plan passed its check when it was recorded.
     fn check_input(&self, _name: &str, _args: &Value) -> Vec<SchemaProblem> {
         Vec::new()
     }

@@ -1,4 +1,5 @@
-//! Whatever operation fails, and whatever a power cut keeps of the rest: no acknowledged record is lost.
+//! Tests that no acknowledged record is lost, whichever operation fails, and whatever a power cut keeps of
+//! the unsynced writes.
 
 use std::path::Path;
 
@@ -6,20 +7,20 @@ use envelope::EventType;
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::disk::Dir;
+use crate::disk::FolderHandle;
 use crate::samples::{call, confirmation, event, finished_run, header, result};
-use crate::sim::{Fault, SimDisk};
+use crate::sim::{DiskFault, SimDisk};
 use crate::{ChainHead, Journal, JournalError, RunFolder, Seq, verify};
 
-/// Records that were acknowledged: the newest one whose `durable` said yes.
+/// The newest acknowledged record: the last one for which `durable` returned.
 type Acknowledged = Option<ChainHead>;
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-/// Appends calls and results as a driver does and waits for each. `filler` decides how soon the write-ahead
-/// log is full.
+/// Appends calls and results as a driver does and waits for each. A larger `filler` fills the write-ahead log
+/// sooner.
 fn work(journal: &Journal, filler: usize, acknowledged: &mut Acknowledged) -> Result<(), JournalError> {
     journal.event(&event(EventType::RunStarted, None))?;
     journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation()))))?;
@@ -52,7 +53,8 @@ fn whole_run(
     filler: usize,
     acknowledged: &mut Acknowledged,
 ) -> Result<(), JournalError> {
-    let journal = Journal::create_in(Dir::open(path).unwrap(), Box::new(disk.clone()), &header("run-1"))?;
+    let journal =
+        Journal::create_in(FolderHandle::open(path).unwrap(), Box::new(disk.clone()), &header("run-1"))?;
     let done = work(&journal, filler, acknowledged);
     if done.is_err() {
         assert!(journal.event(&event(EventType::StepProgress, None)).is_err(), "goes on after a failure");
@@ -61,7 +63,7 @@ fn whole_run(
     done
 }
 
-/// Everything that was acknowledged is there after recovery, and the folder is a sound run again.
+/// Asserts that recovery restores everything acknowledged, and that the folder is a valid run again.
 #[track_caller]
 fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
     match Journal::reopen(path) {
@@ -71,7 +73,7 @@ fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
             }
             let seq = journal.event(&event(EventType::StepProgress, None)).unwrap();
             block_on(journal.durable(seq)).unwrap();
-            // Not closed: the run has not come to its end.
+            // Dropped without closing: the run has not ended.
             drop(journal);
             let folder = RunFolder::open(path).unwrap();
             let count = folder.records().unwrap().collect::<Result<Vec<_>, _>>().unwrap().len() as u64;
@@ -80,7 +82,7 @@ fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
             assert_eq!((verified.records, count), (recovery.head.seq + 1, recovery.head.seq + 1), "{what}");
             if let Some(head) = acknowledged {
                 let found = verify(path, Some(&head.hash)).unwrap();
-                let told = format!("the head you gave is that of record {};", head.seq);
+                let told = format!("the expected head belongs to record {};", head.seq);
                 assert!(found.problems[0].message.starts_with(&told), "{what}: {:?}", found.problems);
             }
         }
@@ -89,9 +91,9 @@ fn check_recovers(path: &Path, acknowledged: Acknowledged, what: &str) {
     }
 }
 
-/// A small generator (splitmix64): the same seed, the same cut.
+/// Returns a deterministic random generator (splitmix64).
 fn chances(seed: u64) -> impl FnMut() -> bool {
-    // Some cuts keep nearly all of what was not synced, some nearly none.
+    // Some cuts keep nearly all unsynced writes, some nearly none.
     let share = [0, 1, 8, 15, 16][(seed % 5) as usize];
     let mut state = seed;
     move || {
@@ -102,7 +104,7 @@ fn chances(seed: u64) -> impl FnMut() -> bool {
     }
 }
 
-fn fail_each_operation(filler: usize, fault: Fault, cuts: u64) {
+fn fail_each_operation(filler: usize, fault: DiskFault, cuts: u64) {
     let mut completed = false;
     for operation in 1..400 {
         let temp = tempfile::tempdir().unwrap();
@@ -130,25 +132,25 @@ fn fail_each_operation(filler: usize, fault: Fault, cuts: u64) {
 
 #[test]
 fn a_refused_operation_stops_the_journal_and_loses_nothing_acknowledged() {
-    fail_each_operation(10, Fault::Refuse, 6);
+    fail_each_operation(10, DiskFault::Refuse, 6);
 }
 
 #[test]
 fn a_full_disk_stops_the_journal_and_loses_nothing_acknowledged() {
-    fail_each_operation(10, Fault::Short, 6);
+    fail_each_operation(10, DiskFault::Short, 6);
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_while_the_write_ahead_log_starts_over() {
-    fail_each_operation(70_000, Fault::Refuse, 3);
+    fail_each_operation(70_000, DiskFault::Refuse, 3);
 }
 
-/// Leaves a folder as a power cut in the middle of a run leaves it.
+/// Leaves a folder as a power cut in the middle of a run would.
 fn interrupted(temp: &Path, seed: u64) -> (std::path::PathBuf, Acknowledged) {
     let path = temp.join("live").join("run-1");
     std::fs::create_dir_all(&path).unwrap();
     let disk = SimDisk::new(&path);
-    disk.fail_at(40, Fault::Short);
+    disk.fail_at(40, DiskFault::Short);
     let mut acknowledged = None;
     whole_run(&disk, &path, 2000, &mut acknowledged).unwrap_err();
     let after = temp.join("cut").join("run-1");
@@ -163,8 +165,8 @@ fn recovery_may_be_interrupted_at_any_operation() {
             let temp = tempfile::tempdir().unwrap();
             let (path, acknowledged) = interrupted(temp.path(), seed);
             let disk = SimDisk::load(&path);
-            disk.fail_at(operation, Fault::Short);
-            let reopened = Journal::reopen_in(Dir::open(&path).unwrap(), Box::new(disk.clone()));
+            disk.fail_at(operation, DiskFault::Short);
+            let reopened = Journal::reopen_in(FolderHandle::open(&path).unwrap(), Box::new(disk.clone()));
             let done = reopened.is_ok();
             drop(reopened);
             let again = temp.path().join("again").join("run-1");
@@ -185,10 +187,10 @@ fn a_closed_run_that_is_opened_again_loses_nothing_either() {
         let temp = tempfile::tempdir().unwrap();
         let path = finished_run(temp.path(), "run-1", 2);
         let disk = SimDisk::load(&path);
-        disk.fail_at(operation, Fault::Short);
+        disk.fail_at(operation, DiskFault::Short);
         let mut acknowledged = Some(verify(&path, None).unwrap().head);
         let go_on = |acknowledged: &mut Acknowledged| {
-            let folder = Dir::open(&path).unwrap();
+            let folder = FolderHandle::open(&path).unwrap();
             let (journal, _) = Journal::reopen_in(folder, Box::new(disk.clone()))?;
             for _ in 0..3 {
                 let seq = journal.event(&event(EventType::StepProgress, None))?;
@@ -212,15 +214,16 @@ fn a_closed_run_that_is_opened_again_loses_nothing_either() {
     assert!(completed, "the run never got to its end");
 }
 
-/// A journal whose committer hangs in a sync, with more appended than the queue may hold; `then` runs while an
-/// appender waits for room. Says how that appender fared.
+/// Runs `then` while the committer hangs in a sync, the queue is over its limit, and an appender waits for
+/// room. Returns the result of that append.
 fn while_the_disk_hangs(then: impl FnOnce(&SimDisk, &Journal)) -> Result<Seq, JournalError> {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("runs").join("run-1");
     std::fs::create_dir_all(&path).unwrap();
     let disk = SimDisk::new(&path);
     let journal =
-        Journal::create_in(Dir::open(&path).unwrap(), Box::new(disk.clone()), &header("run-1")).unwrap();
+        Journal::create_in(FolderHandle::open(&path).unwrap(), Box::new(disk.clone()), &header("run-1"))
+            .unwrap();
     disk.hold();
     let first = journal.call(&call(0)).unwrap();
     let mut large = call(1);
@@ -231,7 +234,7 @@ fn while_the_disk_hangs(then: impl FnOnce(&SimDisk, &Journal)) -> Result<Seq, Jo
         for _ in 0..8 {
             journal.call(&large).unwrap();
         }
-        // The queue is over its limit now: this one waits for room.
+        // The queue is over its limit now: this append waits for room.
         let waiting = scope.spawn(|| journal.call(&large));
         then(&disk, &journal);
         disk.release();
@@ -251,14 +254,14 @@ fn a_confirmation_and_an_object_are_stored_while_appends_wait_for_room() {
 
 #[test]
 fn a_committer_that_panics_stops_the_journal_for_all_who_wait() {
-    let appended = while_the_disk_hangs(|disk, _| disk.fail_at(disk.operations() + 1, Fault::Panic));
+    let appended = while_the_disk_hangs(|disk, _| disk.panic_on_release());
     let told = appended.map_err(|error| error.to_string());
     assert!(told.clone().is_err_and(|why| why.ends_with("the committer panicked")), "{told:?}");
     let temp = tempfile::tempdir().unwrap();
     let disk = SimDisk::new(temp.path());
-    let folder = Dir::open(temp.path()).unwrap();
+    let folder = FolderHandle::open(temp.path()).unwrap();
     let journal = Journal::create_in(folder, Box::new(disk.clone()), &header("run-1")).unwrap();
-    disk.fail_at(disk.operations() + 1, Fault::Panic);
+    disk.fail_at(disk.operations() + 1, DiskFault::Panic);
     let seq = journal.call(&call(0)).unwrap();
     let waited = block_on(journal.durable(seq)).unwrap_err();
     expect!["the journal stopped after a failed write: the committer panicked"]
@@ -269,13 +272,14 @@ fn a_committer_that_panics_stops_the_journal_for_all_who_wait() {
 
 #[test]
 fn a_run_that_does_no_sync_where_it_should_would_be_caught() {
-    // The harness itself: what was not waited for is lost when nothing unsynced survives.
+    // Tests the harness itself: unsynced records are lost if no unsynced write survives.
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("runs").join("run-1");
     std::fs::create_dir_all(&path).unwrap();
     let disk = SimDisk::new(&path);
     let journal =
-        Journal::create_in(Dir::open(&path).unwrap(), Box::new(disk.clone()), &header("run-1")).unwrap();
+        Journal::create_in(FolderHandle::open(&path).unwrap(), Box::new(disk.clone()), &header("run-1"))
+            .unwrap();
     journal.call(&call(0)).unwrap();
     drop(journal);
     assert!(disk.operations() > 5);

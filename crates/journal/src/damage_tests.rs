@@ -1,4 +1,4 @@
-//! Every kind of damage is found, and the first damaged record is named.
+//! Tests that every kind of damage is detected, and that the first damaged record is named.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use proptest::prelude::{any, proptest};
 
-use crate::line::Link;
+use crate::line::ChainLink;
 use crate::samples::{call, confirmation, finished_run, header, write_run};
-use crate::{Journal, JournalError, Kind, Problem, ProblemKind, Verification, list_runs, verify};
+use crate::{Journal, JournalError, JournalProblem, LogKind, ProblemKind, Verification, list_runs, verify};
 
-/// A finished run whose files a test may spoil, with a way back.
+/// A finished run whose files a test can damage and restore.
 struct Spoiled {
     _temp: tempfile::TempDir,
     dir: PathBuf,
 }
 
-/// One line of a log, by its place.
+/// The position of one line in a log.
 #[derive(Debug, Clone, Copy)]
 struct At {
-    kind: Kind,
+    kind: LogKind,
     line: u64,
     seq: u64,
     start: usize,
@@ -39,25 +39,25 @@ impl Spoiled {
         Spoiled { _temp: temp, dir }
     }
 
-    fn read(&self, kind: Kind) -> Vec<u8> {
+    fn read(&self, kind: LogKind) -> Vec<u8> {
         fs::read(self.dir.join(kind.file())).unwrap()
     }
 
-    fn write(&self, kind: Kind, bytes: &[u8]) {
+    fn write(&self, kind: LogKind, bytes: &[u8]) {
         put(&self.dir.join(kind.file()), bytes);
     }
 
-    fn lines(&self, kind: Kind) -> Vec<Vec<u8>> {
+    fn lines(&self, kind: LogKind) -> Vec<Vec<u8>> {
         self.read(kind).split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     }
 
-    /// Every record, in the order of the run.
+    /// Returns the positions of all records, in run order.
     fn places(&self) -> Vec<At> {
         let mut places = Vec::new();
-        for kind in Kind::ALL {
+        for kind in LogKind::ALL {
             let mut start = 0;
             for (line, text) in (1..).zip(self.lines(kind)) {
-                let seq = Link::read(&text[..text.len() - 1]).unwrap().seq;
+                let seq = ChainLink::read(&text[..text.len() - 1]).unwrap().seq;
                 places.push(At { kind, line, seq, start, end: start + text.len() });
                 start += text.len();
             }
@@ -70,13 +70,14 @@ impl Spoiled {
         verify(&self.dir, None).unwrap()
     }
 
-    /// What `verify` says, one problem a line.
+    /// Compares the problems that `verify` reports, one a line.
     fn found(&self, expected: Expect) {
         let problems: Vec<String> = self.verify().problems.iter().map(ToString::to_string).collect();
         expected.assert_eq(&problems.join("\n"));
     }
 }
 
+// Conformance: envelope 1.5
 #[test]
 fn an_untouched_run_is_intact_and_proven_by_its_head() {
     let run = Spoiled::new(3);
@@ -86,6 +87,9 @@ fn an_untouched_run_is_intact_and_proven_by_its_head() {
     assert!(verify(&run.dir, Some(&verified.head.hash)).unwrap().proven);
 }
 
+// Conformance: envelope 1.5
+//     A run can be audited and replayed without running anything.
+//     In: journal/verify.rs, journal/replay.rs
 #[test]
 fn every_change_of_one_byte_names_the_record_it_is_in() {
     let run = Spoiled::new(1);
@@ -129,7 +133,7 @@ fn a_log_cut_at_any_byte_of_the_last_records_is_found_and_never_mended_silently(
             } else if at.seq < last {
                 assert_eq!(first.map(|f| (f.0, f.3)), Some((ProblemKind::Missing, Some(at.seq))));
             } else {
-                let cut = (ProblemKind::Truncated, Kind::Event.file(), None, Some(at.seq));
+                let cut = (ProblemKind::Truncated, LogKind::Event.file(), None, Some(at.seq));
                 assert_eq!((first, verified.finished), (Some(cut), false), "{at:?} cut at {end}");
             }
             match Journal::reopen(&run.dir) {
@@ -163,7 +167,7 @@ fn a_deleted_record_is_missing_wherever_it_was() {
 #[test]
 fn swapped_records_are_reordered() {
     let run = Spoiled::new(3);
-    for kind in Kind::ALL {
+    for kind in LogKind::ALL {
         let lines = run.lines(kind);
         for first in 0..lines.len() - 1 {
             let mut swapped = lines.clone();
@@ -181,7 +185,7 @@ fn swapped_records_are_reordered() {
 #[test]
 fn a_copied_record_is_a_duplicate() {
     let run = Spoiled::new(3);
-    for kind in Kind::ALL {
+    for kind in LogKind::ALL {
         let lines = run.lines(kind);
         for from in 0..lines.len() {
             for to in from + 1..=lines.len() {
@@ -201,10 +205,10 @@ fn a_copied_record_is_a_duplicate() {
 #[test]
 fn a_line_moved_to_another_log_is_named() {
     let run = Spoiled::new(1);
-    let call = run.read(Kind::Call);
-    let events = run.lines(Kind::Event);
-    run.write(Kind::Call, b"");
-    run.write(Kind::Event, &[events[..2].concat(), call, events[2..].concat()].concat());
+    let call = run.read(LogKind::Call);
+    let events = run.lines(LogKind::Event);
+    run.write(LogKind::Call, b"");
+    run.write(LogKind::Event, &[events[..2].concat(), call, events[2..].concat()].concat());
     run.found(expect![[r#"
         reordered: events.jsonl line 3 (byte 817), record 3: this line belongs in calls.jsonl
         orphan result: results.jsonl line 1 (byte 0), record 5: no call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` is recorded before it"#]]);
@@ -220,7 +224,7 @@ fn a_record_of_another_run_is_foreign() {
     let journal = Journal::create(&folder, &twin).unwrap();
     write_run(&journal, 2).unwrap();
     journal.close().unwrap();
-    for kind in Kind::ALL {
+    for kind in LogKind::ALL {
         let (ours, theirs) = (run.lines(kind), fs::read(folder.join(kind.file())).unwrap());
         let theirs: Vec<&[u8]> = theirs.split_inclusive(|byte| *byte == b'\n').collect();
         for at in 0..ours.len() {
@@ -234,8 +238,9 @@ fn a_record_of_another_run_is_foreign() {
                 run.write(kind, &spliced.concat());
                 let problems = run.verify().problems;
                 let named = (problems[0].what, problems[0].file.as_str(), problems[0].line);
-                // The first record of all continues `run.json`; if it does not, that may have changed.
-                let header = named.0 == ProblemKind::HeaderChanged && kind == Kind::Event && at == 0;
+                // The first record continues the hash of `run.json`; if it does not, `run.json` may have
+                // changed.
+                let header = named.0 == ProblemKind::HeaderChanged && kind == LogKind::Event && at == 0;
                 let foreign = (ProblemKind::Foreign, kind.file(), Some(at as u64 + 1));
                 assert!(header || named == foreign, "{kind:?} {at} {replace}: {problems:?}");
             }
@@ -251,7 +256,8 @@ fn whole_records_cut_off_all_logs_are_found_with_and_without_the_head() {
     for at in run.places().iter().rev().take(4) {
         run.write(at.kind, &run.read(at.kind)[..at.start]);
         let verified = run.verify();
-        let kinds = |problems: &[Problem]| problems.iter().map(|problem| problem.what).collect::<Vec<_>>();
+        let kinds =
+            |problems: &[JournalProblem]| problems.iter().map(|problem| problem.what).collect::<Vec<_>>();
         assert_eq!((verified.finished, verified.proven), (false, false));
         assert_eq!(kinds(&verified.problems), [ProblemKind::Truncated]);
         let problems = verify(&run.dir, Some(&head.hash)).unwrap().problems;
@@ -259,6 +265,10 @@ fn whole_records_cut_off_all_logs_are_found_with_and_without_the_head() {
     }
 }
 
+// Conformance: envelope 8.3
+// Conformance: envelope 9.2
+//     Plan, policy and confirmation are in `run.json`.
+//     In: journal/run_header.rs
 #[test]
 fn changes_to_run_json_are_found() {
     let run = Spoiled::new(1);
@@ -300,21 +310,22 @@ fn changes_to_run_json_are_found() {
 #[test]
 fn several_breaks_are_all_reported() {
     let run = Spoiled::new(4);
-    let mut calls = run.read(Kind::Call);
+    let mut calls = run.read(LogKind::Call);
     calls[20] ^= 1;
-    run.write(Kind::Call, &calls);
-    let results = run.lines(Kind::Result);
-    run.write(Kind::Result, &[&results[..2], &results[3..]].concat().concat());
+    run.write(LogKind::Call, &calls);
+    let results = run.lines(LogKind::Result);
+    run.write(LogKind::Result, &[&results[..2], &results[3..]].concat().concat());
     run.found(expect![[r#"
-        changed: calls.jsonl line 1 (byte 0), record 3: this line is not what was written
+        changed: calls.jsonl line 1 (byte 0), record 3: this line was changed after it was written
         orphan result: results.jsonl line 1 (byte 0), record 5: no call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` is recorded before it
-        missing: calls.jsonl line 4 (byte 2250), record 11: record 11 is gone; this line is record 12"#]]);
+        missing: calls.jsonl line 4 (byte 2250), record 11: record 11 is missing; this line is record 12"#]]);
 }
 
-/// Where the two headers of a write-ahead log are, the second generation's first.
+/// The two headers of a write-ahead log, the second generation's first.
 const HEADERS: [std::ops::Range<usize>; 2] = [0..112, 4096..4096 + 112];
 
-/// A run that was killed when only its write-ahead log had the newest records, in its second generation.
+/// Returns a run that was killed when only its write-ahead log had the newest records, in its second
+/// generation.
 fn killed_twice(state: &Path) -> PathBuf {
     let dir = state.join("runs").join("run-1");
     let journal = Journal::create(&dir, &header("run-1")).unwrap();
@@ -346,7 +357,7 @@ fn a_write_ahead_log_with_records_and_without_its_header_is_damage_and_is_left_a
     for bytes in changed.chain([wiped]) {
         put(&path, &bytes);
         let Err(JournalError::Damaged(problem)) = Journal::reopen(&dir) else { panic!("mended") };
-        expect!["changed: journal.wal: its header is not what was written, so records that only it holds cannot be read; to go on without them, move it out of the folder"].assert_eq(&problem.to_string());
+        expect!["changed: journal.wal: its header was changed, so records that exist only there cannot be read; to continue without them, move the file out of the folder"].assert_eq(&problem.to_string());
         assert_eq!(verify(&dir, None).unwrap().problems, [*problem]);
         assert!(fs::read(&path).unwrap() == bytes, "the evidence was changed");
     }
@@ -366,7 +377,7 @@ fn a_write_ahead_log_needs_no_header_but_the_newest_and_none_without_records() {
     let (journal, recovery) = Journal::reopen(&dir).unwrap();
     assert_eq!((recovery.restored, recovery.head.seq), (1, 7));
     journal.close().unwrap();
-    // As a crash leaves it while it is made: short, blank, or with half a header.
+    // States after a crash during its creation: short, blank, or with half a header.
     for len in [0, 100, 4096 + 56, 256 << 10] {
         let mut unready = vec![0; len];
         if len == 4096 + 56 {

@@ -1,7 +1,7 @@
-//! The few file operations a journal needs, behind a trait so that tests can fail any of them.
+//! The file operations of a journal, behind a trait so that tests can make any of them fail.
 //!
 //! Everything is opened relative to a folder handle, never through a link, closed on exec, and readable by
-//! its owner only: a run holds the contents of notes. No operation is retried after a failure; after a
+//! its owner only, because a run contains the text of notes. No operation is retried after a failure: after a
 //! failed sync the kernel may have dropped the pages it could not write.
 
 use std::fs::File;
@@ -14,20 +14,20 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 
 use crate::no_links::open_folder_no_links;
 
-/// The write side of a run folder.
-pub(crate) trait Disk: Send {
-    /// Makes a file that must not exist yet.
+/// The write access to a run folder.
+pub(crate) trait RunDisk: Send {
+    /// Creates a file. Fails if it exists.
     fn create(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
-    /// Opens a file for writing; it must exist.
+    /// Opens a file for writing. Fails if it does not exist.
     fn open(&mut self, name: &str) -> io::Result<Box<dyn LogFile>>;
-    /// Puts new bytes in the place of `name`, whole or not at all, and makes that durable. `temporary` is
-    /// where they are written first; writers that share a folder need different ones.
+    /// Replaces the content of `name` atomically and durably. The bytes are first written to `temporary`;
+    /// writers that share a folder need different temporary names.
     fn replace(&mut self, name: &str, temporary: &str, bytes: &[u8]) -> io::Result<()>;
     fn remove(&mut self, name: &str) -> io::Result<()>;
-    /// Makes the names in the folder durable.
+    /// Makes the directory entries durable.
     fn sync_names(&mut self) -> io::Result<()>;
-    /// A second handle on the same folder.
-    fn share(&self) -> io::Result<Box<dyn Disk>>;
+    /// Returns a second handle on the same folder.
+    fn share(&self) -> io::Result<Box<dyn RunDisk>>;
 }
 
 /// One open file of a run folder.
@@ -38,9 +38,9 @@ pub(crate) trait LogFile: Send {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A folder by its handle.
+/// An open folder.
 #[derive(Debug)]
-pub(crate) struct Dir {
+pub(crate) struct FolderHandle {
     fd: OwnedFd,
     path: PathBuf,
 }
@@ -50,41 +50,44 @@ const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 const OWNER_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const OWNER_FOLDER: Mode = Mode::RWXU;
 
-impl Dir {
-    /// Opens a folder. Refuses a path with a link in it: whoever can replace a folder above must not choose
-    /// where a record is kept.
-    pub(crate) fn open(path: &Path) -> io::Result<Dir> {
-        Ok(Dir { fd: open_folder_no_links(path)?, path: path.to_owned() })
+impl FolderHandle {
+    /// Opens a folder. Fails if the path contains a symbolic link, so that write access to a parent folder
+    /// does not allow redirecting the record.
+    pub(crate) fn open(path: &Path) -> io::Result<FolderHandle> {
+        Ok(FolderHandle { fd: open_folder_no_links(path)?, path: path.to_owned() })
     }
 
-    /// Makes the folder, which must not exist; folders above it are made as needed. The way to it is
-    /// durable when this returns.
-    pub(crate) fn create(path: &Path) -> io::Result<Dir> {
-        make_folders(path, &mut |folder| Ok(rustix::fs::fsync(&folder.fd)?))
+    /// Creates the folder, and missing folders above it. Fails if it exists. The whole path is durable when
+    /// this returns.
+    pub(crate) fn create(path: &Path) -> io::Result<FolderHandle> {
+        create_folders(path, &mut |folder| Ok(rustix::fs::fsync(&folder.fd)?))
     }
 
-    /// Opens a folder in this one and makes it first if it is not there. Its name is durable when this
-    /// returns: another process may have made it a moment ago and not synced it yet, so one that is there
-    /// is synced too, unless the caller knows that it is durable.
-    pub(crate) fn ensure(&self, name: &str, known_durable: bool) -> io::Result<Dir> {
+    /// Opens a folder in this one and creates it if it does not exist. Its name is durable when this returns.
+    /// An existing folder is synced too, unless `known_durable`: another process may have created it a moment
+    /// ago without syncing it yet.
+    pub(crate) fn open_or_create(&self, name: &str, known_durable: bool) -> io::Result<FolderHandle> {
         match rustix::fs::mkdirat(&self.fd, name, OWNER_FOLDER) {
             Err(rustix::io::Errno::EXIST) if known_durable => {}
             Ok(()) | Err(rustix::io::Errno::EXIST) => rustix::fs::fsync(&self.fd)?,
             Err(error) => return Err(error.into()),
         }
-        self.sub(name)
+        self.open_subfolder(name)
     }
 
-    pub(crate) fn sub(&self, name: &str) -> io::Result<Dir> {
-        Ok(Dir { fd: rustix::fs::openat(&self.fd, name, FOLDER, Mode::empty())?, path: self.path.join(name) })
+    pub(crate) fn open_subfolder(&self, name: &str) -> io::Result<FolderHandle> {
+        Ok(FolderHandle {
+            fd: rustix::fs::openat(&self.fd, name, FOLDER, Mode::empty())?,
+            path: self.path.join(name),
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a file for reading; `None` when it is not there.
-    pub(crate) fn read(&self, name: &str) -> io::Result<Option<File>> {
+    /// Opens a file for reading; returns `None` if it does not exist.
+    pub(crate) fn open_file(&self, name: &str) -> io::Result<Option<File>> {
         // Without NONBLOCK a named pipe in the folder would hang the reader.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | PLAIN;
         match rustix::fs::openat(&self.fd, name, flags, Mode::empty()) {
@@ -94,15 +97,15 @@ impl Dir {
         }
     }
 
-    pub(crate) fn read_all(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        let Some(mut file) = self.read(name)? else { return Ok(None) };
+    pub(crate) fn read_file(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let Some(mut file) = self.open_file(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         Ok(Some(bytes))
     }
 
-    /// The names in the folder, in order. Those that are no text are left out.
-    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+    /// Returns the names in the folder, sorted. Names that are not UTF-8 are left out.
+    pub(crate) fn entry_names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.fd)? {
             let entry = entry?;
@@ -116,14 +119,14 @@ impl Dir {
         Ok(names)
     }
 
-    /// Moves a file to another folder under another name, durably there.
-    pub(crate) fn rename_into(&self, name: &str, other: &Dir, new_name: &str) -> io::Result<()> {
+    /// Moves a file to another folder under another name; the new name is durable when this returns.
+    pub(crate) fn rename_into(&self, name: &str, other: &FolderHandle, new_name: &str) -> io::Result<()> {
         rustix::fs::renameat(&self.fd, name, &other.fd, new_name)?;
         Ok(rustix::fs::fsync(&other.fd)?)
     }
 
-    /// Takes the folder for one writer; false when another has it. Released when every copy of the handle
-    /// is closed, so also when the process dies.
+    /// Locks the folder for one writer. Returns false if another writer has the lock. The lock is released
+    /// when every copy of the handle is closed, so also when the process ends.
     pub(crate) fn lock(&self) -> io::Result<bool> {
         match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -132,7 +135,8 @@ impl Dir {
         }
     }
 
-    /// Whether a writer has the folder. Looking shares the lock with others who look, for a moment.
+    /// Whether a writer has locked the folder. The check takes a shared lock for a moment, which does not
+    /// disturb other checks.
     pub(crate) fn is_locked(&self) -> io::Result<bool> {
         match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockShared) {
             Ok(()) => self.unlock().map(|()| false),
@@ -145,12 +149,12 @@ impl Dir {
         Ok(rustix::fs::flock(&self.fd, FlockOperation::Unlock)?)
     }
 
-    /// A second handle that shares the lock.
-    pub(crate) fn duplicate(&self) -> io::Result<Dir> {
-        Ok(Dir { fd: self.fd.try_clone()?, path: self.path.clone() })
+    /// Returns a second handle that shares the lock.
+    pub(crate) fn duplicate(&self) -> io::Result<FolderHandle> {
+        Ok(FolderHandle { fd: self.fd.try_clone()?, path: self.path.clone() })
     }
 
-    /// Makes a file that must not exist yet, for whoever writes it by themselves.
+    /// Creates a file for a caller that writes it without the journal. Fails if it exists.
     pub(crate) fn create_file(&self, name: &str) -> io::Result<File> {
         self.open_for_writing(name, OFlags::CREATE | OFlags::EXCL)
     }
@@ -161,25 +165,29 @@ impl Dir {
     }
 }
 
-/// Folders that runs share: the one they are in, and the state folder around that.
+/// Levels above a run folder that runs share: the runs folder and the state folder.
 const SHARED_ABOVE: usize = 2;
 
-/// Makes the folder `path`, which must not exist, and those above it that are missing. Then `sync`s the folder
-/// around each new one: a name that is not synced may be gone after a power cut, with all that is under it.
-/// The shared folders are synced even if they were there, since whoever made them may not have done it yet.
-fn make_folders(path: &Path, sync: &mut dyn FnMut(&Dir) -> io::Result<()>) -> io::Result<Dir> {
+/// Creates the folder `path`, which must not exist, and the missing folders above it. Then calls `sync` for
+/// the parent of each new folder: after a power cut an unsynced name may be gone, with everything under it.
+/// The shared folders are synced even if they existed, because the process that created them may not have
+/// done it yet.
+fn create_folders(
+    path: &Path,
+    sync: &mut dyn FnMut(&FolderHandle) -> io::Result<()>,
+) -> io::Result<FolderHandle> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut above = open_or_make(&folder_above(path))?;
+    let mut above = open_or_create_folders(&folder_above(path))?;
     while above.len() < SHARED_ABOVE
         && let Some(first) = above.first()
         && first.path.parent().is_some()
     {
-        let shared = Dir::open(&folder_above(&first.path))?;
+        let shared = FolderHandle::open(&folder_above(&first.path))?;
         above.insert(0, shared);
     }
     let around = above.last().ok_or(io::ErrorKind::InvalidInput)?;
     rustix::fs::mkdirat(&around.fd, name, OWNER_FOLDER)?;
-    let made = Dir {
+    let made = FolderHandle {
         fd: rustix::fs::openat(&around.fd, name, FOLDER, Mode::empty())?,
         path: around.path.join(name),
     };
@@ -187,24 +195,25 @@ fn make_folders(path: &Path, sync: &mut dyn FnMut(&Dir) -> io::Result<()>) -> io
     Ok(made)
 }
 
-/// The folder `path`, after those above it that had to be made for it and the one that these are in.
-fn open_or_make(path: &Path) -> io::Result<Vec<Dir>> {
-    match Dir::open(path) {
+/// Opens the folder `path`, and creates it and the missing folders above it. Returns the handles of the
+/// created folders and of the first existing one above them, outermost first.
+fn open_or_create_folders(path: &Path) -> io::Result<Vec<FolderHandle>> {
+    match FolderHandle::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.parent().is_some() => {}
         opened => return Ok(vec![opened?]),
     }
-    let mut above = open_or_make(&folder_above(path))?;
+    let mut above = open_or_create_folders(&folder_above(path))?;
     let (around, name) = above.last().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
     match rustix::fs::mkdirat(&around.fd, name, OWNER_FOLDER) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
     let fd = rustix::fs::openat(&around.fd, name, FOLDER, Mode::empty())?;
-    above.push(Dir { fd, path: path.to_owned() });
+    above.push(FolderHandle { fd, path: path.to_owned() });
     Ok(above)
 }
 
-/// The folder that `path` is in. A relative path of one name is in the current folder.
+/// Returns the parent folder of `path`. The parent of a relative path with one segment is the current folder.
 pub(crate) fn folder_above(path: &Path) -> PathBuf {
     match path.parent() {
         Some(above) if !above.as_os_str().is_empty() => above.to_owned(),
@@ -212,13 +221,13 @@ pub(crate) fn folder_above(path: &Path) -> PathBuf {
     }
 }
 
-/// Makes a folder for the owner only, and those above it that are missing, unless it is there. Refuses a path with a
-/// link in it.
+/// Creates a folder for the owner only, with the missing folders above it, unless it exists. Fails if the
+/// path contains a symbolic link.
 pub(crate) fn ensure_folder(path: &Path) -> io::Result<()> {
-    open_or_make(path).map(|_opened| ())
+    open_or_create_folders(path).map(|_opened| ())
 }
 
-impl Disk for Dir {
+impl RunDisk for FolderHandle {
     fn create(&mut self, name: &str) -> io::Result<Box<dyn LogFile>> {
         Ok(Box::new(self.open_for_writing(name, OFlags::CREATE | OFlags::EXCL)?))
     }
@@ -248,7 +257,7 @@ impl Disk for Dir {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 
-    fn share(&self) -> io::Result<Box<dyn Disk>> {
+    fn share(&self) -> io::Result<Box<dyn RunDisk>> {
         Ok(Box::new(self.duplicate()?))
     }
 }
@@ -271,11 +280,11 @@ impl LogFile for File {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Dir, make_folders};
+    use super::{FolderHandle, create_folders};
 
     fn synced(root: &std::path::Path, path: &str) -> Vec<PathBuf> {
         let mut synced = Vec::new();
-        make_folders(&root.join(path), &mut |folder| {
+        create_folders(&root.join(path), &mut |folder| {
             synced.push(folder.path.strip_prefix(root).unwrap().to_owned());
             Ok(())
         })
@@ -295,7 +304,7 @@ mod tests {
     #[test]
     fn who_looks_at_a_lock_is_not_seen_by_others_who_look() {
         let temp = tempfile::tempdir().unwrap();
-        let open = || Dir::open(temp.path()).unwrap();
+        let open = || FolderHandle::open(temp.path()).unwrap();
         let (looking, also_looking) = (open(), open());
         rustix::fs::flock(&looking.fd, rustix::fs::FlockOperation::NonBlockingLockShared).unwrap();
         assert!(!also_looking.is_locked().unwrap());

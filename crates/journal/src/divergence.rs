@@ -1,4 +1,4 @@
-//! Where a recorded run is not what follows from its plan and its results.
+//! Differences between a recorded run and its replay.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use envelope::{CallId, StepId};
 use plan::RunStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::kind::Seq;
+use crate::log_kind::Seq;
 
-/// What came out of deriving a run again.
+/// The result of replaying a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Replay {
-    /// Calls that were derived and found in the record.
+pub struct ReplayReport {
+    /// Number of calls that were derived and found in the record.
     pub calls: u64,
-    /// Empty: every call follows from the plan and the recorded results.
+    /// Empty if every call follows from the plan and the recorded results.
     pub divergences: Vec<Divergence>,
-    /// The record goes to the end of the run, and so did the replay.
+    /// True if the record includes the end of the run and the replay reached it.
     pub complete: bool,
-    /// How the derived run ended, if it did.
+    /// The final status of the replayed run, if it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
 }
 
-/// One difference between what was derived and what was recorded.
+/// One difference between the replay and the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Divergence {
@@ -41,23 +41,23 @@ pub struct Divergence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DivergenceKind {
-    /// Other arguments follow from the plan than were recorded.
+    /// The derived arguments differ from the recorded ones.
     Args,
     /// The recorded arguments do not have the recorded hash.
     ArgsHash,
     Tool,
     Attempt,
-    /// The call was made under another yes than the one that was given.
+    /// The call was made under a confirmation other than the one that was given.
     Confirmation,
-    /// A recorded call that the plan never asks for.
+    /// The record has a call that the plan does not derive.
     UnexpectedCall,
-    /// A call that the plan asks for, never recorded although the run is finished.
+    /// The plan derives a call that a finished run did not record.
     MissingCall,
-    /// A recorded result of nothing that the plan asks for.
+    /// The record has a result for a call that the plan does not derive.
     UnexpectedResult,
-    /// A result that the run decides by itself, never recorded although the run is finished.
+    /// The run decides a result itself that a finished run did not record.
     MissingResult,
-    /// The run ended otherwise than recorded.
+    /// The final status differs from the recorded one.
     Status,
 }
 

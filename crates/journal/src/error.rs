@@ -1,4 +1,4 @@
-//! Why a journal cannot go on.
+//! Errors of the journal.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use envelope::Hash;
 
-use crate::problem::Problem;
+use crate::problem::JournalProblem;
 
 /// Every way the record of a run can fail.
 #[derive(Debug, thiserror::Error)]
@@ -14,11 +14,11 @@ pub enum JournalError {
     #[error("cannot {doing} `{}`: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "`{}` is a link or lies behind one; runs are kept in real folders only. Put a folder in the place of the link, or set `state` in .tollgate/config.toml",
+        "`{}` is a symbolic link or is behind one; runs are stored in real folders only. Replace the link by a folder, or set `state` in .tollgate/config.toml",
         path.display()
     )]
     Link { path: PathBuf },
-    /// After a failed write or sync nobody knows what is on the disk, so nothing more is written.
+    /// After a failed write or sync the state of the disk is unknown, so nothing more is written.
     #[error("the journal stopped after a failed write: {why}")]
     Stopped { why: Arc<str> },
     #[error("the journal is closed")]
@@ -34,18 +34,18 @@ pub enum JournalError {
     #[error("`{}` cannot be read: {why}", path.display())]
     BadHeader { path: PathBuf, why: String },
     #[error("the record of this run is damaged: {0}")]
-    Damaged(Box<Problem>),
+    Damaged(Box<JournalProblem>),
     #[error("a record of {bytes} bytes is too large; the limit is {limit}")]
     TooLarge { bytes: usize, limit: usize },
     #[error("the record has no JSON form: {0}")]
     NotJson(serde_json::Error),
     #[error("the stored data {hash} is missing")]
     ObjectMissing { hash: Hash },
-    #[error("the stored data {hash} is not what was stored")]
+    #[error("the stored data {hash} was changed after it was stored")]
     ObjectChanged { hash: Hash },
     #[error("there is no artifact `{path}` in this run")]
     ArtifactMissing { path: String },
-    #[error("the artifact `{path}` is not what was written")]
+    #[error("the artifact `{path}` was changed after it was written")]
     ArtifactChanged { path: String },
     #[error("the recorded plan no longer passes its check: {why}")]
     PlanRejected { why: String },

@@ -1,19 +1,22 @@
-//! The journal as its users see it.
+//! Tests of the journal's public interface.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use envelope::{Change, DataRef, EventType, FileState, Hash, Status, ToolResult};
+use envelope::{DataRef, EventType, FileState, Hash, Status, ToolResult, VaultChange};
 use expect_test::expect;
 use serde_json::json;
 
+use crate::disk::FolderHandle;
 use crate::samples::{call, confirmation, event, finished_run, header, result, write_run};
+use crate::sim::SimDisk;
 use crate::{
-    Entry, FindError, Journal, JournalError, Kind, ProblemKind, Record, RunFolder, RunState, RunsFolder,
-    list_runs, run_ids, run_summary, verify,
+    FindError, Journal, JournalEntry, JournalError, JournalRecord, LogKind, ProblemKind, RunFolder, RunState,
+    RunsFolder, list_runs, run_ids, run_summary, verify,
 };
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -33,13 +36,14 @@ fn the_same_inputs_give_the_same_bytes_in_memory_and_on_disk() {
     let dir = finished_run(temp.path(), "run-1", 3);
     let memory = Journal::in_memory(&header("run-1"));
     write_run(&memory, 3).unwrap();
-    for kind in Kind::ALL {
+    for kind in LogKind::ALL {
         let on_disk = fs::read_to_string(dir.join(kind.file())).unwrap();
         assert_eq!(on_disk.lines().collect::<Vec<_>>(), memory.lines(kind));
     }
     assert_eq!(verify(&dir, Some(&memory.head().hash)).unwrap().problems, []);
 }
 
+// Conformance: envelope 9.3
 #[test]
 fn a_closed_run_has_its_four_files_for_its_owner_only() {
     let temp = tempfile::tempdir().unwrap();
@@ -52,24 +56,47 @@ fn a_closed_run_has_its_four_files_for_its_owner_only() {
     }
 }
 
+// Conformance: envelope 9.3
 #[test]
 fn records_come_back_in_order_and_as_they_were() {
     let temp = tempfile::tempdir().unwrap();
     let dir = finished_run(temp.path(), "run-1", 1);
     let folder = RunFolder::open(&dir).unwrap();
-    let records: Vec<Entry> = folder.records().unwrap().map(|record| record.unwrap()).collect();
+    let records: Vec<JournalEntry> = folder.records().unwrap().map(|record| record.unwrap()).collect();
     let expected = [
-        Record::Event(Box::new(event(EventType::RunStarted, None))),
-        Record::Event(Box::new(event(EventType::RunConfirmed, Some(json!(confirmation()))))),
-        Record::Call(Box::new(call(0))),
-        Record::Event(Box::new(event(EventType::StepStarted, None))),
-        Record::Result(Box::new(result(0))),
-        Record::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" }))))),
+        JournalRecord::Event(Box::new(event(EventType::RunStarted, None))),
+        JournalRecord::Event(Box::new(event(EventType::RunConfirmed, Some(json!(confirmation()))))),
+        JournalRecord::Call(Box::new(call(0))),
+        JournalRecord::Event(Box::new(event(EventType::StepStarted, None))),
+        JournalRecord::Result(Box::new(result(0))),
+        JournalRecord::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" }))))),
     ];
     assert_eq!(records.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(records.into_iter().map(|entry| entry.record).collect::<Vec<_>>(), expected);
     assert_eq!(folder.header(), &header("run-1"));
     assert_eq!(folder.confirmation(), Some(&confirmation()));
+}
+
+#[test]
+fn a_run_that_was_killed_before_its_end_reached_the_logs_has_ended() {
+    let temp = tempfile::tempdir().unwrap();
+    let (open, killed) = (temp.path().join("runs/run-1"), temp.path().join("killed/run-1"));
+    let journal = Journal::create(&open, &header("run-1")).unwrap();
+    write_run(&journal, 2).unwrap();
+    block_on(journal.durable(u64::MAX)).unwrap();
+    // What is on the disk when the process is killed now; nobody holds the lock of the copy.
+    fs::create_dir_all(&killed).unwrap();
+    for name in names(&open) {
+        fs::copy(open.join(&name), killed.join(&name)).unwrap();
+    }
+    let events = fs::read(killed.join("events.jsonl")).unwrap();
+    let last = events[..events.len().saturating_sub(1)].iter().rposition(|byte| *byte == b'\n');
+    for kept in [0, last.map_or(0, |end| end + 1), events.len()] {
+        fs::File::create(killed.join("events.jsonl")).unwrap().write_all(&events[..kept]).unwrap();
+        let state = run_summary(&killed).unwrap().state;
+        assert_eq!(state, RunState::Finished(Some("ok".to_owned())), "{kept} bytes of the events");
+    }
+    drop(journal);
 }
 
 #[test]
@@ -100,7 +127,8 @@ fn those_who_list_runs_keep_no_writer_out_and_see_no_writer_in_each_other() {
         for _ in 0..3 {
             scope.spawn(|| {
                 while listing.load(Ordering::Acquire) {
-                    // Seen as running without a writer before, during or after the look: no.
+                    // A run must not appear as running if it has no writer before, during and after the
+                    // check.
                     let before = opened.load(Ordering::Acquire);
                     let listed = list_runs(&runs).unwrap();
                     let quiet = !before && !opened.load(Ordering::Acquire);
@@ -126,7 +154,7 @@ fn the_newest_runs_are_found_without_a_look_at_the_others() {
     assert_eq!(run_ids(&runs).unwrap(), []);
     let dir = finished_run(temp.path(), "run-1", 2);
     finished_run(temp.path(), "run-2", 1);
-    // Not even whether there is a record is looked at.
+    // The check does not even look for a record.
     fs::create_dir(runs.join("run-3")).unwrap();
     let ids: Vec<String> = run_ids(&runs).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(ids, ["run-3", "run-2", "run-1"]);
@@ -163,7 +191,7 @@ fn a_run_that_is_still_going_can_be_read_verified_and_listed() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("runs").join("run-1");
     let journal = Journal::create(&dir, &header("run-1")).unwrap();
-    // Not finished: a finished run with a call whose result is on its way would be a problem.
+    // Not finished: a finished run with a missing result would be a problem.
     journal.confirm(&confirmation()).unwrap();
     journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation())))).unwrap();
     std::thread::scope(|scope| {
@@ -190,16 +218,36 @@ fn a_run_that_is_still_going_can_be_read_verified_and_listed() {
 #[test]
 fn all_who_wait_are_served_and_share_syncs() {
     let temp = tempfile::tempdir().unwrap();
-    let dir = temp.path().join("runs").join("run-1");
-    let journal = Journal::create(&dir, &header("run-1")).unwrap();
-    let waiting: Vec<_> = (0..200).map(|index| journal.call(&call(index)).unwrap()).collect();
-    block_on(async {
-        // The newest first: whoever comes later finds it done already.
-        for seq in waiting.into_iter().rev() {
-            journal.durable(seq).await.unwrap();
-        }
-        journal.durable(u64::MAX).await.unwrap();
+    let disk = SimDisk::new(temp.path());
+    let folder = FolderHandle::open(temp.path()).unwrap();
+    let journal = Journal::create_in(folder, Box::new(disk.clone()), &header("run-1")).unwrap();
+    let before = disk.syncs();
+    disk.hold();
+    let first = journal.call(&call(0)).unwrap();
+    std::thread::scope(|scope| {
+        let first_wait = scope.spawn(|| block_on(journal.durable(first)));
+        disk.wait_until_held();
+        assert_eq!(disk.syncs(), before);
+        // The committer is in the sync for the first record, so these records wait for the next one.
+        let sequence: Vec<_> = (1..=200).map(|index| journal.call(&call(index)).unwrap()).collect();
+        block_on(async {
+            let mut waits = tokio::task::JoinSet::new();
+            for seq in sequence {
+                let journal = journal.clone();
+                waits.spawn(async move { journal.durable(seq).await });
+            }
+            tokio::task::yield_now().await;
+            assert!(waits.try_join_next().is_none(), "a record is acknowledged before its sync");
+            disk.release();
+            while let Some(served) = waits.join_next().await {
+                served.unwrap().unwrap();
+            }
+        });
+        first_wait.join().unwrap().unwrap();
     });
+    assert_eq!(disk.syncs() - before, 2, "one for the first record, one for the 200 others");
+    block_on(journal.durable(u64::MAX)).unwrap();
+    assert_eq!(disk.syncs() - before, 2, "everything is durable already");
 }
 
 #[test]
@@ -254,6 +302,8 @@ fn a_finished_run_that_is_opened_and_let_go_again_is_as_it_was() {
     assert_eq!(verify(&dir, None).unwrap().records, verified.records + 1);
 }
 
+// Conformance: envelope 4.4
+// Conformance: pipeline 2.35
 #[test]
 fn large_data_is_stored_once_and_checked() {
     let temp = tempfile::tempdir().unwrap();
@@ -297,7 +347,7 @@ fn what_was_overwritten_must_still_be_there_and_sound() {
     let state = |bytes: &[u8]| FileState { hash: Hash::of(bytes), bytes: bytes.len() as u64, mode: 0o644 };
     journal.call(&call(0)).unwrap();
     let path = "Note.md".to_owned();
-    let replaced = Change::FileReplaced { path, before: state(b"before"), after: state(b"after") };
+    let replaced = VaultChange::FileReplaced { path, before: state(b"before"), after: state(b"after") };
     journal.result(&ToolResult { changes: vec![replaced], ..result(0) }).unwrap();
     journal.close().unwrap();
     assert_eq!(verify(&dir, None).unwrap().problems, []);
@@ -345,7 +395,7 @@ fn records_that_contradict_each_other_are_found() {
         contradiction: calls.jsonl line 3 (byte 1500), record 6: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` was made again after it had ended
         orphan result: results.jsonl line 3 (byte 1042), record 7: no call `c3331b04-4d3a-5892-9e05-cac164ba27e2` is recorded before it
         contradiction: results.jsonl line 5 (byte 2004), record 9: `ok` is false although `status` is ok
-        foreign: events.jsonl line 2 (byte 536), record 11: this record is of run `run-2`
+        foreign: events.jsonl line 2 (byte 536), record 11: this record belongs to run `run-2`
         call without result: calls.jsonl line 4 (byte 2250), record 10: the run is finished, but this call has no result"#]].assert_eq(&told.join("\n"));
 }
 
@@ -404,11 +454,11 @@ fn a_link_in_the_place_of_a_folder_above_a_run_is_never_followed() {
         symlink(&elsewhere, vault.join(replaced)).unwrap();
 
         let error = Journal::create(&runs.join("run-2"), &header("run-2")).err().unwrap();
-        assert!(error.to_string().contains("is a link or lies behind one"), "{error}");
+        assert!(error.to_string().contains("is a symbolic link or is behind one"), "{error}");
         assert!(is_link(error));
         assert!(is_link(list_runs(&runs).unwrap_err()));
         assert!(is_link(RunFolder::open(&runs.join("run-1")).unwrap_err()));
-        // A run that is open keeps its own folder and puts nothing large elsewhere.
+        // An open run keeps its own folder; only large objects are stored elsewhere.
         let stored = journal.put_object(&[0; 100]);
         assert_eq!(stored.is_err_and(is_link), replaced == "state", "{replaced}");
         drop(journal);

@@ -1,37 +1,39 @@
 //! The append-only record of a run: write it, recover it, read it, verify it, replay it without tools.
 //!
-//! A run is a folder with `run.json` (what was to be done and under which policy) and three logs
-//! (`calls.jsonl`, `results.jsonl`, `events.jsonl`) whose lines are chained by hash across all three.
-//! While the run is open, `journal.wal` makes each acknowledged record survive a power cut with one sync.
-//! Absent on purpose: tools, the engine, a clock, randomness. What is replayed here cannot have an effect.
+//! A run is a folder with `run.json` (the plan and the policy) and three logs (`calls.jsonl`,
+//! `results.jsonl`, `events.jsonl`) whose lines are chained by hash across all three. While the run is open,
+//! `journal.wal` makes each acknowledged record survive a power cut with one sync. This crate has no tools,
+//! no engine, no clock and no randomness, so a replay cannot have an effect. Code for one operating system is
+//! in `platform`.
 
-mod kind;
+mod log_kind;
+mod record_serializer;
 mod line;
 mod error;
 mod problem;
-mod header;
+mod run_header;
+mod platform;
 mod no_links;
 mod disk;
 mod wal;
 mod commit;
 mod writer;
 mod run_log;
-mod source;
-mod scan;
+mod log_reader;
+mod log_scanner;
 mod recover;
-mod objects;
+mod object_folder;
 mod artifacts;
-mod artifact_names;
-mod folder;
-mod find;
+mod run_folder;
+mod run_list;
 mod runs_folder;
-mod facts;
+mod record_facts;
 mod verify;
 mod catalog;
 mod divergence;
-mod rehearsal;
+mod run_replay;
 mod replay;
-mod session;
+mod session_replay;
 
 #[cfg(test)]
 mod sim;
@@ -46,18 +48,18 @@ mod journal_tests;
 #[cfg(test)]
 mod replay_tests;
 
-pub use divergence::{Divergence, DivergenceKind, Replay};
+pub use divergence::{Divergence, DivergenceKind, ReplayReport};
 pub use error::JournalError;
-pub use find::{FindError, RunState, RunSummary, list_runs, run_ids, run_summary};
-pub use folder::{Entry, Record, Records, RunFolder};
-pub use header::{RunHeader, RunKind};
-pub use kind::{ChainHead, Kind, Seq};
+pub use log_kind::{ChainHead, LogKind, Seq};
 pub use no_links::{is_link_error, open_file_no_links, open_folder_no_links};
-pub use objects::digest;
-pub use problem::{Problem, ProblemKind, TornTail};
-pub use recover::{Dropped, Recovery};
-pub use rehearsal::{OpenCall, Rehearsal};
+pub use object_folder::hash_file;
+pub use problem::{JournalProblem, ProblemKind, TornTail};
+pub use recover::{DroppedTail, RecoveryReport};
 pub use replay::replay;
+pub use run_folder::{JournalEntry, JournalRecord, RecordReader, RunFolder};
+pub use run_header::{RunHeader, RunKind};
+pub use run_list::{FindError, RunState, RunSummary, list_runs, run_ids, run_summary};
 pub use run_log::Journal;
+pub use run_replay::{OpenCall, RunReplay};
 pub use runs_folder::{RunsFolder, UnnamedRuns};
 pub use verify::{Verification, verify};

@@ -1,11 +1,11 @@
-//! One record as one line: the envelope's JSON with its place in the chain spliced in before the last `}`.
+//! The line format of a record: the envelope's JSON with its chain fields inserted before the last `}`.
 //!
-//! There is exactly one spelling of a line, and reading one accepts no other. Otherwise a byte could be
-//! changed in the chain itself without anybody noticing.
+//! A line has exactly one spelling, and the parser accepts no other. Otherwise a byte of the chain fields
+//! could be changed without detection.
 
 use envelope::Hash;
 
-use crate::kind::{ChainHead, Kind, Seq};
+use crate::log_kind::{ChainHead, LogKind, Seq};
 
 const DOMAIN: &[u8] = b"tollgate journal line";
 const BEFORE_SEQ: &[u8] = b",\"chain\":{\"seq\":";
@@ -13,22 +13,22 @@ const BEFORE_PREV: &[u8] = b",\"prev\":\"";
 const BEFORE_HASH: &[u8] = b"\",\"hash\":\"";
 const AFTER_HASH: &[u8] = b"\"}}";
 
-/// No record is longer than this; a reader can refuse a longer line instead of running out of memory.
+/// Maximum length of a record; a reader refuses longer lines instead of running out of memory.
 pub(crate) const MAX_LINE: usize = 64 << 20;
 
-/// The longest chain text: four fixed parts, two hashes and a number of twenty digits.
+/// Maximum length of the chain fields: four fixed parts, two hashes and a number of twenty digits.
 pub(crate) const MAX_CHAIN: usize = 64 + 2 * Hash::TEXT_LEN + 20;
 
-/// The hash of one record. `body` is the envelope's JSON without its last `}`.
-fn link_hash(prev: &Hash, seq: Seq, kind: Kind, body: &[u8]) -> Hash {
+/// Returns the hash of one record. `body` is the envelope's JSON without its last `}`.
+fn link_hash(prev: &Hash, seq: Seq, kind: LogKind, body: &[u8]) -> Hash {
     let parts: [&[u8]; 6] = [DOMAIN, prev.as_bytes(), &seq.to_le_bytes(), &[kind.byte()], body, b"}"];
     Hash::of_parts(&parts)
 }
 
-/// Appends the line of a record, newline included, and returns the new head of the chain.
+/// Appends the line of a record, including the newline, and returns the new head of the chain.
 ///
-/// `body` is one JSON object without raw line breaks, as [`escape_line_breaks`] leaves it.
-pub(crate) fn write_line(head: &ChainHead, kind: Kind, body: &[u8], out: &mut Vec<u8>) -> ChainHead {
+/// `body` is one JSON object without raw line breaks, as [`crate::record_serializer`] writes it.
+pub(crate) fn write_line(head: &ChainHead, kind: LogKind, body: &[u8], out: &mut Vec<u8>) -> ChainHead {
     let open = body.strip_suffix(b"}").unwrap_or(body);
     let seq = head.seq + 1;
     let hash = link_hash(&head.hash, seq, kind, open);
@@ -59,19 +59,19 @@ fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// What a line says about its place in the chain. Says nothing yet about whether that is true.
+/// The chain fields of a line, not verified yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct ChainLink {
     pub seq: Seq,
     pub prev: Hash,
     pub hash: Hash,
-    /// Where the chain begins, which is where the envelope's last `}` was.
+    /// Offset of the chain fields, where the envelope's last `}` was.
     body_len: usize,
 }
 
-impl Link {
-    /// Reads the chain off the end of a line (without its newline).
-    pub(crate) fn read(line: &[u8]) -> Option<Link> {
+impl ChainLink {
+    /// Parses the chain fields at the end of a line (without its newline).
+    pub(crate) fn read(line: &[u8]) -> Option<ChainLink> {
         let rest = line.strip_suffix(AFTER_HASH)?;
         let (rest, hash) = split_hash(rest)?;
         let rest = rest.strip_suffix(BEFORE_HASH)?;
@@ -81,11 +81,11 @@ impl Link {
         let (rest, number) = rest.split_at(rest.len() - digits);
         let seq = read_number(number)?;
         let body = rest.strip_suffix(BEFORE_SEQ)?;
-        Some(Link { seq, prev, hash, body_len: body.len() })
+        Some(ChainLink { seq, prev, hash, body_len: body.len() })
     }
 
-    /// Whether the line is, to the last bit, what the chain says was written.
-    pub(crate) fn holds(&self, kind: Kind, line: &[u8]) -> bool {
+    /// Whether the line is exactly the one that its hash was computed from.
+    pub(crate) fn is_valid(&self, kind: LogKind, line: &[u8]) -> bool {
         line.get(..self.body_len).is_some_and(|body| link_hash(&self.prev, self.seq, kind, body) == self.hash)
     }
 
@@ -97,7 +97,7 @@ impl Link {
 fn split_hash(text: &[u8]) -> Option<(&[u8], Hash)> {
     let (rest, hash) = text.split_at_checked(text.len().checked_sub(Hash::TEXT_LEN)?)?;
     let digits = hash.strip_prefix(b"b3:")?;
-    // Two hashes a line: going through text and the general parser would cost as much as hashing the line.
+    // Two hashes a line: a general parser would cost as much as hashing the line.
     let mut bytes = [0; 32];
     let mut wrong = 0;
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
@@ -119,34 +119,12 @@ const DIGIT: [u8; 256] = {
     table
 };
 
-/// A number in its only spelling: digits without a leading zero.
+/// Parses a number in its only spelling: digits without a leading zero.
 fn read_number(digits: &[u8]) -> Option<u64> {
     if digits.first().is_none_or(|first| *first == b'0') {
         return None;
     }
     std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// Escapes the characters that JSON leaves raw but some readers take for the end of a line or act on:
-/// DEL, U+0085, U+2028 and U+2029. In JSON they can only stand inside a string, so the meaning stays.
-pub(crate) fn escape_line_breaks(body: &mut Vec<u8>) {
-    // Almost no record has any of the three lead bytes, so the search usually is all that happens.
-    let Some(first) = memchr::memchr3(0x7f, 0xc2, 0xe2, body) else { return };
-    let mut out = Vec::with_capacity(body.len() + 64);
-    out.extend_from_slice(&body[..first]);
-    let mut rest = &body[first..];
-    while let Some(byte) = rest.first() {
-        let (escape, width): (&[u8], usize) = match rest {
-            [0x7f, ..] => (b"\\u007f", 1),
-            [0xc2, 0x85, ..] => (b"\\u0085", 2),
-            [0xe2, 0x80, 0xa8, ..] => (b"\\u2028", 3),
-            [0xe2, 0x80, 0xa9, ..] => (b"\\u2029", 3),
-            _ => (std::slice::from_ref(byte), 1),
-        };
-        out.extend_from_slice(escape);
-        rest = &rest[width..];
-    }
-    *body = out;
 }
 
 #[cfg(test)]
@@ -155,73 +133,66 @@ mod tests {
     use expect_test::expect;
     use proptest::prelude::{any, proptest};
 
-    use super::{ChainHead, Link, escape_line_breaks, write_line};
-    use crate::kind::Kind;
+    use super::{ChainHead, ChainLink, write_line};
+    use crate::log_kind::LogKind;
+    use crate::record_serializer::serialize_record;
 
     fn genesis() -> ChainHead {
         ChainHead { seq: 0, hash: Hash::of(b"genesis") }
     }
 
+    // Conformance: envelope 9.3
+    //     Calls, results and events are one JSON object a line, in three files.
+    //     In: journal/line.rs
     #[test]
     fn a_line_is_the_envelope_and_its_place_in_the_chain() {
         let mut out = Vec::new();
-        let head = write_line(&genesis(), Kind::Call, br#"{"a":1}"#, &mut out);
+        let head = write_line(&genesis(), LogKind::Call, br#"{"a":1}"#, &mut out);
         expect![[r#"
             {"a":1,"chain":{"seq":1,"prev":"b3:df840a304e772ef4cdfb23293d8adadde8d43567bde4b0190c3d954f696f0b0a","hash":"b3:d2dde5d3ea72f0e4d72573f4e382acab082d442360c672dcc5a1cbaa6a72fd4b"}}
         "#]]
         .assert_eq(&String::from_utf8(out.clone()).unwrap());
-        let link = Link::read(&out[..out.len() - 1]).unwrap();
+        let link = ChainLink::read(&out[..out.len() - 1]).unwrap();
         assert_eq!(link.head(), head);
-        assert!(link.holds(Kind::Call, &out));
-        assert!(!link.holds(Kind::Event, &out));
+        assert!(link.is_valid(LogKind::Call, &out));
+        assert!(!link.is_valid(LogKind::Event, &out));
     }
 
     #[test]
     fn any_change_of_one_byte_breaks_a_line() {
         let mut line = Vec::new();
-        write_line(&ChainHead { seq: 41, ..genesis() }, Kind::Event, br#"{"type":"x"}"#, &mut line);
+        write_line(&ChainHead { seq: 41, ..genesis() }, LogKind::Event, br#"{"type":"x"}"#, &mut line);
         line.pop();
         for at in 0..line.len() {
             for change in [1, 2, 0x20, 0x80] {
                 let mut bad = line.clone();
                 bad[at] ^= change;
-                let found = Link::read(&bad).is_none_or(|link| !link.holds(Kind::Event, &bad));
+                let found = ChainLink::read(&bad).is_none_or(|link| !link.is_valid(LogKind::Event, &bad));
                 assert!(found, "byte {at} changed by {change:#x} went unnoticed");
             }
         }
     }
 
-    #[test]
-    fn line_breaks_of_other_readers_are_escaped() {
-        let mut body =
-            format!("{{\"a\":\"{}x\u{7f}y\u{85}z\u{2028}w\u{2029}“é\"}}", "-".repeat(300)).into_bytes();
-        let before: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        escape_line_breaks(&mut body);
-        let text = String::from_utf8(body).unwrap();
-        assert!(text.ends_with("x\\u007fy\\u0085z\\u2028w\\u2029“é\"}"));
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), before);
-    }
-
     proptest! {
         #[test]
         fn any_text_survives_the_line(text in any::<String>(), seq in 0..u64::MAX) {
-            let mut body = serde_json::to_vec(&serde_json::json!({ "text": text })).unwrap();
-            escape_line_breaks(&mut body);
+            let mut body = Vec::new();
+            serialize_record(&mut body, &serde_json::json!({ "text": text })).unwrap();
             let mut line = Vec::new();
-            write_line(&ChainHead { seq, ..genesis() }, Kind::Result, &body, &mut line);
+            write_line(&ChainHead { seq, ..genesis() }, LogKind::Result, &body, &mut line);
             assert_eq!(line.iter().filter(|b| **b == b'\n').count(), 1);
             line.pop();
-            let link = Link::read(&line).unwrap();
+            let link = ChainLink::read(&line).unwrap();
             assert_eq!(link.seq, seq + 1);
-            assert!(link.holds(Kind::Result, &line));
+            assert!(link.is_valid(LogKind::Result, &line));
             let value: serde_json::Value = serde_json::from_slice(&line).unwrap();
             assert_eq!(value["text"], text);
         }
 
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in any::<Vec<u8>>()) {
-            if let Some(link) = Link::read(&bytes) {
-                link.holds(Kind::Call, &bytes);
+            if let Some(link) = ChainLink::read(&bytes) {
+                link.is_valid(LogKind::Call, &bytes);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Opens files and folders whose path contains no symbolic link.
 //!
-//! A vault may come from somebody else, and a sync program may replace any of its folders at any time. A link in the
-//! path would let it choose which file is read or where a record is written. Callers pass real paths, as
-//! `canonicalize` returns them, so a link can only have been put there since.
+//! A vault can come from someone else, and a sync program can replace any of its folders at any time. A link
+//! in the path would let it choose the file that is read or the place where a record is written. Callers pass
+//! resolved paths, as returned by `canonicalize`, so a link can only have been created since.
 
 use std::fs::File;
 use std::io;
@@ -12,19 +12,21 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::platform;
+
 /// Opens a folder. Fails with [`is_link_error`] if a component of the path is a link.
 pub fn open_folder_no_links(path: &Path) -> io::Result<OwnedFd> {
     open(path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
-/// Opens a file for reading. Fails with [`is_link_error`] if a component of the path is a link. The file may be a pipe
-/// or a folder: the caller looks at its type before it reads.
+/// Opens a file for reading. Fails with [`is_link_error`] if a component of the path is a link. The file can
+/// be a pipe or a folder: the caller checks its type before it reads.
 pub fn open_file_no_links(path: &Path) -> io::Result<File> {
     // Without NONBLOCK, opening a named pipe would wait for a writer.
     open(path, OFlags::RDONLY | OFlags::NONBLOCK).map(File::from)
 }
 
-/// Whether an error of this module says that a component of the path is a link.
+/// Whether an error of this module means that a component of the path is a link.
 pub fn is_link_error(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
@@ -32,25 +34,17 @@ pub fn is_link_error(error: &io::Error) -> bool {
 fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = flags | OFlags::CLOEXEC;
-    // Without NOFOLLOW: with it, a link at the end of the path is told as "not a folder".
-    #[cfg(target_os = "linux")]
-    match rustix::io::retry_on_intr(|| {
-        rustix::fs::openat2(CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS)
-    }) {
-        // A kernel before 5.6, a filter that does not know the call, or one that wants it to be tried again.
-        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-        opened => return Ok(opened?),
+    if let Some(opened) = platform::open_in_one_call(path, flags) {
+        return opened;
     }
-    walk(path, flags | OFlags::NOFOLLOW)
+    open_by_component(path, flags | OFlags::NOFOLLOW)
 }
 
-/// The same, one component after the other.
-fn walk(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+/// Opens a path component by component. Fails with [`is_link_error`] if a component is a link.
+fn open_by_component(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let mut parts = path.components().peekable();
     let start = if path.is_absolute() { "/" } else { "." };
-    let folder = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    #[cfg(target_os = "linux")]
-    let folder = folder | OFlags::PATH;
+    let folder = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | platform::TRAVERSE;
     let mut at = rustix::fs::openat(CWD, start, folder, Mode::empty())?;
     while let Some(part) = parts.next() {
         if matches!(part, Component::RootDir | Component::CurDir | Component::Prefix(_)) {
@@ -80,14 +74,14 @@ mod tests {
 
     use rustix::fs::OFlags;
 
-    use super::{is_link_error, open, walk};
+    use super::{is_link_error, open, open_by_component};
 
-    type Opened = io::Result<std::os::fd::OwnedFd>;
+    type OpenResult = io::Result<std::os::fd::OwnedFd>;
 
     /// Both ways to open: with one system call, and component by component.
-    fn both(path: &Path) -> [Opened; 2] {
+    fn both(path: &Path) -> [OpenResult; 2] {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        [open(path, flags), walk(path, flags | OFlags::NOFOLLOW)]
+        [open(path, flags), open_by_component(path, flags | OFlags::NOFOLLOW)]
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! What `verify` can find wrong, and where.
+//! The problems that `verify` can find, with their positions.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kind::Seq;
+use crate::log_kind::Seq;
 
-/// One thing that is not as it was written, with its exact place.
+/// One difference from the written record, with its exact position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct JournalProblem {
     /// The file in the run folder, or the object.
     pub file: String,
-    /// Counts from 1.
+    /// Line number, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Byte position where that line starts.
+    /// Byte offset of the start of that line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,21 +26,21 @@ pub struct Problem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
-    /// The bytes of a record are not those that were written.
+    /// The bytes of a record differ from the ones that were written.
     Changed,
     /// A record is gone.
     Missing,
-    /// A record stands at another place or in another log.
+    /// A record is at a wrong position or in a wrong log.
     Reordered,
-    /// A log ends in the middle of a record, or before a record that is known to have been there.
+    /// A log ends in the middle of a record, or before a record that is known to have existed.
     Truncated,
-    /// A record is there twice.
+    /// A record occurs twice.
     Duplicated,
-    /// A record does not belong to this run, or not after the one before it.
+    /// A record belongs to another run or position.
     Foreign,
-    /// `run.json` is not the one the run was started with.
+    /// `run.json` is not the one that the run was started with.
     HeaderChanged,
-    /// The confirmation in `run.json` is not the one that was recorded, or not for this plan.
+    /// The confirmation in `run.json` is not the recorded one, or not for this plan.
     ConfirmationMismatch,
     /// A record contradicts itself.
     Invariant,
@@ -52,12 +52,12 @@ pub enum ProblemKind {
     ObjectChanged,
     ArtifactMissing,
     ArtifactChanged,
-    /// The chain does not end in the head that was kept elsewhere.
+    /// The head of the chain differs from the expected one.
     HeadDiffers,
 }
 
 impl ProblemKind {
-    /// Whether lines are not as they were written, so that what they said is unknown.
+    /// Whether lines were changed or lost, so that their content is unknown.
     pub(crate) const fn is_damage(self) -> bool {
         match self {
             ProblemKind::Changed
@@ -101,7 +101,7 @@ impl ProblemKind {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for JournalProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what.name(), self.file)?;
         if let Some(line) = self.line {
@@ -123,6 +123,6 @@ pub struct TornTail {
     pub file: String,
     pub line: u64,
     pub offset: u64,
-    /// How many bytes of the line are there.
+    /// Number of bytes of the line that are present.
     pub bytes: u64,
 }

@@ -1,80 +1,80 @@
-//! Brings a run folder back into order after a crash, before anything is appended to it.
+//! Repairs a run folder after a crash, before anything is appended to it.
 //!
-//! The three logs are synced only at checkpoints. What stands in them behind the last checkpoint may be there
-//! in full, in part or not at all, in any order, if the power went; the write-ahead log has every record
-//! of that stretch that was acknowledged. So: read the chain as far as the logs carry it, go on from the
-//! write-ahead log, and then take what the logs still have behind that. What cannot be chained was never
-//! acknowledged; it is dropped and reported. Before the checkpoint nothing may be wrong: that is damage.
+//! The three logs are synced only at checkpoints. After a power cut the content of the logs after the last
+//! checkpoint can be there in full, in part or not at all, in any order; the write-ahead log has every
+//! acknowledged record of that range. So recovery reads the chain as far as the logs have it, continues from
+//! the write-ahead log, and then takes further records from the logs. Records that cannot be chained were
+//! never acknowledged; they are dropped and reported. A problem before the checkpoint is damage.
 //!
-//! Recovery may itself be interrupted. It changes only the logs behind the checkpoint until they are synced;
-//! then it starts a new generation of the write-ahead log. Until that moment doing it again gives the same.
+//! Recovery can itself be interrupted. It changes only the logs after the checkpoint until they are synced;
+//! then it starts a new generation of the write-ahead log. Until then, repeating it gives the same result.
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::commit::{Ahead, Files, Log};
-use crate::disk::{Dir, Disk};
+use crate::commit::{LogAppender, RunLogFiles, WalState};
+use crate::disk::{FolderHandle, RunDisk};
 use crate::error::JournalError;
-use crate::find::has_records;
-use crate::header::{RUN_FILE, RunFile};
-use crate::kind::{ChainHead, Kind};
-use crate::problem::{Problem, ProblemKind};
+use crate::log_kind::{ChainHead, LogKind};
+use crate::log_reader::LogReader;
+use crate::log_scanner::{LogScanner, ScanItem};
+use crate::problem::{JournalProblem, ProblemKind};
+use crate::run_header::{RUN_FILE, RunFile};
+use crate::run_list::has_records;
 use crate::run_log::io_error;
-use crate::scan::{Found, Scan};
-use crate::source::Source;
-use crate::wal::{Checkpoint, Left, Seen, WAL_FILE, Wal};
+use crate::wal::{WAL_FILE, WalCheckpoint, WalContents, WalFile, WalWriter};
 
-/// What recovery found and did.
+/// The findings and actions of a recovery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recovery {
-    /// The newest record that is there.
+pub struct RecoveryReport {
+    /// The newest record.
     pub head: ChainHead,
-    /// How many records the logs lacked and the write-ahead log had.
+    /// Number of records that were restored from the write-ahead log.
     pub restored: u64,
-    /// What was taken off the end of the logs; none of it was ever acknowledged.
-    pub dropped: Vec<Dropped>,
+    /// Parts removed from the ends of the logs; none of them was ever acknowledged.
+    pub dropped: Vec<DroppedTail>,
 }
 
-/// The end of a log that could not be kept: a line cut in the middle, or records behind a gap.
+/// The end of a log that could not be kept: a line cut in the middle, or records after a gap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct DroppedTail {
     pub file: String,
     pub line: u64,
     pub offset: u64,
     pub bytes: u64,
 }
 
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredRun {
     pub run: RunFile,
-    pub files: Files,
-    pub recovery: Recovery,
+    pub files: RunLogFiles,
+    pub recovery: RecoveryReport,
 }
 
-pub(crate) fn recover(folder: &Dir, disk: &mut dyn Disk) -> Result<Recovered, JournalError> {
+pub(crate) fn recover(folder: &FolderHandle, disk: &mut dyn RunDisk) -> Result<RecoveredRun, JournalError> {
     let failed = |source| io_error("recover", folder.path(), source);
     let run = read_run(folder)?;
-    let left = Left::read(folder).map_err(failed)?;
+    let left = WalFile::read(folder).map_err(failed)?;
     if let Some(problem) = left.problem() {
         return Err(JournalError::Damaged(Box::new(problem)));
     }
     let wal = left.log();
-    let tail = Tail::find(folder, run.start(), wal).map_err(failed)?;
+    let tail = LogTails::find(folder, run.start(), wal).map_err(failed)?;
     if tail.damaged {
-        return Err(JournalError::Damaged(Box::new(pinpoint(folder, &run, wal).map_err(failed)?)));
+        return Err(JournalError::Damaged(Box::new(locate_damage(folder, &run, wal).map_err(failed)?)));
     }
-    let recovery = Recovery { head: tail.head, restored: tail.restored, dropped: tail.dropped.clone() };
+    let recovery = RecoveryReport { head: tail.head, restored: tail.restored, dropped: tail.dropped.clone() };
     let files = repair(folder, disk, &tail, wal).map_err(failed)?;
-    Ok(Recovered { run, files, recovery })
+    Ok(RecoveredRun { run, files, recovery })
 }
 
-pub(crate) fn read_run(folder: &Dir) -> Result<RunFile, JournalError> {
-    match folder.read_all(RUN_FILE) {
+pub(crate) fn read_run(folder: &FolderHandle) -> Result<RunFile, JournalError> {
+    match folder.read_file(RUN_FILE) {
         Ok(Some(text)) => {
             let run = RunFile::parse(folder.path(), &text)?;
             let named = folder.path().file_name().and_then(|name| name.to_str());
             if named.is_some_and(|named| named != run.header.run_id.as_str()) {
-                let why = format!("it is that of run {}, not of this folder", run.header.run_id);
+                let why = format!("it belongs to run {}, not to this folder", run.header.run_id);
                 return Err(JournalError::BadHeader { path: folder.path().join(RUN_FILE), why });
             }
             Ok(run)
@@ -88,24 +88,24 @@ pub(crate) fn read_run(folder: &Dir) -> Result<RunFile, JournalError> {
     }
 }
 
-/// How the three logs end, and how they should.
-struct Tail {
+/// The ends of the three logs, as they are and as they should be.
+struct LogTails {
     head: ChainHead,
-    /// How much of each log stays as it is.
+    /// Length of each log that stays unchanged.
     kept: [u64; 3],
-    /// What is to be written behind that.
+    /// Bytes to append after that.
     append: [Vec<u8>; 3],
     restored: u64,
-    /// Lines of each log that are written anew, from the write-ahead log.
+    /// Number of lines of each log that are rewritten from the write-ahead log.
     replaced: [usize; 3],
-    dropped: Vec<Dropped>,
+    dropped: Vec<DroppedTail>,
     damaged: bool,
 }
 
-impl Tail {
-    fn find(folder: &Dir, start: ChainHead, wal: Option<&Seen>) -> io::Result<Tail> {
-        let mut sources = Source::open_all(folder)?;
-        let mut tail = Tail {
+impl LogTails {
+    fn find(folder: &FolderHandle, start: ChainHead, wal: Option<&WalContents>) -> io::Result<LogTails> {
+        let mut sources = LogReader::open_all(folder)?;
+        let mut tail = LogTails {
             head: start,
             kept: [0; 3],
             append: [Vec::new(), Vec::new(), Vec::new()],
@@ -117,27 +117,27 @@ impl Tail {
         tail.follow(&mut sources, false)?;
         // Everything before the checkpoint was synced, so it must have been read by now.
         let synced = wal.map_or((0, [0; 3]), |wal| (wal.start.head.seq, wal.start.lens));
-        let unread = |source: &Source| {
-            source.head.as_ref().is_some_and(|head| head.offset < synced.1[source.kind.index()])
+        let unread = |source: &LogReader| {
+            source.current.as_ref().is_some_and(|head| head.offset < synced.1[source.kind.index()])
         };
         tail.damaged = tail.head.seq < synced.0 || sources.iter().any(unread);
         if let Some(wal) = wal {
             tail.restore(wal, &mut sources)?;
         } else {
             // Without a write-ahead log everything was synced: only a torn last line can be explained.
-            tail.damaged |= sources.iter().any(Source::is_complete);
+            tail.damaged |= sources.iter().any(LogReader::is_complete);
         }
         for source in &mut sources {
-            tail.drop_rest(source)?;
+            tail.drop_remaining(source)?;
         }
         Ok(tail)
     }
 
-    /// Reads on as long as one of the logs continues the chain.
-    fn follow(&mut self, sources: &mut [Source; 3], rewriting: bool) -> io::Result<()> {
+    /// Reads on while one of the logs continues the chain.
+    fn follow(&mut self, sources: &mut [LogReader; 3], rewriting: bool) -> io::Result<()> {
         while let Some(source) = next_of(sources, &self.head) {
             let at = source.kind.index();
-            let Some(head) = &source.head else { return Ok(()) };
+            let Some(head) = &source.current else { return Ok(()) };
             if let Some(link) = head.link {
                 self.head = link.head();
             }
@@ -152,8 +152,8 @@ impl Tail {
         Ok(())
     }
 
-    /// Goes on with what the write-ahead log has, then with what the logs have behind that.
-    fn restore(&mut self, wal: &Seen, sources: &mut [Source; 3]) -> io::Result<()> {
+    /// Continues with the records of the write-ahead log, then with further records of the logs.
+    fn restore(&mut self, wal: &WalContents, sources: &mut [LogReader; 3]) -> io::Result<()> {
         while let Some(record) = wal.get(self.head.seq.saturating_add(1)) {
             if record.link.prev != self.head.hash {
                 break;
@@ -167,9 +167,9 @@ impl Tail {
         }
         for source in sources.iter_mut() {
             let kind = source.kind;
-            while let Some(head) = &mut source.head {
+            while let Some(head) = &mut source.current {
                 let ahead = head.link.is_some_and(|link| link.seq > self.head.seq);
-                if !head.complete || (ahead && head.is_whole(kind)) {
+                if !head.complete || (ahead && head.is_intact(kind)) {
                     break;
                 }
                 source.advance()?;
@@ -179,48 +179,58 @@ impl Tail {
         self.follow(sources, true)
     }
 
-    fn drop_rest(&mut self, source: &mut Source) -> io::Result<()> {
-        let Some(head) = &source.head else { return Ok(()) };
+    fn drop_remaining(&mut self, source: &mut LogReader) -> io::Result<()> {
+        let Some(head) = &source.current else { return Ok(()) };
         let (line, offset) = (head.line, head.offset);
-        // A torn line that the write-ahead log gave back whole is not lost.
+        // A torn line that the write-ahead log has complete is not lost.
         let at = source.kind.index();
         let mut anew = self.append[at].split(|byte| *byte == b'\n');
         let given_back =
             !head.complete && anew.nth(self.replaced[at]).is_some_and(|line| line.starts_with(&head.text));
-        while source.head.is_some() {
+        while source.current.is_some() {
             source.advance()?;
         }
         if !given_back {
             let file = source.kind.file().to_owned();
-            self.dropped.push(Dropped { file, line, offset, bytes: source.end() - offset });
+            self.dropped.push(DroppedTail { file, line, offset, bytes: source.end() - offset });
         }
         Ok(())
     }
 }
 
-/// The log that stands at the record after `head`.
-fn next_of<'a>(sources: &'a mut [Source; 3], head: &ChainHead) -> Option<&'a mut Source> {
+/// Returns the log whose current record follows `current`.
+fn next_of<'a>(sources: &'a mut [LogReader; 3], head: &ChainHead) -> Option<&'a mut LogReader> {
     sources.iter_mut().find_map(|source| source.continues(head).then_some(source))
 }
 
-/// Writes what [`Tail`] found and starts a new generation. Synced in that order.
-fn repair(folder: &Dir, disk: &mut dyn Disk, tail: &Tail, wal: Option<&Seen>) -> io::Result<Files> {
+/// Writes the repairs that [`LogTails`] describes and starts a new generation. Synced in that order.
+fn repair(
+    folder: &FolderHandle,
+    disk: &mut dyn RunDisk,
+    tail: &LogTails,
+    wal: Option<&WalContents>,
+) -> io::Result<RunLogFiles> {
     let mut log = |kind| repair_log(folder, disk, tail, kind);
-    let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
-    let start = Checkpoint { head: tail.head, lens: [logs[0].len, logs[1].len, logs[2].len] };
-    let ahead = match (folder.read(WAL_FILE)?, wal) {
-        (Some(_), Some(seen)) => Ahead::Log(Wal::resume(disk.open(WAL_FILE)?, seen, &start)?),
-        // A crash came while it was made.
-        (Some(_), None) => Ahead::Log(Wal::format(disk.open(WAL_FILE)?, &start)?),
-        (None, _) => Ahead::NotYet(start),
+    let logs = [log(LogKind::Call)?, log(LogKind::Result)?, log(LogKind::Event)?];
+    let start = WalCheckpoint { head: tail.head, lens: [logs[0].len, logs[1].len, logs[2].len] };
+    let ahead = match (folder.open_file(WAL_FILE)?, wal) {
+        (Some(_), Some(seen)) => WalState::Log(WalWriter::resume(disk.open(WAL_FILE)?, seen, &start)?),
+        // A crash happened during its creation.
+        (Some(_), None) => WalState::Log(WalWriter::format(disk.open(WAL_FILE)?, &start)?),
+        (None, _) => WalState::NotYet(start),
     };
     disk.sync_names()?;
-    Ok(Files { disk: disk.share()?, logs, ahead })
+    Ok(RunLogFiles { disk: disk.share()?, logs, wal_state: ahead })
 }
 
-fn repair_log(folder: &Dir, disk: &mut dyn Disk, tail: &Tail, kind: Kind) -> io::Result<Log> {
+fn repair_log(
+    folder: &FolderHandle,
+    disk: &mut dyn RunDisk,
+    tail: &LogTails,
+    kind: LogKind,
+) -> io::Result<LogAppender> {
     let (kept, append) = (tail.kept[kind.index()], &tail.append[kind.index()]);
-    let (mut file, len) = match folder.read(kind.file())? {
+    let (mut file, len) = match folder.open_file(kind.file())? {
         Some(file) => (disk.open(kind.file())?, file.metadata()?.len()),
         None => (disk.create(kind.file())?, 0),
     };
@@ -230,23 +240,27 @@ fn repair_log(folder: &Dir, disk: &mut dyn Disk, tail: &Tail, kind: Kind) -> io:
     if !append.is_empty() {
         file.write_at(kept, append)?;
     }
-    // Also when nothing changed: what the killed process wrote may still be in memory only, and the new
-    // generation will not hold it.
+    // Needed even if nothing changed: the writes of the killed process may still be in memory only, and the
+    // new generation does not contain them.
     file.sync()?;
-    Ok(Log::new(file, kept + append.len() as u64))
+    Ok(LogAppender::new(file, kept + append.len() as u64))
 }
 
-/// The exact place of damage, found by the same reader that `verify` uses.
-fn pinpoint(folder: &Dir, run: &RunFile, wal: Option<&Seen>) -> io::Result<Problem> {
+/// Returns the exact position of the damage, found by the same reader that `verify` uses.
+fn locate_damage(
+    folder: &FolderHandle,
+    run: &RunFile,
+    wal: Option<&WalContents>,
+) -> io::Result<JournalProblem> {
     let synced = wal.map_or(0, |wal| wal.start.head.seq);
-    let mut scan = Scan::open(folder, run.start())?;
+    let mut scan = LogScanner::open(folder, run.start())?;
     loop {
         match scan.next()? {
-            Some(Found::Problem(problem)) => return Ok(problem),
-            Some(Found::Record) => {}
+            Some(ScanItem::Problem(problem)) => return Ok(problem),
+            Some(ScanItem::Record) => {}
             None => {
                 let last = scan.head().seq;
-                return Ok(Problem {
+                return Ok(JournalProblem {
                     file: WAL_FILE.to_owned(),
                     line: None,
                     offset: None,

@@ -1,37 +1,40 @@
-//! Derives a run again from its plan and its recorded results, without running a tool.
+//! Replays a run from its plan and its recorded results, without running a tool.
 //!
-//! The same state machine that drove the run is fed with what was recorded, in the recorded order, and each
-//! call it asks for is compared with the call that was made. Nothing but the run folder is needed.
+//! The state machine that controlled the run is fed with the recorded inputs in the recorded order, and each
+//! call that it derives is compared with the recorded call. The run folder contains everything that is
+//! needed.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use envelope::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
-use plan::{CheckLimits, CheckedPlan, Finding, RunSpec, Severity, check};
+use plan::{CheckLimits, CheckedPlan, PlanFinding, RunSpec, Severity, check};
 
 use crate::catalog::RecordedTools;
-use crate::divergence::Replay;
+use crate::divergence::ReplayReport;
 use crate::error::JournalError;
-use crate::folder::RunFolder;
-use crate::header::{RunHeader, RunKind};
-use crate::rehearsal::Rehearsal;
-use crate::session;
+use crate::run_folder::RunFolder;
+use crate::run_header::{RunHeader, RunKind};
+use crate::run_replay::RunReplay;
+use crate::session_replay;
 
 /// Derives every call of a run again and compares it with the record.
-pub fn replay(run_dir: &Path) -> Result<Replay, JournalError> {
+///
+/// Fails if the record is unreadable or damaged, or if its plan is no longer valid.
+pub fn replay(run_dir: &Path) -> Result<ReplayReport, JournalError> {
     let folder = RunFolder::open(run_dir)?;
     if folder.header().kind == RunKind::Session {
-        return session::replay(&folder);
+        return session_replay::replay(&folder);
     }
-    let spec = spec(folder.header())?;
-    Ok(Rehearsal::of(&folder, spec)?.into_replay())
+    let spec = run_spec(folder.header())?;
+    Ok(RunReplay::rebuild(&folder, spec)?.into_replay())
 }
 
-pub(crate) fn spec(header: &RunHeader) -> Result<RunSpec, JournalError> {
+pub(crate) fn run_spec(header: &RunHeader) -> Result<RunSpec, JournalError> {
     Ok(RunSpec {
         run_id: header.run_id.clone(),
-        plan: Arc::new(accepted_plan(header)?),
-        policy: Arc::new(no_policy()),
+        plan: Arc::new(compile_plan(header)?),
+        policy: Arc::new(empty_policy()),
         limits: header.limits,
         executor_version: header.executor_version.as_str().into(),
         registry_version: header.registry_version.as_str().into(),
@@ -42,19 +45,19 @@ pub(crate) fn spec(header: &RunHeader) -> Result<RunSpec, JournalError> {
 }
 
 /// Compiles the recorded plan again, against the recorded tools.
-fn accepted_plan(header: &RunHeader) -> Result<CheckedPlan, JournalError> {
-    // Today's limits say nothing about a plan that was accepted under those of its time.
+fn compile_plan(header: &RunHeader) -> Result<CheckedPlan, JournalError> {
+    // The current limits do not apply to a plan that was accepted earlier.
     let limits = CheckLimits { max_attempts: u32::MAX, max_call_timeout_ms: u64::MAX };
     let report = check(&header.plan.to_string(), &RecordedTools(&header.tools), &limits);
-    let first_error = |findings: &[Finding]| {
+    let first_error = |findings: &[PlanFinding]| {
         let error = findings.iter().find(|finding| finding.severity == Severity::Error);
         error.map_or_else(|| "it has no plan".to_owned(), ToString::to_string)
     };
     report.plan.ok_or_else(|| JournalError::PlanRejected { why: first_error(&report.findings) })
 }
 
-/// What a derived call carries as policy is not compared: each recorded call bears its own.
-fn no_policy() -> PolicySnapshot {
+/// An empty policy. The policy of a derived call is not compared, because each recorded call carries its own.
+fn empty_policy() -> PolicySnapshot {
     PolicySnapshot {
         confirmations_required: false,
         sandbox: SandboxSnapshot { enabled: true, allowed_roots: Vec::new(), deny_patterns: Vec::new() },

@@ -1,4 +1,4 @@
-//! What was recorded follows from the plan, or the difference is named.
+//! Tests that a record follows from its plan, and that every difference is reported.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use envelope::{
     ToolDecl, ToolName, ToolResult, canonical_hash,
 };
 use expect_test::{Expect, expect};
-use plan::{Input, Machine, Output, SiblingPolicy, TimerId};
+use plan::{MachineInput, MachineOutput, RunMachine, SiblingPolicy, TimerId};
 use serde_json::{Value, json};
 
 use crate::samples::{confirmation, confirmation_of, event, header, result};
-use crate::{Entry, Journal, Record, RunFolder, RunHeader, replay, verify};
+use crate::{Journal, JournalEntry, JournalRecord, RunFolder, RunHeader, replay, verify};
 
 fn tool(name: &str, risk: Risk, input: Value, output: Value) -> ToolDecl {
     ToolDecl {
@@ -20,7 +20,7 @@ fn tool(name: &str, risk: Risk, input: Value, output: Value) -> ToolDecl {
         version: "1.0.0".to_owned(),
         summary: "Does it.".to_owned(),
         category: "vault".to_owned(),
-        family: envelope::Family::External,
+        family: envelope::ReceiptFamily::External,
         risk_level: risk,
         side_effects: Vec::new(),
         availability: Vec::new(),
@@ -53,7 +53,7 @@ fn make_tool() -> ToolDecl {
     )
 }
 
-/// Lists, makes a note for each item two at a time, and makes one more beside that and one after it.
+/// Lists notes, creates one for each item two at a time, one more in parallel, and one after that.
 fn plan(on_error: &str) -> Value {
     json!({
         "version": "1.0", "goal": "Make notes", "riskLevel": "writes",
@@ -93,11 +93,11 @@ fn ended(call: &ToolCall, outcome: Result<Value, Failure>) -> ToolResult {
     ended
 }
 
-/// Everything a driver is told from outside.
+/// The external inputs of a driver.
 struct World {
-    /// What a call gives.
+    /// The result of a call.
     answer: fn(&ToolCall) -> Result<Value, Failure>,
-    /// Cancels after so many results.
+    /// Cancels after this many results.
     cancel_after: Option<usize>,
     yes: bool,
 }
@@ -112,10 +112,10 @@ fn works(call: &ToolCall) -> Result<Value, Failure> {
     Ok(json!({ "path": call.args["path"] }))
 }
 
-/// Drives a run as the engine does, with tools that are only made up.
+/// Drives a run as the engine does, with simulated tools.
 struct Driver<'a> {
     journal: &'a Journal,
-    machine: Machine,
+    machine: RunMachine,
     world: World,
     yes: Confirmation,
     calls: VecDeque<ToolCall>,
@@ -125,28 +125,30 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    fn go(&mut self, outputs: Vec<Output>) {
+    fn go(&mut self, outputs: Vec<MachineOutput>) {
         let mut inputs = Vec::new();
         for output in outputs {
             match output {
-                Output::Event(event) => {
+                MachineOutput::Event(event) => {
                     self.journal.event(&event).unwrap();
                 }
-                Output::Start(call) => {
+                MachineOutput::Start(call) => {
                     self.journal.call(&call).unwrap();
                     self.calls.push_back(*call);
                 }
-                Output::Settled(result) => {
+                MachineOutput::Settled(result) => {
                     self.journal.result(&result).unwrap();
                 }
-                Output::SetTimer { id, .. } => self.timers.push_back(id),
-                Output::AskConfirm(_) if self.world.yes => {
+                MachineOutput::SetTimer { id, .. } => self.timers.push_back(id),
+                MachineOutput::AskConfirm(_) if self.world.yes => {
                     self.journal.confirm(&self.yes).unwrap();
-                    inputs.push(Input::Confirmed(self.yes.clone()));
+                    inputs.push(MachineInput::Confirmed(self.yes.clone()));
                 }
-                Output::AskConfirm(_) => inputs.push(Input::Declined { reason: "no".to_owned() }),
-                Output::CancelOpenCalls => {}
-                Output::Finish(_) => self.finished = true,
+                MachineOutput::AskConfirm(_) => {
+                    inputs.push(MachineInput::Declined { reason: "no".to_owned() });
+                }
+                MachineOutput::CancelOpenCalls => {}
+                MachineOutput::Finish(_) => self.finished = true,
             }
         }
         for input in inputs {
@@ -154,7 +156,7 @@ impl Driver<'_> {
         }
     }
 
-    fn handle(&mut self, input: Input) {
+    fn handle(&mut self, input: MachineInput) {
         let outputs = self.machine.handle(confirmation().confirmed_at, input);
         self.go(outputs);
     }
@@ -163,7 +165,7 @@ impl Driver<'_> {
         let call = self.calls.pop_front()?;
         let mut ended = ended(&call, (self.world.answer)(&call));
         let data = ended.data.take();
-        // Large data is kept elsewhere in the record, never for the machine.
+        // Large data is stored outside of the record; the machine gets it in full.
         ended.data_ref =
             data.as_ref().map(|data| self.journal.put_object(data.to_string().as_bytes()).unwrap());
         self.journal.result(&ended).unwrap();
@@ -178,14 +180,14 @@ impl Driver<'_> {
         while !self.finished {
             if self.world.cancel_after == Some(self.results) {
                 self.world.cancel_after = None;
-                self.handle(Input::CancelRequested { reason: "enough".to_owned() });
+                self.handle(MachineInput::CancelRequested { reason: "enough".to_owned() });
                 continue;
             }
             match self.end_one() {
-                Some(result) => self.handle(Input::Done(result)),
+                Some(result) => self.handle(MachineInput::Done(result)),
                 None => {
                     let timer = self.timers.pop_front().expect("the run hangs");
-                    self.handle(Input::TimerFired(timer));
+                    self.handle(MachineInput::TimerFired(timer));
                 }
             }
         }
@@ -195,7 +197,7 @@ impl Driver<'_> {
 fn record(state: &Path, header: &RunHeader, world: World) -> PathBuf {
     let folder = state.join("runs").join("run-1");
     let journal = Journal::create(&folder, header).unwrap();
-    let machine = Machine::new(crate::replay::spec(header).unwrap());
+    let machine = RunMachine::new(crate::replay::run_spec(header).unwrap());
     let (calls, timers) = (VecDeque::new(), VecDeque::new());
     let yes = confirmation_of(header);
     let mut driver =
@@ -206,22 +208,22 @@ fn record(state: &Path, header: &RunHeader, world: World) -> PathBuf {
     folder
 }
 
-/// Writes the records of a run again, each as `change` leaves it.
-fn rewrite(folder: &Path, state: &Path, change: impl Fn(Entry) -> Vec<Record>) -> PathBuf {
+/// Writes the records of a run again, each modified by `change`.
+fn rewrite(folder: &Path, state: &Path, change: impl Fn(JournalEntry) -> Vec<JournalRecord>) -> PathBuf {
     let from = RunFolder::open(folder).unwrap();
     let to = state.join("runs").join("run-1");
     let journal = Journal::create(&to, from.header()).unwrap();
     for entry in from.records().unwrap() {
         for record in change(entry.unwrap()) {
             match record {
-                Record::Call(call) => journal.call(&call),
-                Record::Result(result) => {
+                JournalRecord::Call(call) => journal.call(&call),
+                JournalRecord::Result(result) => {
                     if let Some(data) = &result.data_ref {
                         journal.put_object(&from.object(data).unwrap()).unwrap();
                     }
                     journal.result(&result)
                 }
-                Record::Event(event) => journal.event(&event),
+                JournalRecord::Event(event) => journal.event(&event),
             }
             .unwrap();
         }
@@ -237,7 +239,7 @@ fn told(folder: &Path) -> String {
     told.join("\n")
 }
 
-/// Records a run, checks what its replay says, and that every part of it from the start replays as well.
+/// Records a run, compares its replay report, and checks that every prefix of it replays as well.
 fn check(on_error: &str, change: impl Fn(&mut RunHeader), world: World, expected: Expect) {
     let temp = tempfile::tempdir().unwrap();
     let mut header = plan_header(plan(on_error));
@@ -247,7 +249,7 @@ fn check(on_error: &str, change: impl Fn(&mut RunHeader), world: World, expected
     let records = verify(&folder, None).unwrap().records;
     for kept in 0..records {
         let part = tempfile::tempdir().unwrap();
-        let keep = |entry: Entry| if entry.seq <= kept { vec![entry.record] } else { Vec::new() };
+        let keep = |entry: JournalEntry| if entry.seq <= kept { vec![entry.record] } else { Vec::new() };
         let replay = replay(&rewrite(&folder, part.path(), keep)).unwrap();
         assert_eq!((replay.divergences.as_slice(), replay.complete), (&[][..], false), "{kept} of {records}");
     }
@@ -267,6 +269,9 @@ fn fails_for_b(call: &ToolCall) -> Result<Value, Failure> {
     }
 }
 
+// Conformance: envelope 1.5
+// Conformance: envelope 6.6
+// Conformance: envelope 9.1
 #[test]
 fn a_run_that_worked_is_derived_again() {
     check("stop", |_| {}, GOOD, expect!["7 calls, complete true, Some(Ok)"]);
@@ -334,6 +339,9 @@ fn a_run_that_asked_about_its_size_is_derived_again() {
     check("stop", asks, GOOD, expect!["7 calls, complete true, Some(Ok)"]);
 }
 
+// Conformance: envelope 1.5
+// Conformance: envelope 6.6
+// Conformance: envelope 9.1
 #[test]
 fn every_difference_is_named() {
     let temp = tempfile::tempdir().unwrap();
@@ -342,11 +350,13 @@ fn every_difference_is_named() {
     let mut spoil = |name: &str, change: &dyn Fn(&mut ToolCall) -> usize| {
         let changed = tempfile::tempdir().unwrap();
         let to = rewrite(&folder, changed.path(), |entry| match entry.record {
-            Record::Call(mut call) if call.args.get("path") == Some(&json!("Notes/c.md")) => {
+            JournalRecord::Call(mut call) if call.args.get("path") == Some(&json!("Notes/c.md")) => {
                 let copies = change(&mut call);
-                (0..copies).map(|_| Record::Call(call.clone())).collect()
+                (0..copies).map(|_| JournalRecord::Call(call.clone())).collect()
             }
-            other @ (Record::Call(_) | Record::Result(_) | Record::Event(_)) => vec![other],
+            other @ (JournalRecord::Call(_) | JournalRecord::Result(_) | JournalRecord::Event(_)) => {
+                vec![other]
+            }
         });
         all.push(format!("== {name}\n{}", told(&to)));
     };
@@ -393,7 +403,7 @@ fn every_difference_is_named() {
         Attempt: record 12, step `each`: this is attempt 1, not 2
         == no confirmation
         7 calls, complete true, Some(Ok)
-        Confirmation: record 12, step `each`: the call does not bear the confirmation that was given for it
+        Confirmation: record 12, step `each`: the call does not have the confirmation that was given for it
         == never recorded
         6 calls, complete true, Some(Ok)
         MissingCall: record 15, step `each`: the call has a result but was never recorded
@@ -401,7 +411,7 @@ fn every_difference_is_named() {
         7 calls, complete true, Some(Ok)
         == another call
         6 calls, complete true, Some(Ok)
-        UnexpectedCall: record 12, step `each`: the plan does not ask for this call of vault.make here
+        UnexpectedCall: record 12, step `each`: the plan does not derive this call of vault.make here
         MissingCall: record 16, step `each`: the call has a result but was never recorded"#]].assert_eq(&all.join("\n"));
 }
 
@@ -416,13 +426,16 @@ fn left_out_records_and_another_end_are_named() {
     let changed = tempfile::tempdir().unwrap();
     let beside = |step: &StepId| step.as_str() == "beside";
     let to = rewrite(&folder, changed.path(), |entry| match entry.record {
-        Record::Result(result) if result.status == Status::Skipped => Vec::new(),
-        Record::Result(result) if beside(&result.step_id) => Vec::new(),
-        Record::Call(call) if beside(&call.step_id) => Vec::new(),
-        Record::Event(finished) if finished.event_type == EventType::RunFinished => {
-            vec![Record::Event(Box::new(event(EventType::RunFinished, Some(json!({ "status": "ok" })))))]
+        JournalRecord::Result(result) if result.status == Status::Skipped => Vec::new(),
+        JournalRecord::Result(result) if beside(&result.step_id) => Vec::new(),
+        JournalRecord::Call(call) if beside(&call.step_id) => Vec::new(),
+        JournalRecord::Event(finished) if finished.event_type == EventType::RunFinished => {
+            vec![JournalRecord::Event(Box::new(event(
+                EventType::RunFinished,
+                Some(json!({ "status": "ok" })),
+            )))]
         }
-        other @ (Record::Call(_) | Record::Result(_) | Record::Event(_)) => vec![other],
+        other @ (JournalRecord::Call(_) | JournalRecord::Result(_) | JournalRecord::Event(_)) => vec![other],
     });
     expect![[r#"
         1 calls, complete true, Some(Failed)
@@ -450,5 +463,5 @@ fn a_plan_that_its_tools_do_not_fit_is_refused() {
     header.tools.pop();
     let folder = temp.path().join("runs").join("run-1");
     Journal::create(&folder, &header).unwrap().close().unwrap();
-    expect!["the recorded plan no longer passes its check: error each /steps/1/tool: no tool is named `vault.make` (did you mean `vault.list`?)"].assert_eq(&replay(&folder).unwrap_err().to_string());
+    expect!["the recorded plan no longer passes its check: error each /steps/1/tool: no tool is named `vault.make` (the tools are `vault.list`)"].assert_eq(&replay(&folder).unwrap_err().to_string());
 }

@@ -8,44 +8,45 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult, write_json};
+use envelope::{Confirmation, DataRef, ExecutionEvent, Hash, ToolCall, ToolResult};
 use serde::Serialize;
 
-use crate::commit::{Ahead, Files, Log, Raw};
-use crate::disk::{Dir, Disk};
+use crate::commit::{LogAppender, RawRecords, RunLogFiles, WalState};
+use crate::disk::{FolderHandle, RunDisk};
 use crate::error::JournalError;
-use crate::header::{RUN_FILE, RunFile, RunHeader};
-use crate::kind::{ChainHead, Kind, Seq};
-use crate::line::{MAX_CHAIN, MAX_LINE, escape_line_breaks, write_line};
+use crate::line::{MAX_CHAIN, MAX_LINE, write_line};
+use crate::log_kind::{ChainHead, LogKind, Seq};
 use crate::no_links::is_link_error;
-use crate::objects::Objects;
-use crate::recover::{Recovered, Recovery, recover};
-use crate::wal::{Checkpoint, WAL_FILE, Wal};
-use crate::writer::Writer;
+use crate::object_folder::ObjectFolder;
+use crate::record_serializer::serialize_record;
+use crate::recover::{RecoveredRun, RecoveryReport, recover};
+use crate::run_header::{RUN_FILE, RunFile, RunHeader};
+use crate::wal::{WAL_FILE, WalCheckpoint, WalWriter};
+use crate::writer::JournalWriter;
 
 /// The record of one run, open for appending. Cheap to clone; all clones are the same journal.
 #[derive(Clone)]
 pub struct Journal {
-    place: Arc<Place>,
+    backend: Arc<JournalBackend>,
 }
 
-enum Place {
-    Disk(Box<OnDisk>),
-    Memory(Box<InMemory>),
+enum JournalBackend {
+    Disk(Box<DiskJournal>),
+    Memory(Box<MemoryJournal>),
 }
 
-struct OnDisk {
-    folder: Dir,
+struct DiskJournal {
+    folder: FolderHandle,
     /// Guards `run.json`; the logs belong to the committer.
-    run: Mutex<(RunFile, Box<dyn Disk>)>,
-    writer: Arc<Writer>,
+    run: Mutex<(RunFile, Box<dyn RunDisk>)>,
+    writer: Arc<JournalWriter>,
     committer: Mutex<Option<JoinHandle<()>>>,
-    objects: Objects,
-    /// The first thing beside the record that could not be kept.
-    lost: OnceLock<String>,
+    objects: ObjectFolder,
+    /// The first failure to store something beside the record.
+    first_loss: OnceLock<String>,
 }
 
-struct InMemory {
+struct MemoryJournal {
     run: Mutex<RunFile>,
     logs: Mutex<MemoryLogs>,
     objects: Mutex<HashMap<Hash, Vec<u8>>>,
@@ -54,15 +55,15 @@ struct InMemory {
 struct MemoryLogs {
     head: ChainHead,
     newest: Seq,
-    /// Not chained yet: that is done when somebody looks.
-    raw: Raw,
+    /// Not chained yet: that is done on reading.
+    raw: RawRecords,
     lines: [Vec<u8>; 3],
 }
 
 impl MemoryLogs {
-    fn chained(&mut self) -> &MemoryLogs {
+    fn chain_pending(&mut self) -> &MemoryLogs {
         let MemoryLogs { head, raw, lines, .. } = self;
-        raw.chain_into(head, |head, kind, body| {
+        raw.chain_each(head, |head, kind, body| {
             *head = write_line(head, kind, body, &mut lines[kind.index()]);
         });
         raw.clear(0);
@@ -71,9 +72,11 @@ impl MemoryLogs {
 }
 
 impl Journal {
-    /// Starts the record of a run in a folder that must not exist yet, and locks it.
+    /// Starts the record of a run in a new folder, and locks it.
+    ///
+    /// Fails with [`JournalError::Exists`] if the folder exists.
     pub fn create(run_dir: &Path, header: &RunHeader) -> Result<Journal, JournalError> {
-        let folder = Dir::create(run_dir).map_err(|source| {
+        let folder = FolderHandle::create(run_dir).map_err(|source| {
             if source.kind() == io::ErrorKind::AlreadyExists {
                 return JournalError::Exists { path: run_dir.to_owned() };
             }
@@ -82,60 +85,62 @@ impl Journal {
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
         let made = Journal::create_in(folder, Box::new(disk), header);
         if made.is_err() {
-            // No run came of it. On a full disk, what it left would stand in the way of the next try.
+            // The run was not started. On a full disk, its remains would block the next attempt.
             let _left = std::fs::remove_dir_all(run_dir);
         }
         made
     }
 
     pub(crate) fn create_in(
-        folder: Dir,
-        mut disk: Box<dyn Disk>,
+        folder: FolderHandle,
+        mut disk: Box<dyn RunDisk>,
         header: &RunHeader,
     ) -> Result<Journal, JournalError> {
         lock(&folder)?;
         let run = RunFile::new(header);
-        let text = run.print()?;
+        let text = run.to_json()?;
         let start = run.start();
-        // `run.json` comes last: a folder without it is not a run, so a crash on the way leaves no half run.
-        let mut make = || -> io::Result<Files> {
-            let mut log = |kind: Kind| Ok::<Log, io::Error>(Log::new(disk.create(kind.file())?, 0));
-            let logs = [log(Kind::Call)?, log(Kind::Result)?, log(Kind::Event)?];
-            let wal = Wal::format(disk.create(WAL_FILE)?, &Checkpoint { head: start, lens: [0; 3] })?;
+        // `run.json` is written last: a folder without it is not a run, so a crash leaves no partial run.
+        let mut make = || -> io::Result<RunLogFiles> {
+            let mut log =
+                |kind: LogKind| Ok::<LogAppender, io::Error>(LogAppender::new(disk.create(kind.file())?, 0));
+            let logs = [log(LogKind::Call)?, log(LogKind::Result)?, log(LogKind::Event)?];
+            let wal =
+                WalWriter::format(disk.create(WAL_FILE)?, &WalCheckpoint { head: start, lens: [0; 3] })?;
             disk.replace(RUN_FILE, RUN_FILE_TEMPORARY, &text)?;
-            Ok(Files { disk: disk.share()?, logs, ahead: Ahead::Log(wal) })
+            Ok(RunLogFiles { disk: disk.share()?, logs, wal_state: WalState::Log(wal) })
         };
         let files = make().map_err(|source| io_error("start the journal in", folder.path(), source))?;
         Journal::start(folder, disk, run, files, start)
     }
 
-    /// Continues the record of a run that a crash interrupted, or that was closed. Says what was lost at
-    /// the end (never a record that was acknowledged) and what the write-ahead log gave back. A run that was
-    /// closed stays as it is until something is appended.
-    pub fn reopen(run_dir: &Path) -> Result<(Journal, Recovery), JournalError> {
+    /// Continues the record of a run that was interrupted by a crash, or closed. Reports the records lost at
+    /// the end (never an acknowledged one) and the records restored from the write-ahead log. A closed run
+    /// stays unchanged until something is appended.
+    pub fn reopen(run_dir: &Path) -> Result<(Journal, RecoveryReport), JournalError> {
         let folder = open_run(run_dir)?;
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
         Journal::reopen_in(folder, Box::new(disk))
     }
 
     pub(crate) fn reopen_in(
-        folder: Dir,
-        mut disk: Box<dyn Disk>,
-    ) -> Result<(Journal, Recovery), JournalError> {
+        folder: FolderHandle,
+        mut disk: Box<dyn RunDisk>,
+    ) -> Result<(Journal, RecoveryReport), JournalError> {
         lock(&folder)?;
-        let Recovered { run, files, recovery } = recover(&folder, disk.as_mut())?;
+        let RecoveredRun { run, files, recovery } = recover(&folder, disk.as_mut())?;
         let head = recovery.head;
         Ok((Journal::start(folder, disk, run, files, head)?, recovery))
     }
 
     fn start(
-        folder: Dir,
-        disk: Box<dyn Disk>,
+        folder: FolderHandle,
+        disk: Box<dyn RunDisk>,
         run: RunFile,
-        files: Files,
+        files: RunLogFiles,
         head: ChainHead,
     ) -> Result<Journal, JournalError> {
-        let writer = Arc::new(Writer::new(head));
+        let writer = Arc::new(JournalWriter::new(head));
         let committer = std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn({
@@ -143,58 +148,57 @@ impl Journal {
                 move || writer.run(files)
             })
             .map_err(|source| io_error("start the committer of", folder.path(), source))?;
-        let objects = Objects::beside(folder.path());
-        let on_disk = OnDisk {
+        let objects = ObjectFolder::for_run(folder.path());
+        let on_disk = DiskJournal {
             folder,
             run: Mutex::new((run, disk)),
             writer,
             committer: Mutex::new(Some(committer)),
             objects,
-            lost: OnceLock::new(),
+            first_loss: OnceLock::new(),
         };
-        Ok(Journal { place: Arc::new(Place::Disk(Box::new(on_disk))) })
+        Ok(Journal { backend: Arc::new(JournalBackend::Disk(Box::new(on_disk))) })
     }
 
-    /// A journal with the same chain that lives and dies with the process.
+    /// Creates a journal in memory with the same chain; it ends with the process.
     pub fn in_memory(header: &RunHeader) -> Journal {
         let run = RunFile::new(header);
         let lines = [Vec::new(), Vec::new(), Vec::new()];
-        let logs = Mutex::new(MemoryLogs { head: run.start(), newest: 0, raw: Raw::default(), lines });
-        let memory = InMemory { run: Mutex::new(run), logs, objects: Mutex::new(HashMap::new()) };
-        Journal { place: Arc::new(Place::Memory(Box::new(memory))) }
+        let logs = Mutex::new(MemoryLogs { head: run.start(), newest: 0, raw: RawRecords::default(), lines });
+        let memory = MemoryJournal { run: Mutex::new(run), logs, objects: Mutex::new(HashMap::new()) };
+        Journal { backend: Arc::new(JournalBackend::Memory(Box::new(memory))) }
     }
 
     /// Appends a call. Not durable yet.
     pub fn call(&self, call: &ToolCall) -> Result<Seq, JournalError> {
-        self.append(Kind::Call, call)
+        self.append(LogKind::Call, call)
     }
 
     /// Appends a result. Not durable yet.
     pub fn result(&self, result: &ToolResult) -> Result<Seq, JournalError> {
-        self.append(Kind::Result, result)
+        self.append(LogKind::Result, result)
     }
 
     /// Appends an event. Not durable yet.
     pub fn event(&self, event: &ExecutionEvent) -> Result<Seq, JournalError> {
-        self.append(Kind::Event, event)
+        self.append(LogKind::Event, event)
     }
 
-    /// Waits for room only when megabytes are queued, and then for the committer alone, which has a thread of
-    /// its own and takes no lock of ours but the queue's: whoever waits here holds nobody up.
-    fn append(&self, kind: Kind, record: &impl Serialize) -> Result<Seq, JournalError> {
-        // One buffer per thread: a record is serialised once and copied once, into the queue.
+    /// Appends a record. Blocks only when megabytes are queued, and then only for the committer, which has a
+    /// thread of its own and takes no lock but the queue's, so that a blocked caller blocks no other task.
+    fn append(&self, kind: LogKind, record: &impl Serialize) -> Result<Seq, JournalError> {
+        // One buffer per thread: a record is serialized once and copied once, into the queue.
         thread_local!(static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
         let mut body = BODY.take();
         body.clear();
-        write_json(&mut body, record).map_err(JournalError::NotJson)?;
-        escape_line_breaks(&mut body);
+        serialize_record(&mut body, record).map_err(JournalError::NotJson)?;
         if body.len() + MAX_CHAIN > MAX_LINE {
             return Err(JournalError::TooLarge { bytes: body.len(), limit: MAX_LINE - MAX_CHAIN });
         }
-        let seq = match &*self.place {
-            Place::Disk(on_disk) => on_disk.writer.append(kind, &body),
-            Place::Memory(memory) => {
-                let mut logs = guard(&memory.logs);
+        let seq = match &*self.backend {
+            JournalBackend::Disk(on_disk) => on_disk.writer.append(kind, &body),
+            JournalBackend::Memory(memory) => {
+                let mut logs = lock_mutex(&memory.logs);
                 logs.raw.push(kind, &body);
                 logs.newest += 1;
                 Ok(logs.newest)
@@ -206,26 +210,28 @@ impl Journal {
         seq
     }
 
-    /// Resolves when everything up to `upto` is on the disk; at once for a journal in memory.
+    /// Resolves when everything up to `upto` is on the disk; immediately for a journal in memory.
     pub async fn durable(&self, upto: Seq) -> Result<(), JournalError> {
-        match &*self.place {
-            Place::Disk(on_disk) => on_disk.writer.durable(upto).await,
-            Place::Memory(_) => Ok(()),
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => on_disk.writer.durable(upto).await,
+            JournalBackend::Memory(_) => Ok(()),
         }
     }
 
     /// Adds the confirmation to `run.json`. Durable when this returns.
     ///
-    /// Blocks for a few syncs: call it where blocking is allowed, not on a thread of the runtime. It needs
-    /// neither the committer nor room in the queue, so it comes to its end while appends wait for room.
+    /// Blocks for a few syncs: call it where blocking is allowed, not on a thread of the async runtime. It
+    /// needs neither the committer nor room in the queue, so it completes while appends wait for room.
     pub fn confirm(&self, confirmation: &Confirmation) -> Result<(), JournalError> {
-        match &*self.place {
-            Place::Memory(memory) => guard(&memory.run).confirmation = Some(confirmation.clone()),
-            Place::Disk(on_disk) => {
-                let (run, disk) = &mut *guard(&on_disk.run);
+        match &*self.backend {
+            JournalBackend::Memory(memory) => {
+                lock_mutex(&memory.run).confirmation = Some(confirmation.clone());
+            }
+            JournalBackend::Disk(on_disk) => {
+                let (run, disk) = &mut *lock_mutex(&on_disk.run);
                 on_disk.writer.check_open()?;
                 run.confirmation = Some(confirmation.clone());
-                let text = run.print()?;
+                let text = run.to_json()?;
                 if let Err(source) = disk.replace(RUN_FILE, RUN_FILE_TEMPORARY, &text) {
                     on_disk.writer.fail(&source.to_string());
                     return Err(io_error("write", &on_disk.folder.path().join(RUN_FILE), source));
@@ -237,24 +243,24 @@ impl Journal {
 
     /// Stores bytes once, by their hash, beside the runs. Durable when this returns.
     ///
-    /// Blocks for a write and a few syncs: call it where blocking is allowed, not on a thread of the runtime.
-    /// It shares nothing with the logs, so it comes to its end while appends wait for room.
+    /// Blocks for a write and a few syncs: call it where blocking is allowed, not on a thread of the async
+    /// runtime. It shares nothing with the logs, so it completes while appends wait for room.
     pub fn put_object(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
-        match &*self.place {
-            Place::Disk(on_disk) => self.noting(on_disk.objects.put(bytes)),
-            Place::Memory(memory) => {
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => self.note_failure(on_disk.objects.put(bytes)),
+            JournalBackend::Memory(memory) => {
                 let hash = Hash::of(bytes);
-                guard(&memory.objects).entry(hash).or_insert_with(|| bytes.to_vec());
+                lock_mutex(&memory.objects).entry(hash).or_insert_with(|| bytes.to_vec());
                 Ok(DataRef { hash, bytes: bytes.len() as u64 })
             }
         }
     }
 
-    /// [`Journal::put_object`] for content that comes in pieces and may be large.
+    /// Like [`Journal::put_object`], for content that is read in pieces and can be large.
     pub fn put_object_from(&self, content: &mut dyn Read) -> Result<DataRef, JournalError> {
-        match &*self.place {
-            Place::Disk(on_disk) => self.noting(on_disk.objects.put_from(content)),
-            Place::Memory(_) => {
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => self.note_failure(on_disk.objects.put_from(content)),
+            JournalBackend::Memory(_) => {
                 let mut bytes = Vec::new();
                 let read = content.read_to_end(&mut bytes);
                 read.map_err(|source| io_error("read", Path::new("the content to keep"), source))?;
@@ -263,23 +269,23 @@ impl Journal {
         }
     }
 
-    /// Reads back what [`Journal::put_object`] stored.
+    /// Reads back an object that [`Journal::put_object`] stored.
     pub fn object(&self, data: &DataRef) -> Result<Vec<u8>, JournalError> {
-        match &*self.place {
-            Place::Disk(on_disk) => on_disk.objects.get(data),
-            Place::Memory(memory) => guard(&memory.objects)
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => on_disk.objects.get(data),
+            JournalBackend::Memory(memory) => lock_mutex(&memory.objects)
                 .get(&data.hash)
                 .cloned()
                 .ok_or(JournalError::ObjectMissing { hash: data.hash }),
         }
     }
 
-    /// [`Journal::object`] for content that may be large: written to `into` and checked on the way. After an
-    /// error, what was written is not the object.
+    /// Like [`Journal::object`], for content that can be large: written to `into` and checked on the way.
+    /// After an error, the written bytes are not the object.
     pub fn object_to(&self, data: &DataRef, into: &mut dyn Write) -> Result<(), JournalError> {
-        match &*self.place {
-            Place::Disk(on_disk) => on_disk.objects.copy_to(data, into),
-            Place::Memory(_) => {
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => on_disk.objects.copy_to(data, into),
+            JournalBackend::Memory(_) => {
                 let bytes = self.object(data)?;
                 into.write_all(&bytes)
                     .map_err(|source| io_error("write", Path::new("the kept content"), source))
@@ -287,79 +293,81 @@ impl Journal {
         }
     }
 
-    /// The newest record that is chained; after [`Journal::close`], what a person keeps elsewhere to prove
-    /// the record whole.
+    /// Returns the newest chained record. After [`Journal::close`], a copy of it kept elsewhere proves that
+    /// the record is complete.
     pub fn head(&self) -> ChainHead {
-        match &*self.place {
-            Place::Disk(on_disk) => on_disk.writer.head(),
-            Place::Memory(memory) => guard(&memory.logs).chained().head,
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => on_disk.writer.head(),
+            JournalBackend::Memory(memory) => lock_mutex(&memory.logs).chain_pending().head,
         }
     }
 
-    /// Syncs everything, removes the write-ahead log and releases the folder. Closing twice is fine.
+    /// Syncs everything, removes the write-ahead log and releases the folder. Can be called twice.
     ///
-    /// For a run that has come to its end: a folder without `run.finished` and without the write-ahead log was
-    /// cut. A run that has not is dropped instead, and stays open for a resume.
+    /// For a run that has ended: a folder without `run.finished` and without the write-ahead log counts as
+    /// truncated. Drop the journal of an unfinished run instead, so that it can be resumed.
     pub fn close(&self) -> Result<ChainHead, JournalError> {
-        match &*self.place {
-            Place::Disk(on_disk) => {
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => {
                 on_disk.stop(true);
-                let head = on_disk.writer.ending()?;
+                let head = on_disk.writer.outcome()?;
                 on_disk
                     .folder
                     .unlock()
                     .map_err(|source| io_error("unlock", on_disk.folder.path(), source))?;
                 Ok(head)
             }
-            Place::Memory(_) => Ok(self.head()),
+            JournalBackend::Memory(_) => Ok(self.head()),
         }
     }
 
-    /// Why nothing more may be done in this run, once that is so: the record cannot be written, or something
-    /// that a result would have named could not be kept beside it. In the second case the record goes on, so
-    /// that it can tell.
+    /// Returns the reason why nothing more may be done in this run: the record cannot be written, or
+    /// something that a result would have named could not be stored beside it. In the second case records can
+    /// still be appended, so that the failure itself is recorded.
     pub fn failure(&self) -> Option<String> {
-        match &*self.place {
-            Place::Disk(on_disk) => on_disk.writer.failure().or_else(|| on_disk.lost.get().cloned()),
-            Place::Memory(_) => None,
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => {
+                on_disk.writer.failure().or_else(|| on_disk.first_loss.get().cloned())
+            }
+            JournalBackend::Memory(_) => None,
         }
     }
 
-    /// Takes note that something beside the record could not be kept.
-    pub fn lost(&self, why: &str) {
-        if let Place::Disk(on_disk) = &*self.place {
-            on_disk.lost.get_or_init(|| why.to_owned());
+    /// Records that something beside the record could not be stored.
+    pub fn report_loss(&self, why: &str) {
+        if let JournalBackend::Disk(on_disk) = &*self.backend {
+            on_disk.first_loss.get_or_init(|| why.to_owned());
         }
     }
 
-    /// [`Journal::lost`] for whatever fails in here.
-    pub(crate) fn noting<T>(&self, kept: Result<T, JournalError>) -> Result<T, JournalError> {
-        kept.inspect_err(|error| self.lost(&error.to_string()))
+    /// Calls [`Journal::report_loss`] if `kept` is an error.
+    pub(crate) fn note_failure<T>(&self, kept: Result<T, JournalError>) -> Result<T, JournalError> {
+        kept.inspect_err(|error| self.report_loss(&error.to_string()))
     }
 
-    /// The handle on the run folder; none for a journal in memory.
-    pub(crate) fn folder(&self) -> Option<&Dir> {
-        match &*self.place {
-            Place::Disk(on_disk) => Some(&on_disk.folder),
-            Place::Memory(_) => None,
+    /// Returns the handle on the run folder; `None` for a journal in memory.
+    pub(crate) fn folder(&self) -> Option<&FolderHandle> {
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => Some(&on_disk.folder),
+            JournalBackend::Memory(_) => None,
         }
     }
 
-    /// The run folder; none for a journal in memory.
+    /// Returns the path of the run folder; `None` for a journal in memory.
     pub fn run_dir(&self) -> Option<&Path> {
-        match &*self.place {
-            Place::Disk(on_disk) => Some(on_disk.folder.path()),
-            Place::Memory(_) => None,
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => Some(on_disk.folder.path()),
+            JournalBackend::Memory(_) => None,
         }
     }
 
-    /// The lines of one log of a journal in memory; empty for one on disk, which has files to read.
-    pub fn lines(&self, kind: Kind) -> Vec<String> {
-        match &*self.place {
-            Place::Disk(_) => Vec::new(),
-            Place::Memory(memory) => {
-                let mut logs = guard(&memory.logs);
-                String::from_utf8_lossy(&logs.chained().lines[kind.index()])
+    /// Returns the lines of one log of a journal in memory; empty for one on disk, which has files to read.
+    pub fn lines(&self, kind: LogKind) -> Vec<String> {
+        match &*self.backend {
+            JournalBackend::Disk(_) => Vec::new(),
+            JournalBackend::Memory(memory) => {
+                let mut logs = lock_mutex(&memory.logs);
+                String::from_utf8_lossy(&logs.chain_pending().lines[kind.index()])
                     .lines()
                     .map(str::to_owned)
                     .collect()
@@ -368,45 +376,46 @@ impl Journal {
     }
 }
 
-/// A buffer that one huge record blew up is given back.
+/// Larger buffers, grown by one huge record, are freed.
 const MAX_KEPT_BUFFER: usize = 1 << 20;
-/// Only the one writer that holds the lock writes it.
+/// Written only by the writer that holds the lock.
 const RUN_FILE_TEMPORARY: &str = "run.json.tmp";
-/// Those who look at a lock let it go at once; so many times in a row nobody meets one of them.
+/// A lock check holds the shared lock for a moment only; this many failed attempts in a row mean a real
+/// writer.
 const LOCK_TRIES: u32 = 1000;
-/// Tries before the first pause: most who look are gone by then.
+/// Attempts before the first pause: most lock checks are over by then.
 const LOCK_TRIES_AT_ONCE: u32 = 50;
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-impl OnDisk {
+impl DiskJournal {
     fn stop(&self, close: bool) {
-        self.writer.finish(close);
-        if let Some(committer) = guard(&self.committer).take() {
-            // If it panicked, it has stopped the journal itself.
+        self.writer.stop(close);
+        if let Some(committer) = lock_mutex(&self.committer).take() {
+            // If the committer panicked, it has stopped the journal itself.
             let _joined = committer.join();
         }
     }
 }
 
-impl Drop for OnDisk {
+impl Drop for DiskJournal {
     fn drop(&mut self) {
         self.stop(false);
     }
 }
 
-/// Nothing behind these locks is left half changed by a panic.
-fn guard<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex. A panic leaves nothing half changed behind these locks, so poisoning is ignored.
+fn lock_mutex<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lock(folder: &Dir) -> Result<(), JournalError> {
+fn lock(folder: &FolderHandle) -> Result<(), JournalError> {
     let failed = |source| io_error("lock", folder.path(), source);
     for turn in 0..LOCK_TRIES {
         if folder.lock().map_err(failed)? {
             return Ok(());
         }
-        // Who shares the lock only looks, and is about to let it go. A writer does not share it: waiting for
-        // one is up to the caller.
+        // A shared lock is a check that will be released in a moment. A writer holds an exclusive lock;
+        // waiting for a writer is up to the caller.
         if folder.is_locked().map_err(failed)? {
             break;
         }
@@ -419,9 +428,9 @@ fn lock(folder: &Dir) -> Result<(), JournalError> {
     Err(JournalError::Locked { path: folder.path().to_owned() })
 }
 
-/// Opens the folder of a run; one that is not there is not a run.
-pub(crate) fn open_run(run_dir: &Path) -> Result<Dir, JournalError> {
-    Dir::open(run_dir).map_err(|source| {
+/// Opens the folder of a run. Fails with a "not a run" error if it does not exist.
+pub(crate) fn open_run(run_dir: &Path) -> Result<FolderHandle, JournalError> {
+    FolderHandle::open(run_dir).map_err(|source| {
         if source.kind() == io::ErrorKind::NotFound {
             return JournalError::NotARun { path: run_dir.to_owned() };
         }

@@ -6,28 +6,29 @@ use envelope::RunId;
 
 use crate::disk::ensure_folder;
 use crate::error::JournalError;
-use crate::find::{FindError, RunSummary, find_run, list_runs, run_ids, run_summary};
-use crate::folder::RunFolder;
-use crate::header::RunHeader;
+use crate::run_folder::RunFolder;
+use crate::run_header::RunHeader;
+use crate::run_list::{FindError, RunSummary, find_run, list_runs, run_ids, run_summary};
 use crate::run_log::{Journal, io_error};
 
 /// A folder of runs, and the vault whose runs may be read in it.
 ///
-/// Several vaults may keep their runs in one folder, and the settings of a hostile vault may name the folder of
-/// another one. A run names its vault in `run.json`; the runs of other vaults are neither listed nor opened.
+/// Several vaults can keep their runs in one folder, and the settings of a hostile vault can name the folder
+/// of another one. A run names its vault in `run.json`; the runs of other vaults are neither listed nor
+/// opened.
 #[derive(Debug, Clone)]
 pub struct RunsFolder {
     path: PathBuf,
-    owner: Option<Owner>,
+    owner: Option<VaultOwner>,
 }
 
 #[derive(Debug, Clone)]
-struct Owner {
+struct VaultOwner {
     names: Vec<String>,
     unnamed: UnnamedRuns,
 }
 
-/// What to do with runs that name no vault. Builds before this field wrote such runs.
+/// The treatment of runs that name no vault. Earlier versions wrote such runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnnamedRuns {
     Accept,
@@ -35,22 +36,22 @@ pub enum UnnamedRuns {
 }
 
 impl RunsFolder {
-    /// The runs of one vault in a folder. The first of its names is given to new runs; runs with another one of them are
-    /// its own as well.
+    /// Returns the runs of one vault in a folder. New runs get the first of its names; runs with any of its
+    /// names belong to it.
     pub fn of_vault(path: PathBuf, names: Vec<String>, unnamed: UnnamedRuns) -> RunsFolder {
-        RunsFolder { path, owner: Some(Owner { names, unnamed }) }
+        RunsFolder { path, owner: Some(VaultOwner { names, unnamed }) }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The vault that new runs name.
+    /// Returns the vault name for new runs.
     pub fn vault(&self) -> Option<&str> {
         self.owner.as_ref().and_then(|owner| owner.names.first()).map(String::as_str)
     }
 
-    /// Makes the folder, for its owner only, unless it is there. Fails if a part of its path is a link.
+    /// Creates the folder, for its owner only, unless it exists. Fails if a part of its path is a link.
     pub fn prepare(&self) -> Result<(), JournalError> {
         ensure_folder(&self.path).map_err(|source| io_error("make the folder", &self.path, source))
     }
@@ -61,25 +62,30 @@ impl RunsFolder {
         Journal::create(&self.path.join(header.run_id.as_str()), &header)
     }
 
-    /// [`list_runs`] of this vault.
+    /// Returns [`list_runs`] of this vault.
     pub fn list(&self) -> Result<Vec<RunSummary>, JournalError> {
         let mut runs = list_runs(&self.path)?;
         runs.retain(|run| self.owns(run));
         Ok(runs)
     }
 
-    /// The ids of all runs in the folder, also those of other vaults: reads no record. [`RunsFolder::open`] and
-    /// [`RunsFolder::summary`] refuse those.
+    /// Returns the ids of all runs in the folder, including those of other vaults. Does not read any record.
+    /// [`RunsFolder::open`] and [`RunsFolder::summary`] refuse those.
     pub fn ids(&self) -> Result<Vec<RunId>, JournalError> {
         run_ids(&self.path)
     }
 
-    /// One run as a list shows it; `None` if there is no such run of this vault.
+    /// Returns the largest time in the ids of the runs in the folder, of any vault; `None` without such an id.
+    pub fn newest_millis(&self) -> Option<u64> {
+        self.ids().ok()?.iter().filter_map(RunId::millis).max()
+    }
+
+    /// Returns the summary of one run; `None` if there is no such run of this vault.
     pub fn summary(&self, run: &str) -> Option<RunSummary> {
         run_summary(&self.path.join(run)).filter(|run| self.owns(run))
     }
 
-    /// Finds a run of this vault by its id, by the beginning of its id if only one fits, or as `last`.
+    /// Finds a run of this vault by its id, by a unique prefix of its id, or as `last`.
     pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
         let found = find_run(&self.list()?, wanted);
         let is_of_another = || find_run(&list_runs(&self.path)?, wanted);
@@ -93,18 +99,18 @@ impl RunsFolder {
     pub fn open(&self, run: &str) -> Result<RunFolder, JournalError> {
         let path = self.path.join(run);
         let folder = RunFolder::open(&path)?;
-        match self.accepts(folder.header().vault.as_deref()) {
+        match self.accepts_vault(folder.header().vault.as_deref()) {
             true => Ok(folder),
             false => Err(JournalError::OtherVault { path }),
         }
     }
 
     fn owns(&self, run: &RunSummary) -> bool {
-        // A damaged run names nobody. It is listed where runs without a name are.
-        self.accepts(run.vault.as_deref())
+        // A damaged run names no vault. It is treated like a run without a vault name.
+        self.accepts_vault(run.vault.as_deref())
     }
 
-    fn accepts(&self, named: Option<&str>) -> bool {
+    fn accepts_vault(&self, named: Option<&str>) -> bool {
         match (&self.owner, named) {
             (None, _) => true,
             (Some(owner), Some(named)) => owner.names.iter().any(|name| name == named),
@@ -113,7 +119,7 @@ impl RunsFolder {
     }
 }
 
-/// Every run in a folder, whichever vault it names: for embedding and tests.
+/// Every run in a folder, of any vault: for embedding and tests.
 impl From<PathBuf> for RunsFolder {
     fn from(path: PathBuf) -> RunsFolder {
         RunsFolder { path, owner: None }

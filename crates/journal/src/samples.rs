@@ -1,12 +1,12 @@
-//! Records for tests: a small run, written as a driver would write it.
+//! Sample records for tests: a small run, written as a driver would write it.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use envelope::{
-    CallId, Channel, Confirmation, ConfirmationId, EventType, ExecutionEvent, Hash, Level, LimitsSnapshot,
-    Phase, PhaseFact, PhaseOutcome, PolicySnapshot, Risk, RunId, SandboxSnapshot, Status, StepId, Timestamp,
-    ToolCall, ToolName, ToolResult, canonical_hash,
+    ApprovalChannel, CallId, Confirmation, ConfirmationId, EventLevel, EventType, ExecutionEvent, Hash,
+    LimitsSnapshot, Phase, PhaseFact, PhaseOutcome, PolicySnapshot, Risk, RunId, SandboxSnapshot, Status,
+    StepId, Timestamp, ToolCall, ToolName, ToolResult, canonical_hash,
 };
 use plan::{RunLimits, SiblingPolicy};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ pub(crate) fn confirmation_of(header: &RunHeader) -> Confirmation {
         ),
         forecast: None,
         shown: Hash::of(b"shown"),
-        channel: Channel::Terminal,
+        channel: ApprovalChannel::Terminal,
         confirmed_at: at(1),
     }
 }
@@ -149,7 +149,7 @@ pub(crate) fn event(event_type: EventType, payload: Option<Value>) -> ExecutionE
         event_type,
         run_id: run_id(),
         timestamp: at(4),
-        level: Level::Info,
+        level: EventLevel::Info,
         message: "message".to_owned(),
         call_id: None,
         step_id: None,
@@ -158,7 +158,7 @@ pub(crate) fn event(event_type: EventType, payload: Option<Value>) -> ExecutionE
     }
 }
 
-/// A confirmed run of `calls` calls, all ended; not closed.
+/// Writes a confirmed run of `calls` calls, all with results; does not close it.
 pub(crate) fn write_run(journal: &Journal, calls: u64) -> Result<(), JournalError> {
     journal.event(&event(EventType::RunStarted, None))?;
     journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation()))))?;
@@ -172,7 +172,7 @@ pub(crate) fn write_run(journal: &Journal, calls: u64) -> Result<(), JournalErro
     Ok(())
 }
 
-/// A finished, closed run in `<dir>/runs/<id>`, and its folder.
+/// Writes a finished, closed run to `<dir>/runs/<id>` and returns its folder.
 pub(crate) fn finished_run(state: &Path, id: &str, calls: u64) -> std::path::PathBuf {
     let folder = state.join("runs").join(id);
     let journal = Journal::create(&folder, &header(id)).unwrap();

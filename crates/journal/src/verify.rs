@@ -1,4 +1,4 @@
-//! Proves that a run folder is what was written, or names the first record that is not.
+//! Verifies that a run folder is unchanged, or names the first record that is not.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -7,82 +7,82 @@ use envelope::{Artifact, Confirmation, DataRef, EventType, Hash, canonical_hash}
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts;
-use crate::disk::Dir;
+use crate::disk::FolderHandle;
 use crate::error::JournalError;
-use crate::facts::{CallFacts, EventFacts, ResultFacts, Rules, short};
-use crate::folder::RunFolder;
-use crate::header::{RUN_FILE, RunFile};
-use crate::kind::{ChainHead, Kind, Seq};
-use crate::objects::{OBJECTS, Objects, names};
-use crate::problem::{Problem, ProblemKind, TornTail};
+use crate::log_kind::{ChainHead, LogKind, Seq};
+use crate::log_scanner::{CurrentRecord, LogScanner, ScanItem};
+use crate::object_folder::{OBJECTS, ObjectFolder, object_path};
+use crate::problem::{JournalProblem, ProblemKind, TornTail};
+use crate::record_facts::{CallFacts, EventFacts, ResultFacts, ResultRules, compact_id};
+use crate::run_folder::RunFolder;
+use crate::run_header::{RUN_FILE, RunFile};
 use crate::run_log::io_error;
-use crate::scan::{Current, Found, Scan};
-use crate::wal::{Left, WAL_FILE};
+use crate::wal::{WAL_FILE, WalFile};
 
-/// Behind so many problems nobody looks for more, and each can cost a search through the logs.
+/// Limit of reported problems; each can cost a search through the logs.
 const MAX_PROBLEMS: usize = 100;
 
-/// What is known about a run after reading all of it.
+/// The result of verifying a whole run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     pub records: u64,
     pub head: ChainHead,
-    /// The run came to its end (`run.finished` is recorded).
+    /// True if the run ended (`run.finished` is recorded).
     pub finished: bool,
-    /// The chain ends in the head that was given. Without one, records cut off the end go unnoticed.
+    /// True if the chain ends in the expected head. Without one, records cut off at the end are not detected.
     pub proven: bool,
-    /// Empty: nothing was changed.
-    pub problems: Vec<Problem>,
+    /// Empty if nothing was changed.
+    pub problems: Vec<JournalProblem>,
     /// A line cut in the middle by a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torn_tail: Option<TornTail>,
-    /// The run is open or was interrupted: its write-ahead log is still there.
+    /// True if the run is open or was interrupted: its write-ahead log still exists.
     pub open: bool,
-    /// How many of the records only the write-ahead log has; continuing the run restores them.
+    /// Number of records that only the write-ahead log has; resuming the run restores them.
     pub restorable: u64,
 }
 
 impl Verification {
-    pub fn intact(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         self.problems.is_empty()
     }
 }
 
-/// Reads a run from its first record to its last and reports everything that is not as it was written.
+/// Reads a whole run and reports everything that differs from the written record.
 ///
-/// Takes no lock. A run that is still going can be verified; a write in flight is not a problem.
+/// Takes no lock. A run in progress can be verified; a write in flight is not a problem.
 pub fn verify(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, JournalError> {
-    let first = look(run_dir, expected_head)?;
+    let first = verify_once(run_dir, expected_head)?;
     if first.problems.is_empty() || !first.open {
         return Ok(first);
     }
-    // In a run that is still going, a gap may be a write in flight. Damage is there at the second look too.
-    let mut second = look(run_dir, expected_head)?;
+    // In a running run a gap can be a write in flight. Real damage is still there on the second read.
+    let mut second = verify_once(run_dir, expected_head)?;
     second.problems.retain(|problem| first.problems.contains(problem));
     Ok(second)
 }
 
-fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, JournalError> {
+fn verify_once(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, JournalError> {
     let folder = RunFolder::open(run_dir)?;
     let failed = |source| io_error("read", run_dir, source);
-    let has_wal = || folder.dir().read(WAL_FILE).map(|wal| wal.is_some()).map_err(failed);
+    let has_wal = || folder.dir().open_file(WAL_FILE).map(|wal| wal.is_some()).map_err(failed);
     let open_before = has_wal()?;
-    let mut scan = Scan::open(folder.dir(), folder.run().start()).map_err(failed)?;
-    let mut check = Check::new(&folder, Objects::beside(run_dir), expected_head);
+    let mut scan = LogScanner::open(folder.dir(), folder.run().start()).map_err(failed)?;
+    let mut check = RecordVerifier::new(&folder, ObjectFolder::for_run(run_dir), expected_head);
     while check.problems.len() < MAX_PROBLEMS {
         match scan.next().map_err(failed)? {
-            Some(Found::Record) => check.record(&scan.current, scan.head())?,
-            Some(Found::Problem(problem)) => check.problems.push(problem),
+            Some(ScanItem::Record) => check.check_record(&scan.current, scan.head())?,
+            Some(ScanItem::Problem(problem)) => check.problems.push(problem),
             None => break,
         }
     }
-    let (head, torn) = (scan.head(), scan.torn());
-    // A writer that came in the meantime made its write-ahead log before it touched the three logs.
+    let (head, torn) = (scan.head(), scan.torn_tails());
+    // A writer that started meanwhile created its write-ahead log before it wrote to the three logs.
     let open = has_wal()? || open_before;
-    check.problems.extend(Left::read(folder.dir()).map_err(failed)?.problem());
+    check.problems.extend(WalFile::read(folder.dir()).map_err(failed)?.problem());
     if !open {
-        check.problems.extend(torn.iter().map(|torn| Problem {
+        check.problems.extend(torn.iter().map(|torn| JournalProblem {
             file: torn.file.clone(),
             line: Some(torn.line),
             offset: Some(torn.offset),
@@ -92,9 +92,9 @@ fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, Jo
         }));
     }
     if !open && !check.finished && check.problems.is_empty() {
-        // The write-ahead log goes away only after `run.finished` is recorded.
-        check.problems.push(Problem {
-            file: Kind::Event.file().to_owned(),
+        // The write-ahead log is removed only after `run.finished` is recorded.
+        check.problems.push(JournalProblem {
+            file: LogKind::Event.file().to_owned(),
             line: None,
             offset: None,
             seq: Some(head.seq.saturating_add(1)),
@@ -102,9 +102,9 @@ fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, Jo
             message: "the run is neither finished nor open: its end was cut off".to_owned(),
         });
     }
-    check.ending();
-    check.header();
-    check.confirmation();
+    check.check_open_calls();
+    check.check_header();
+    check.check_confirmation();
     let proven = check.expected_head(head);
     Ok(Verification {
         records: check.records,
@@ -118,8 +118,8 @@ fn look(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verification, Jo
     })
 }
 
-/// Where a call that has no result yet was recorded.
-struct OpenCall {
+/// The record of a call that has no result yet.
+struct UnansweredCall {
     seq: Seq,
     line: u64,
     offset: u64,
@@ -127,22 +127,22 @@ struct OpenCall {
 
 /// The artifacts that an event names.
 #[derive(Deserialize)]
-struct LeftBehind {
+struct EventArtifacts {
     #[serde(default)]
     artifacts: Vec<Artifact>,
 }
 
-/// The rules that hold between records.
-struct Check<'a> {
+/// Checks the rules that hold between records.
+struct RecordVerifier<'a> {
     run: &'a RunFile,
-    folder: &'a Dir,
-    objects: Objects,
+    folder: &'a FolderHandle,
+    objects: ObjectFolder,
     expected_head: Option<&'a Hash>,
-    /// Which record bears the expected head, if one does.
+    /// The record with the expected head, if one was found.
     expected_at: Option<Seq>,
-    rules: Rules,
-    /// `None`: the call has its result.
-    calls: HashMap<u128, Option<OpenCall>>,
+    rules: ResultRules,
+    /// `None` if the call has its result.
+    calls: HashMap<u128, Option<UnansweredCall>>,
     checked_objects: HashSet<Hash>,
     checked_artifacts: HashSet<(String, Hash)>,
     confirmations: Vec<Confirmation>,
@@ -150,18 +150,22 @@ struct Check<'a> {
     restorable: u64,
     finished: bool,
     calls_made: bool,
-    problems: Vec<Problem>,
+    problems: Vec<JournalProblem>,
 }
 
-impl<'a> Check<'a> {
-    fn new(folder: &'a RunFolder, objects: Objects, expected_head: Option<&'a Hash>) -> Check<'a> {
-        Check {
+impl<'a> RecordVerifier<'a> {
+    fn new(
+        folder: &'a RunFolder,
+        objects: ObjectFolder,
+        expected_head: Option<&'a Hash>,
+    ) -> RecordVerifier<'a> {
+        RecordVerifier {
             run: folder.run(),
             folder: folder.dir(),
             objects,
             expected_head,
             expected_at: None,
-            rules: Rules::new(),
+            rules: ResultRules::new(),
             calls: HashMap::new(),
             checked_objects: HashSet::new(),
             checked_artifacts: HashSet::new(),
@@ -174,96 +178,98 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn record(&mut self, current: &Current, head: ChainHead) -> Result<(), JournalError> {
+    fn check_record(&mut self, current: &CurrentRecord, head: ChainHead) -> Result<(), JournalError> {
         self.records += 1;
         self.restorable += u64::from(current.from_wal);
         if self.expected_head == Some(&head.hash) {
             self.expected_at = Some(head.seq);
         }
         let read = match current.kind {
-            Kind::Call => serde_json::from_slice(&current.text).map(|facts| self.call(current, &facts)),
-            Kind::Event => match serde_json::from_slice(&current.text) {
+            LogKind::Call => {
+                serde_json::from_slice(&current.text).map(|facts| self.check_call(current, &facts))
+            }
+            LogKind::Event => match serde_json::from_slice(&current.text) {
                 Ok(facts) => {
-                    self.event(current, &facts)?;
+                    self.check_event(current, &facts)?;
                     Ok(())
                 }
                 Err(error) => Err(error),
             },
-            Kind::Result => match serde_json::from_slice(&current.text) {
+            LogKind::Result => match serde_json::from_slice(&current.text) {
                 Ok(facts) => {
-                    self.result(current, &facts)?;
+                    self.check_result(current, &facts)?;
                     Ok(())
                 }
                 Err(error) => Err(error),
             },
         };
         if let Err(error) = read {
-            self.found(current, ProblemKind::Invariant, format!("this line is not a record: {error}"));
+            self.add_problem(current, ProblemKind::Invariant, format!("this line is not a record: {error}"));
         }
         Ok(())
     }
 
-    fn found(&mut self, current: &Current, what: ProblemKind, message: String) {
+    fn add_problem(&mut self, current: &CurrentRecord, what: ProblemKind, message: String) {
         self.problems.push(current.problem(what, message));
     }
 
-    fn same_run(&mut self, current: &Current, run_id: &str) {
+    fn check_run_id(&mut self, current: &CurrentRecord, run_id: &str) {
         if run_id != self.run.header.run_id.as_str() {
-            self.found(current, ProblemKind::Foreign, format!("this record is of run `{run_id}`"));
+            self.add_problem(current, ProblemKind::Foreign, format!("this record belongs to run `{run_id}`"));
         }
     }
 
-    fn call(&mut self, current: &Current, facts: &CallFacts<'_>) {
-        self.same_run(current, &facts.run_id);
+    fn check_call(&mut self, current: &CurrentRecord, facts: &CallFacts<'_>) {
+        self.check_run_id(current, &facts.run_id);
         self.calls_made = true;
-        let open = OpenCall { seq: current.seq, line: current.line, offset: current.offset };
-        // A call that is still open may be recorded again: that is how a run goes on after a crash.
-        if let Some(None) = self.calls.insert(short(&facts.call_id), Some(open)) {
+        let open = UnansweredCall { seq: current.seq, line: current.line, offset: current.offset };
+        // An open call can be recorded again: a resume after a crash does that.
+        if let Some(None) = self.calls.insert(compact_id(&facts.call_id), Some(open)) {
             let message = format!("call `{}` was made again after it had ended", facts.call_id);
-            self.found(current, ProblemKind::Invariant, message);
+            self.add_problem(current, ProblemKind::Invariant, message);
         }
     }
 
-    fn result(&mut self, current: &Current, facts: &ResultFacts<'_>) -> Result<(), JournalError> {
-        self.same_run(current, &facts.run_id);
-        if let Some(rule) = self.rules.broken(facts) {
-            self.found(current, ProblemKind::Invariant, rule.to_owned());
+    fn check_result(&mut self, current: &CurrentRecord, facts: &ResultFacts<'_>) -> Result<(), JournalError> {
+        self.check_run_id(current, &facts.run_id);
+        if let Some(rule) = self.rules.broken_invariant(facts) {
+            self.add_problem(current, ProblemKind::Invariant, rule.to_owned());
         }
-        match self.calls.insert(short(&facts.call_id), None) {
+        match self.calls.insert(compact_id(&facts.call_id), None) {
             Some(Some(_)) => {}
             Some(None) => {
                 let message = format!("call `{}` has a result already", facts.call_id);
-                self.found(current, ProblemKind::OrphanResult, message);
+                self.add_problem(current, ProblemKind::OrphanResult, message);
             }
             None if facts.never_started() => {}
             None => {
                 let message = format!("no call `{}` is recorded before it", facts.call_id);
-                self.found(current, ProblemKind::OrphanResult, message);
+                self.add_problem(current, ProblemKind::OrphanResult, message);
             }
         }
         if let Some(data) = &facts.data_ref {
-            self.object(current, data, "the data of")?;
+            self.check_object(current, data, "the data of")?;
         }
         for change in &facts.changes {
-            for lost in change.lost() {
+            for lost in change.overwritten_states() {
                 let path = change.paths().next().unwrap_or_default();
                 let kept = DataRef { hash: lost.hash, bytes: lost.bytes };
-                self.object(current, &kept, &format!("`{path}` before the change, named by"))?;
+                self.check_object(current, &kept, &format!("`{path}` before the change, named by"))?;
             }
         }
         for artifact in &facts.artifacts {
-            self.artifact(current, artifact)?;
+            self.check_artifact(current, artifact)?;
         }
         Ok(())
     }
 
-    /// That an artifact which a result lists is there and is what was written.
-    fn artifact(&mut self, current: &Current, artifact: &Artifact) -> Result<(), JournalError> {
-        // A task names its artifacts each time it is asked how it ended.
+    /// Checks that an artifact listed in a result exists and is unchanged.
+    fn check_artifact(&mut self, current: &CurrentRecord, artifact: &Artifact) -> Result<(), JournalError> {
+        // A task lists its artifacts each time its end is queried.
         if !self.checked_artifacts.insert((artifact.path.clone(), artifact.hash)) {
             return Ok(());
         }
-        let what = match artifacts::check(self.folder, artifact) {
+        let what = match artifacts::check_artifact(self.folder, artifact) {
             Ok(()) => return Ok(()),
             Err(JournalError::ArtifactMissing { .. }) => ProblemKind::ArtifactMissing,
             Err(JournalError::ArtifactChanged { .. }) => ProblemKind::ArtifactChanged,
@@ -271,20 +277,25 @@ impl<'a> Check<'a> {
         };
         let message = format!("named in {} line {}", current.kind.file(), current.line);
         let (file, seq) = (artifact.path.clone(), Some(current.seq));
-        self.problems.push(Problem { file, line: None, offset: None, seq, what, message });
+        self.problems.push(JournalProblem { file, line: None, offset: None, seq, what, message });
         Ok(())
     }
 
-    /// That stored content which a result refers to is there and is what was stored.
-    fn object(&mut self, current: &Current, data: &DataRef, what: &str) -> Result<(), JournalError> {
+    /// Checks that stored content named in a result exists and is unchanged.
+    fn check_object(
+        &mut self,
+        current: &CurrentRecord,
+        data: &DataRef,
+        what: &str,
+    ) -> Result<(), JournalError> {
         if !self.checked_objects.insert(data.hash) {
             return Ok(());
         }
-        let (folder, name) = names(&data.hash);
+        let (folder, name) = object_path(&data.hash);
         let noun = match current.kind {
-            Kind::Call => "call",
-            Kind::Result => "result",
-            Kind::Event => "event",
+            LogKind::Call => "call",
+            LogKind::Result => "result",
+            LogKind::Event => "event",
         };
         let message = format!("{what} the {noun} in {} line {}", current.kind.file(), current.line);
         let kind = match self.objects.check(data) {
@@ -295,40 +306,40 @@ impl<'a> Check<'a> {
         };
         let file = format!("{OBJECTS}/{folder}/{name}");
         let seq = Some(current.seq);
-        self.problems.push(Problem { file, line: None, offset: None, seq, what: kind, message });
+        self.problems.push(JournalProblem { file, line: None, offset: None, seq, what: kind, message });
         Ok(())
     }
 
-    fn event(&mut self, current: &Current, facts: &EventFacts<'_>) -> Result<(), JournalError> {
-        self.same_run(current, &facts.run_id);
+    fn check_event(&mut self, current: &CurrentRecord, facts: &EventFacts<'_>) -> Result<(), JournalError> {
+        self.check_run_id(current, &facts.run_id);
         self.finished |= facts.event_type == EventType::RunFinished;
         if facts.event_type == EventType::RunConfirmed {
             let given: Option<Confirmation> =
                 facts.payload.and_then(|payload| serde_json::from_str(payload.get()).ok());
             if let Some(forecast) = given.as_ref().and_then(|given| given.forecast.as_ref()) {
-                self.object(current, forecast, "the forecast of the yes told by")?;
+                self.check_object(current, forecast, "the forecast of the approval in")?;
             }
             self.confirmations.extend(given);
         }
-        // What ended with the run and not with a call left its artifacts in an event.
+        // Work that ended with the run instead of a call lists its artifacts in an event.
         let left = facts.payload.filter(|payload| payload.get().contains("\"artifacts\""));
-        let left = left.and_then(|payload| serde_json::from_str::<LeftBehind>(payload.get()).ok());
+        let left = left.and_then(|payload| serde_json::from_str::<EventArtifacts>(payload.get()).ok());
         for artifact in left.into_iter().flat_map(|left| left.artifacts) {
-            self.artifact(current, &artifact)?;
+            self.check_artifact(current, &artifact)?;
         }
         Ok(())
     }
 
-    /// A finished run has no open call. Where lines are damaged or gone, a result may be among them, and the
-    /// one true problem should not stand in a crowd of guesses.
-    fn ending(&mut self) {
+    /// Checks that a finished run has no open call. Skipped after damage: a damaged or missing line may have
+    /// been a result, and guesses would hide the real problem.
+    fn check_open_calls(&mut self) {
         if !self.finished || self.problems.iter().any(|problem| problem.what.is_damage()) {
             return;
         }
-        let open: BTreeMap<Seq, OpenCall> =
+        let open: BTreeMap<Seq, UnansweredCall> =
             self.calls.drain().filter_map(|(_, call)| call.map(|call| (call.seq, call))).collect();
-        self.problems.extend(open.into_values().map(|call| Problem {
-            file: Kind::Call.file().to_owned(),
+        self.problems.extend(open.into_values().map(|call| JournalProblem {
+            file: LogKind::Call.file().to_owned(),
             line: Some(call.line),
             offset: Some(call.offset),
             seq: Some(call.seq),
@@ -337,26 +348,26 @@ impl<'a> Check<'a> {
         }));
     }
 
-    fn in_run_file(&mut self, what: ProblemKind, message: &str) {
+    fn add_header_problem(&mut self, what: ProblemKind, message: &str) {
         let (file, message) = (RUN_FILE.to_owned(), message.to_owned());
-        self.problems.push(Problem { file, line: None, offset: None, seq: None, what, message });
+        self.problems.push(JournalProblem { file, line: None, offset: None, seq: None, what, message });
     }
 
-    fn header(&mut self) {
+    fn check_header(&mut self) {
         let header = &self.run.header;
         if self.problems.iter().any(|problem| problem.what == ProblemKind::HeaderChanged) {
             return;
         }
         if canonical_hash(&header.plan) != header.plan_hash {
-            self.in_run_file(ProblemKind::HeaderChanged, "`planHash` is not the hash of the plan");
+            self.add_header_problem(ProblemKind::HeaderChanged, "`planHash` is not the hash of the plan");
         } else if canonical_hash(&header.policy) != header.policy_hash {
-            self.in_run_file(ProblemKind::HeaderChanged, "`policyHash` is not the hash of the policy");
+            self.add_header_problem(ProblemKind::HeaderChanged, "`policyHash` is not the hash of the policy");
         }
     }
 
-    /// The yes in `run.json` is for this plan and is the one that the events tell of. A crash can come
-    /// between the two, in either order, but only before the first call.
-    fn confirmation(&mut self) {
+    /// Checks that the confirmation in `run.json` is for this plan and matches the events. A crash can happen
+    /// between the two writes, in either order, but only before the first call.
+    fn check_confirmation(&mut self) {
         let header = &self.run.header;
         let started = self.finished || self.calls_made;
         let wrong = match &self.run.confirmation {
@@ -374,7 +385,7 @@ impl<'a> Check<'a> {
                 }
             }
         };
-        self.in_run_file(ProblemKind::ConfirmationMismatch, wrong);
+        self.add_header_problem(ProblemKind::ConfirmationMismatch, wrong);
     }
 
     fn expected_head(&mut self, head: ChainHead) -> bool {
@@ -384,13 +395,13 @@ impl<'a> Check<'a> {
         }
         let message = match self.expected_at {
             Some(seq) => {
-                format!("the head you gave is that of record {seq}; the chain goes on to {}", head.seq)
+                format!("the expected head belongs to record {seq}; the chain continues to {}", head.seq)
             }
             None => format!("the chain ends in {}, not in {expected}", head.hash),
         };
-        let (file, seq) = (Kind::Event.file().to_owned(), Some(head.seq));
+        let (file, seq) = (LogKind::Event.file().to_owned(), Some(head.seq));
         let what = ProblemKind::HeadDiffers;
-        self.problems.push(Problem { file, line: None, offset: None, seq, what, message });
+        self.problems.push(JournalProblem { file, line: None, offset: None, seq, what, message });
         false
     }
 }

@@ -1,7 +1,7 @@
-//! A plan that passed the checker, in the form the machine runs.
+//! A plan that passed the checker, in the form that the machine runs.
 //!
-//! Everything that can be decided once is decided here: templates are compiled, tools are resolved, the
-//! order is an index list, defaults are filled in. Only the checker makes one.
+//! Everything that can be decided once is decided here: templates are compiled, tools are resolved, the order
+//! is an index list, defaults are filled in. Only the checker creates one from a text; a forecast runs a changed copy.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::Template;
 #[derive(Debug, Clone)]
 pub struct CheckedPlan {
     pub plan: Arc<ActionPlan>,
-    /// The canonical hash of the plan as JSON: what a confirmation binds.
+    /// The canonical hash of the plan as JSON; confirmations are bound to it.
     pub hash: Hash,
     /// In plan order.
     pub steps: Vec<CheckedStep>,
     pub outputs: Template,
-    /// The plan's own variables. Captured ones join them while the plan runs.
+    /// The plan's own variables. Captured variables are added during the run.
     pub vars: Map<String, Value>,
 }
 
@@ -27,33 +27,34 @@ pub struct CheckedPlan {
 #[derive(Debug, Clone)]
 pub struct CheckedStep {
     pub id: StepId,
-    /// The tool under its real name, even when the plan used its alias.
+    /// The tool under its canonical name, even if the plan used an alias.
     pub decl: Arc<ToolDecl>,
     pub args: Template,
     pub preview: Option<Template>,
     pub foreach: Option<CheckedForeach>,
-    /// Indices of the steps that must be settled before: `dependsOn` and references, ascending, each once.
+    /// Indices of the steps that must be settled before this one: `dependsOn` and references, ascending,
+    /// without duplicates.
     pub after: Vec<usize>,
-    /// Indices of the steps that must be over before. This step is skipped if one of them ended the run. Ascending,
-    /// none of them in `after`.
+    /// Indices of further steps that must finish before this one, ascending and disjoint from `after`. This
+    /// step is skipped if one of them ended the run.
     pub follows: Vec<usize>,
-    /// Whether anything refers to the output, so that it must be kept.
+    /// True if another part of the plan refers to the output.
     pub keep_output: bool,
     pub capture_as: Option<VarName>,
     pub on_error: OnError,
     pub retry: Retry,
-    /// Of the step, else of the plan's defaults, else of the tool.
+    /// From the step, else from the plan's defaults, else from the tool.
     pub timeout_ms: u64,
     pub tags: Vec<String>,
 }
 
-/// A loop with its names filled in.
+/// A foreach with its names filled in.
 #[derive(Debug, Clone)]
 pub struct CheckedForeach {
     pub from: Template,
     pub item_name: VarName,
     pub index_name: VarName,
     pub concurrency: Option<u32>,
-    /// Whether the items run one after another and the first failure leaves the rest out.
+    /// True if the items run one after another and the first failure skips the rest.
     pub stop_on_error: bool,
 }

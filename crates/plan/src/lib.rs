@@ -1,23 +1,27 @@
 //! From the text of a plan to a run: parse, check, order, resolve, expand, and the run as a state machine.
 //!
-//! Everything here is pure. No I/O, no clock, no randomness, no tokio: what a plan means must not depend on
-//! when or where it is asked, or a recorded run could not be derived again.
+//! Everything here is pure: no I/O, no clock, no randomness, no tokio. The meaning of a plan must not depend
+//! on the time or place of its evaluation, or a recorded run could not be replayed.
 
 mod check;
 mod checked;
 mod finding;
+mod json_pointer;
 mod literal;
 mod machine;
 mod reference;
 mod template;
 
-pub use check::{CheckLimits, Report, check};
+pub use check::{CheckLimits, CheckReport, check};
 pub use checked::{CheckedForeach, CheckedPlan, CheckedStep};
-pub use finding::{Finding, FindingCode, Severity};
+pub use finding::{FindingCode, PlanFinding, Severity};
 pub use literal::literal;
 pub use machine::{
-    Input, Machine, Output, Question, RunLimits, RunOutcome, RunSpec, RunStatus, SiblingPolicy, StepStatus,
-    StepSummary, TimerId,
+    MachineInput, MachineOutput, RunLimits, RunMachine, RunOutcome, RunQuestion, RunSpec, RunStatus,
+    SiblingPolicy, StepStatus, StepSummary, TimerId,
 };
-pub use reference::{Reference, Root, Scope, Segment};
-pub use template::{Bindings, Dangling, NoteKind, Piece, Position, Template, TemplateNote, Values};
+pub use reference::{PathSegment, Reference, ReferenceRoot, TemplateScope};
+pub use template::{
+    NoteKind, ReferencePosition, Template, TemplateBindings, TemplateNote, TemplatePiece,
+    UnresolvedReference, ValueSource,
+};

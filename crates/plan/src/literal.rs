@@ -1,32 +1,49 @@
-//! The way around templates: a value that is to arrive as it is.
+//! Escaping of values, so that templates leave them unchanged.
 
 use serde_json::Value;
 
-/// Escapes a value so that, as the arguments of a step, it resolves to itself.
+use crate::TemplateScope;
+use crate::template::braces::{BracedKind, BracedText};
+
+/// Escapes a value so that it resolves to itself in the arguments of a step with this scope.
 ///
-/// Keys are never templates and stay as they are.
-pub fn literal(value: &Value) -> Value {
+/// Keys are never templates and stay unchanged.
+pub fn literal(value: &Value, scope: &TemplateScope<'_>) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        Value::String(text) => Value::String(escape(text)),
-        Value::Array(items) => Value::Array(items.iter().map(literal).collect()),
+        Value::String(text) => Value::String(escape(text, scope)),
+        Value::Array(items) => Value::Array(items.iter().map(|item| literal(item, scope)).collect()),
         Value::Object(map) => {
-            Value::Object(map.iter().map(|(key, value)| (key.clone(), literal(value))).collect())
+            Value::Object(map.iter().map(|(key, value)| (key.clone(), literal(value, scope))).collect())
         }
     }
 }
 
-fn escape(text: &str) -> String {
+fn escape(text: &str, scope: &TemplateScope<'_>) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
-    // Only a leading dollar can start a reference; one anywhere else is already plain text.
+    // Only a leading dollar sign can start a reference; elsewhere it is plain text.
     if text.starts_with('$') {
         escaped.push('$');
     }
-    for char in text.chars() {
-        escaped.push(char);
-        if matches!(char, '{' | '}') {
-            escaped.push(char);
-        }
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        escaped.push_str(&rest[..at]);
+        let here = &rest[at..];
+        let Some(braced) = BracedText::read(here) else {
+            rest = here.trim_start_matches('{');
+            escaped.push_str(&here[..here.len() - rest.len()]);
+            continue;
+        };
+        // Two pairs mean one.
+        let more = match braced.kind(scope) {
+            BracedKind::InScope(_) => braced.pairs(),
+            BracedKind::Unscoped { .. } | BracedKind::Other => 0,
+        };
+        escaped.extend(std::iter::repeat_n('{', braced.opening + more));
+        escaped.push_str(braced.inner);
+        escaped.extend(std::iter::repeat_n('}', braced.closing + more));
+        rest = braced.after;
     }
+    escaped.push_str(rest);
     escaped
 }

@@ -1,30 +1,30 @@
-//! References: how one part of a plan names a value that another part makes.
+//! References: the syntax by which one part of a plan names a value that another part produces.
 //!
-//! `$steps.<id>.<path>` and `$vars.<name>.<path>` everywhere, `$<itemName>.<path>` and `$<indexName>` inside
-//! a foreach. The same words between braces (`{item.path}`) are the text form; see `template`. A path is made
-//! of `.name` and `[n]`. Whether the named step or field exists is not asked here: that needs the whole plan
-//! and the schemas.
+//! `$steps.<id>.<path>` and `$vars.<name>.<path>` are valid everywhere, `$<itemName>.<path>` and
+//! `$<indexName>` inside a foreach. The same words between braces (`{item.path}`) are the text form; see
+//! `template`. A path consists of `.name` and `[n]`. This module does not check that the named step or field
+//! exists, which needs the whole plan and the schemas.
 
 use std::fmt;
 
 use envelope::{StepId, VarName};
 
-/// Where a reference starts.
+/// The first part of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Root {
+pub enum ReferenceRoot {
     /// The output of a step.
     Steps(StepId),
-    /// A variable of the plan, or an output kept by `captureAs`.
+    /// A variable of the plan, or an output named by `captureAs`.
     Vars(VarName),
-    /// The item of the foreach around it, in the plan's own spelling.
+    /// The item of the enclosing foreach, by the name that the plan gives it.
     Item(VarName),
     /// The position of that item, counted from 0.
     Index(VarName),
 }
 
-/// One step of a path.
+/// One segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Segment {
+pub enum PathSegment {
     Key(String),
     Index(usize),
 }
@@ -32,24 +32,24 @@ pub enum Segment {
 /// A parsed reference. Prints back in its canonical spelling, with the leading `$`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
-    pub root: Root,
-    pub path: Vec<Segment>,
+    pub root: ReferenceRoot,
+    pub path: Vec<PathSegment>,
 }
 
-/// The names that mean something where a text stands. `steps` and `vars` always do.
+/// The names in scope of a template. `steps` and `vars` always are.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Scope<'a> {
+pub struct TemplateScope<'a> {
     pub item_name: Option<&'a str>,
     pub index_name: Option<&'a str>,
 }
 
-/// What a run of characters after `$` or between braces turned out to be.
+/// The result of parsing the text after `$` or between braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Spelled<'t> {
+pub(crate) enum ReferenceParse<'t> {
     Reference(Reference),
-    /// Starts like a reference that is in scope, but is none: the reason, in words for its author.
+    /// Starts like a reference in scope but is invalid; the reason in words for its author.
     Bad(String),
-    /// Has the form of a reference, but its first word means nothing here.
+    /// Has the form of a reference, but its first word is not in scope.
     Unscoped {
         word: &'t str,
         path: &'t str,
@@ -58,36 +58,36 @@ pub(crate) enum Spelled<'t> {
     Other,
 }
 
-impl Scope<'_> {
-    /// Every word a reference can start with here, for "did you mean".
-    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+impl TemplateScope<'_> {
+    /// Returns every word that a reference can start with here, for "did you mean" hints.
+    pub(crate) fn root_words(&self) -> impl Iterator<Item = &str> {
         ["steps", "vars"].into_iter().chain(self.item_name).chain(self.index_name)
     }
 }
 
 impl Reference {
-    /// Reads the characters after a `$` or between `{` and `}`. Total: every text is one of the four.
-    pub(crate) fn read<'t>(text: &'t str, scope: &Scope<'_>) -> Spelled<'t> {
+    /// Parses the text after a `$` or between `{` and `}`. Total: every text is one of the four variants.
+    pub(crate) fn parse<'t>(text: &'t str, scope: &TemplateScope<'_>) -> ReferenceParse<'t> {
         let (word, path) = text.split_at(word_length(text));
         if word.is_empty() || !(path.is_empty() || path.starts_with(['.', '['])) {
-            return Spelled::Other;
+            return ReferenceParse::Other;
         }
         let read = match word {
             "steps" => read_steps(path),
             "vars" => read_vars(path),
             _ if scope.item_name == Some(word) => read_item(word, path),
             _ if scope.index_name == Some(word) => read_index(word, path),
-            _ if read_path(path).is_ok() => return Spelled::Unscoped { word, path },
-            _ => return Spelled::Other,
+            _ if read_path(path).is_ok() => return ReferenceParse::Unscoped { word, path },
+            _ => return ReferenceParse::Other,
         };
         match read {
-            Ok(reference) => Spelled::Reference(reference),
-            Err(why) => Spelled::Bad(why),
+            Ok(reference) => ReferenceParse::Reference(reference),
+            Err(why) => ReferenceParse::Bad(why),
         }
     }
 }
 
-/// How many bytes of the text are its first word: a letter, then letters, digits, `_`, `-`.
+/// Returns the length of the first word in bytes: a letter, then letters, digits, `_`, `-`.
 fn word_length(text: &str) -> usize {
     if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return 0;
@@ -96,39 +96,39 @@ fn word_length(text: &str) -> usize {
 }
 
 fn read_steps(rest: &str) -> Result<Reference, String> {
-    let (name, path) = named(rest).ok_or("name the step after it, as in `steps.<id>.<field>`")?;
+    let (name, path) = split_name(rest).ok_or("name the step after it, as in `steps.<id>.<field>`")?;
     let id = StepId::parse(name).map_err(|bad| bad.to_string())?;
-    Ok(Reference { root: Root::Steps(id), path: read_path(path)? })
+    Ok(Reference { root: ReferenceRoot::Steps(id), path: read_path(path)? })
 }
 
 fn read_vars(rest: &str) -> Result<Reference, String> {
-    let (name, path) = named(rest).ok_or("name the variable after it, as in `vars.<name>`")?;
+    let (name, path) = split_name(rest).ok_or("name the variable after it, as in `vars.<name>`")?;
     let name = VarName::parse(name).map_err(|bad| bad.to_string())?;
-    Ok(Reference { root: Root::Vars(name), path: read_path(path)? })
+    Ok(Reference { root: ReferenceRoot::Vars(name), path: read_path(path)? })
 }
 
 fn read_item(word: &str, path: &str) -> Result<Reference, String> {
     let name = VarName::parse(word).map_err(|bad| bad.to_string())?;
-    Ok(Reference { root: Root::Item(name), path: read_path(path)? })
+    Ok(Reference { root: ReferenceRoot::Item(name), path: read_path(path)? })
 }
 
 fn read_index(word: &str, path: &str) -> Result<Reference, String> {
     let name = VarName::parse(word).map_err(|bad| bad.to_string())?;
     if path.is_empty() {
-        Ok(Reference { root: Root::Index(name), path: Vec::new() })
+        Ok(Reference { root: ReferenceRoot::Index(name), path: Vec::new() })
     } else {
         Err(format!("`{word}` is a number and has no parts; write `{word}` alone"))
     }
 }
 
-/// Splits `.name<path>` into the name and the path behind it.
-fn named(rest: &str) -> Option<(&str, &str)> {
+/// Splits `.name<path>` into the name and the path after it.
+fn split_name(rest: &str) -> Option<(&str, &str)> {
     let rest = rest.strip_prefix('.')?;
     let end = rest.find(['.', '[']).unwrap_or(rest.len());
     (end > 0).then(|| rest.split_at(end))
 }
 
-fn read_path(mut rest: &str) -> Result<Vec<Segment>, String> {
+fn read_path(mut rest: &str) -> Result<Vec<PathSegment>, String> {
     let mut path = Vec::new();
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix('.') {
@@ -140,11 +140,11 @@ fn read_path(mut rest: &str) -> Result<Vec<Segment>, String> {
                     None => "it ends with a `.`; write a field name after it or leave the `.` out".to_owned(),
                 });
             }
-            path.push(Segment::Key(key.to_owned()));
+            path.push(PathSegment::Key(key.to_owned()));
             rest = next;
         } else if let Some(after) = rest.strip_prefix('[') {
             let (digits, next) = after.split_once(']').ok_or("a `[` is not closed; write `[0]`")?;
-            path.push(Segment::Index(read_position(digits)?));
+            path.push(PathSegment::Index(read_position(digits)?));
             rest = next;
         } else {
             let c = rest.chars().next().unwrap_or(' ');
@@ -166,7 +166,7 @@ fn read_position(digits: &str) -> Result<usize, String> {
     digits.parse().map_err(|_| format!("the position [{digits}] is too large"))
 }
 
-/// Field names of real data are words in any script; anything else would make the end of a path a guess.
+/// Field names of real data are words in any script; with more characters the end of a path would be a guess.
 fn is_key_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-')
 }
@@ -174,14 +174,14 @@ fn is_key_char(c: char) -> bool {
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.root {
-            Root::Steps(id) => write!(f, "$steps.{id}")?,
-            Root::Vars(name) => write!(f, "$vars.{name}")?,
-            Root::Item(name) | Root::Index(name) => write!(f, "${name}")?,
+            ReferenceRoot::Steps(id) => write!(f, "$steps.{id}")?,
+            ReferenceRoot::Vars(name) => write!(f, "$vars.{name}")?,
+            ReferenceRoot::Item(name) | ReferenceRoot::Index(name) => write!(f, "${name}")?,
         }
         for segment in &self.path {
             match segment {
-                Segment::Key(key) => write!(f, ".{key}")?,
-                Segment::Index(index) => write!(f, "[{index}]")?,
+                PathSegment::Key(key) => write!(f, ".{key}")?,
+                PathSegment::Index(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())
@@ -193,24 +193,33 @@ mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::{any, proptest};
 
-    use super::{Reference, Scope, Spelled};
+    use super::{Reference, ReferenceParse, TemplateScope};
 
-    const SCOPE: Scope<'static> = Scope { item_name: Some("note"), index_name: Some("i") };
+    const SCOPE: TemplateScope<'static> = TemplateScope { item_name: Some("note"), index_name: Some("i") };
 
     #[track_caller]
     fn check(texts: &[&str], expected: &Expect) {
         let lines: Vec<String> = texts
             .iter()
-            .map(|text| match Reference::read(text, &SCOPE) {
-                Spelled::Reference(reference) => format!("{text} -> {reference} {:?}", reference.path),
-                Spelled::Bad(why) => format!("{text} -> bad: {why}"),
-                Spelled::Unscoped { word, path } => format!("{text} -> not in scope: {word} {path}"),
-                Spelled::Other => format!("{text} -> text"),
+            .map(|text| match Reference::parse(text, &SCOPE) {
+                ReferenceParse::Reference(reference) => format!("{text} -> {reference} {:?}", reference.path),
+                ReferenceParse::Bad(why) => format!("{text} -> bad: {why}"),
+                ReferenceParse::Unscoped { word, path } => format!("{text} -> not in scope: {word} {path}"),
+                ReferenceParse::Other => format!("{text} -> text"),
             })
             .collect();
         expected.assert_eq(&(lines.join("\n") + "\n"));
     }
 
+    // Conformance: envelope 6.1
+    //     The output of a completed step can be referred to, as a whole or by a path into it.
+    //     In: plan/reference.rs
+    // Conformance: envelope 6.2
+    //     So can variables, from the plan or captured from a step.
+    //     In: plan/reference.rs
+    // Conformance: envelope 6.3
+    //     So can the item and the index of a repetition, under the names that the plan gives them.
+    //     In: plan/reference.rs
     #[test]
     fn steps_variables_items_and_positions_are_read() {
         check(
@@ -306,17 +315,17 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_read_prints_back_and_is_read_again(text in "(steps|vars|note|i)(\\.[a-z0-9_-]{1,3}|\\[[0-9]{1,2}\\]){0,4}") {
-            if let Spelled::Reference(reference) = Reference::read(&text, &SCOPE) {
+            if let ReferenceParse::Reference(reference) = Reference::parse(&text, &SCOPE) {
                 let printed = reference.to_string();
-                assert_eq!(Reference::read(&printed[1..], &SCOPE), Spelled::Reference(reference));
+                assert_eq!(Reference::parse(&printed[1..], &SCOPE), ReferenceParse::Reference(reference));
             }
         }
 
         #[test]
         fn no_text_makes_the_reader_panic(text in any::<String>(), tail in any::<String>()) {
-            Reference::read(&text, &SCOPE);
-            Reference::read(&format!("steps.a{tail}"), &SCOPE);
-            Reference::read(&format!("note[{tail}"), &SCOPE);
+            Reference::parse(&text, &SCOPE);
+            Reference::parse(&format!("steps.a{tail}"), &SCOPE);
+            Reference::parse(&format!("note[{tail}"), &SCOPE);
         }
     }
 }

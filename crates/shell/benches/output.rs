@@ -10,17 +10,17 @@
 )]
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock and starts processes")]
 
-#[path = "../tests/process/rig.rs"]
-mod rig;
+#[path = "../tests/it/process/job.rs"]
+mod job;
 
 use std::fs::File;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use shell::process::{Outcome, Spawner, Tasks, run};
+use shell::process::{CommandOutcome, CommandSpawner, TaskRegistry, run_command};
 use toolkit::CancelToken;
 
-use rig::Folder;
+use job::{TempArtifacts, shell_job};
 
 const ROUNDS: usize = 3;
 
@@ -43,7 +43,7 @@ fn main() {
 fn measure(runtime: &tokio::runtime::Runtime, name: &str, script: &str, bytes: u64) {
     let (mut plain, mut kept, mut grown) = (Duration::MAX, Duration::MAX, 0);
     for _ in 0..ROUNDS {
-        let folder = Folder::new();
+        let folder = TempArtifacts::new();
         let start = Instant::now();
         let target = File::create(folder.dir.path().join("plain")).unwrap();
         assert!(Command::new("/bin/sh").args(["-c", script]).stdout(target).status().unwrap().success());
@@ -51,14 +51,14 @@ fn measure(runtime: &tokio::runtime::Runtime, name: &str, script: &str, bytes: u
         std::fs::remove_file(folder.dir.path().join("plain")).unwrap();
         rustix::fs::sync();
 
-        let (spawner, tasks) = (Spawner::new().unwrap(), Tasks::new());
+        let (spawner, tasks) = (CommandSpawner::new().unwrap(), TaskRegistry::new());
         let before = resident();
         let start = Instant::now();
-        let job = rig::job(script, folder.clone());
-        let outcome = runtime.block_on(run(&spawner, &tasks, job, None, &CancelToken::new()));
+        let job = shell_job(script, folder.clone());
+        let outcome = runtime.block_on(run_command(&spawner, &tasks, job, None, &CancelToken::new()));
         kept = kept.min(start.elapsed());
         grown = grown.max(peak().saturating_sub(before));
-        let Outcome::Completed(finished) = outcome else { panic!("{outcome:?}") };
+        let CommandOutcome::Completed(finished) = outcome else { panic!("{outcome:?}") };
         assert_eq!(finished.stdout.bytes, bytes);
         drop(folder);
         rustix::fs::sync();

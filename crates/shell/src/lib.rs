@@ -1,17 +1,20 @@
-//! Commands: one that runs and ends, one that goes on as a background task, and the walls around both.
+//! Commands: run to their end or as background tasks, in a sandbox.
 //!
-//! Knows no engine: the gate decides whether a command may run, this crate decides what it can reach.
+//! This crate does not know the engine: the engine decides whether a command may run, this crate decides what it can
+//! access.
 
 mod artifact;
-mod companion;
+mod platform;
 pub mod process;
 pub mod sandbox;
-mod session;
+mod server_process;
+mod shell_session;
 mod settings;
 mod tools;
 
 pub use artifact::{PastRuns, register_artifact_read};
-pub use companion::{Companion, Companionship, Streams};
-pub use session::{Lifetime, Session, SessionParts, Shell};
-pub use settings::{CommandSettings, Demand};
+pub use process::StdioPipes;
+pub use server_process::{ServerProcess, ServerSpec};
+pub use settings::{CommandSettings, SandboxRequirement};
+pub use shell_session::{ProcessLifetime, SessionParts, SharedSession, ShellSession};
 pub use tools::register;

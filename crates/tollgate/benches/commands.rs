@@ -1,4 +1,4 @@
-//! What it costs to keep everything that a command prints, side by side with the same command into a file.
+//! Measures the cost of keeping the whole output of a command, beside the same command with its output in a file.
 //!
 //! The real binary runs `cat` over a text again and again, in its sandbox, through the whole gate; the peers are the
 //! same `cat` with its output in a file, once left to the kernel and once synced, as an artifact is. All take turns in
@@ -115,7 +115,7 @@ fn into_file(vault: &Path, script: &str) -> Duration {
     took
 }
 
-/// The command through the real binary: the most memory that it had, and its result.
+/// Runs the command through the real binary. Returns its peak memory and the result.
 fn ours(vault: &Path, cmd: &str) -> (u64, Value) {
     let args = json!({ "cmd": cmd }).to_string();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
@@ -141,7 +141,7 @@ fn ours(vault: &Path, cmd: &str) -> (u64, Value) {
     (watcher.join().unwrap(), serde_json::from_str(&text).unwrap())
 }
 
-/// That everything is there: as long as it was printed, and with the digest that the result names.
+/// Checks that the whole output is there: its length, and the digest that the result names.
 fn prove(vault: &Path, result: &Value, bytes: u64) {
     let artifact = &result["artifacts"][0];
     assert_eq!(artifact["bytes"], bytes);

@@ -4,17 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::cli_error::{CliError, CommandResult};
 use crate::commands::{
-    approve::Approve, call::Call, check::Check, connect::Connect, demo::Demo, doctor::Doctor, init::Init,
-    mcp::Mcp, preview::Preview, redo::Redo, replay::Replay, resume::Resume, run::Run, runs::Runs,
-    serve::Serve, servers::Servers, show::Show, token::Token, tools::Tools, trust::Trust, undo::Undo,
-    verify::Verify,
+    approve::ApproveCommand, call::CallCommand, check::CheckCommand, connect::ConnectCommand,
+    demo::DemoCommand, doctor::DoctorCommand, init::InitCommand, mcp::McpCommand, preview::PreviewCommand,
+    redo::RedoCommand, replay::ReplayCommand, resume::ResumeCommand, run::RunCommand, runs::RunsCommand,
+    serve::ServeCommand, servers::ServersCommand, show::ShowCommand, token::TokenCommand,
+    tools::ToolsCommand, trust::TrustCommand, undo::UndoCommand, verify::VerifyCommand,
 };
 use crate::exit::Exit;
 use crate::screen;
-use crate::stop::{Outcome, Stop};
 
-/// A gate for an agent's tool calls: checks, asks, runs, records and reports.
+/// Runs the tool calls of an agent: checks, asks, runs, records and reports.
 ///
 /// Exit codes: 0 done, 1 finished with failures, 2 bad input, 3 denied or declined, 4 journal damaged,
 /// 130 cancelled. With `--json` standard output carries one JSON value and nothing else; an error is then
@@ -27,7 +28,7 @@ use crate::stop::{Outcome, Stop};
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// The folder of notes [default: the nearest folder upwards with .tollgate or .obsidian]
+    /// The folder of notes [default: the nearest parent folder with .tollgate or .obsidian]
     #[arg(long, global = true, value_name = "DIR")]
     vault: Option<PathBuf>,
     #[command(subcommand)]
@@ -36,32 +37,32 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Demo(Demo),
-    Init(Init),
-    Tools(Tools),
-    Check(Check),
-    Preview(Preview),
-    Run(Run),
-    Call(Call),
-    Runs(Runs),
-    Show(Show),
-    Verify(Verify),
-    Replay(Replay),
-    Resume(Resume),
-    Undo(Undo),
-    Redo(Redo),
-    Serve(Serve),
-    Mcp(Mcp),
-    Approve(Approve),
-    Token(Token),
-    Connect(Connect),
-    Trust(Trust),
-    Servers(Servers),
-    Doctor(Doctor),
+    Demo(DemoCommand),
+    Init(InitCommand),
+    Tools(ToolsCommand),
+    Check(CheckCommand),
+    Preview(PreviewCommand),
+    Run(RunCommand),
+    Call(CallCommand),
+    Runs(RunsCommand),
+    Show(ShowCommand),
+    Verify(VerifyCommand),
+    Replay(ReplayCommand),
+    Resume(ResumeCommand),
+    Undo(UndoCommand),
+    Redo(RedoCommand),
+    Serve(ServeCommand),
+    Mcp(McpCommand),
+    Approve(ApproveCommand),
+    Token(TokenCommand),
+    Connect(ConnectCommand),
+    Trust(TrustCommand),
+    Servers(ServersCommand),
+    Doctor(DoctorCommand),
 }
 
 impl Cli {
-    pub(crate) fn run(self) -> Outcome {
+    pub(crate) fn run(self) -> CommandResult {
         let vault = self.vault.as_deref();
         match self.command {
             Command::Demo(demo) => demo.run(),
@@ -91,7 +92,7 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether the answer, and any error, is to be JSON.
+    /// Returns whether the answer, and any error, is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
             Command::Demo(_) | Command::Mcp(_) => false,
@@ -119,17 +120,17 @@ impl Command {
     }
 }
 
-/// Reads the command line. Help is printed and ends well; a wrong one is told and ends with bad input.
+/// Parses the command line. Prints help and returns `Done`; reports a wrong command line and returns `BadInput`.
 pub(crate) fn parse() -> Result<Cli, Exit> {
     Cli::try_parse().map_err(|error| {
         let asked = !error.use_stderr();
         let json = std::env::args_os().any(|arg| arg == "--json");
         if json && !asked {
-            Stop::bad_input("usage", error.to_string().trim_end()).show(true);
+            CliError::bad_input("usage", error.to_string().trim_end()).show(true);
         } else {
             let printed = error.print();
             if asked {
-                screen::said(printed);
+                screen::note_write(printed);
             }
         }
         if asked { Exit::Done } else { Exit::BadInput }

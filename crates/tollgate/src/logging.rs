@@ -1,7 +1,7 @@
-//! Where a server writes what happens: standard error, as text or as lines of JSON.
+//! The log of a server: written to standard error, as text or as lines of JSON.
 //!
-//! What is logged is chosen where it is logged: names, numbers and words of closed lists, never the text of a note,
-//! a header or a token. What other people's crates log is not chosen like that, whole results among it, and left out.
+//! Call sites choose what is logged: names, numbers and words of closed lists, never the text of a note, a header or a
+//! token. Other crates do not, and may log whole results, so their lines are left out.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// The least level that is written.
+/// The minimum level that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     Error,
     Warn,
     Info,
@@ -27,13 +27,13 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Logs from here on. Only the first call counts.
-pub(crate) fn start(level: Level, format: LogFormat) {
+/// Starts the log. Only the first call has an effect.
+pub(crate) fn start(level: LogLevel, format: LogFormat) {
     let level = match level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
     };
     let writer = move || LogWriter { format, to: io::stderr() };
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(false);
@@ -41,30 +41,30 @@ pub(crate) fn start(level: Level, format: LogFormat) {
         LogFormat::Text => start_with(subscriber.finish()),
         LogFormat::Json => start_with(subscriber.json().flatten_event(true).finish()),
     };
-    // Somebody else logs already; that is as good.
+    // A subscriber that is set already is as good.
     let _already = started.is_err();
 }
 
-/// Bytes of log lines that are held back while a question stands on the screen.
-const MOST_HELD: usize = 256 * 1024;
+/// Maximum size of the log lines that are held back while a question is open.
+const MAX_HELD_BYTES: usize = 256 * 1024;
 
-/// Log lines that wait until the question on the screen has its answer.
-static HELD: Mutex<HeldLines> = Mutex::new(HeldLines { holders: 0, lines: Vec::new(), dropped: 0 });
+/// Log lines that wait until the open question is answered.
+static LOG_BUFFER: Mutex<LogBuffer> = Mutex::new(LogBuffer { holders: 0, lines: Vec::new(), dropped: 0 });
 
-struct HeldLines {
+struct LogBuffer {
     holders: u32,
     lines: Vec<u8>,
-    /// Lines that found no more room.
+    /// Number of lines that did not fit.
     dropped: u64,
 }
 
-impl HeldLines {
-    /// Keeps a line if lines are held back now. Returns whether they are.
+impl LogBuffer {
+    /// Stores a line if lines are held back now. Returns whether they are.
     fn keep(&mut self, line: &[u8]) -> bool {
         if self.holders == 0 {
             return false;
         }
-        if self.lines.len() + line.len() > MOST_HELD {
+        if self.lines.len() + line.len() > MAX_HELD_BYTES {
             self.dropped += 1;
         } else {
             self.lines.extend_from_slice(line);
@@ -72,7 +72,7 @@ impl HeldLines {
         true
     }
 
-    /// What was held back, once nobody holds lines back any more.
+    /// Returns the stored lines when the last hold ends.
     fn release(&mut self) -> Vec<u8> {
         self.holders = self.holders.saturating_sub(1);
         if self.holders > 0 {
@@ -89,30 +89,30 @@ impl HeldLines {
     }
 }
 
-/// Holds log lines back until this is dropped, so that they do not scroll a question away.
+/// Holds log lines back until the guard is dropped, so that they do not scroll a question away.
 #[must_use]
-pub(crate) fn hold() -> HoldBack {
-    held().holders += 1;
-    HoldBack
+pub(crate) fn hold_lines() -> LogHold {
+    log_buffer().holders += 1;
+    LogHold
 }
 
-pub(crate) struct HoldBack;
+pub(crate) struct LogHold;
 
-impl Drop for HoldBack {
+impl Drop for LogHold {
     fn drop(&mut self) {
-        let mut held = held();
+        let mut held = log_buffer();
         let lines = held.release();
-        // While the lock is held, so that no newer line comes before these.
+        // Written while the lock is held, so that no newer line comes first.
         let _gone = io::stderr().lock().write_all(&lines);
     }
 }
 
-fn held() -> MutexGuard<'static, HeldLines> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+fn log_buffer() -> MutexGuard<'static, LogBuffer> {
+    LOG_BUFFER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes every event as one line in which nothing is invisible, or keeps it while lines are held back. An event arrives
-/// in one call of `write`.
+/// Writes every event as one line without invisible characters, or stores it while lines are held back. An event
+/// arrives in one call of `write`.
 struct LogWriter<W> {
     format: LogFormat,
     to: W,
@@ -127,9 +127,9 @@ impl<W: Write> Write for LogWriter<W> {
             LogFormat::Json => escape_json(line),
         };
         let shown = format!("{shown}{}", &text[line.len()..]);
-        let mut held = held();
+        let mut held = log_buffer();
         if !held.keep(shown.as_bytes()) {
-            // In one piece, so that lines of several threads do not mix.
+            // In one write, so that lines of several threads do not mix.
             self.to.write_all(shown.as_bytes())?;
         }
         Ok(event.len())
@@ -140,20 +140,38 @@ impl<W: Write> Write for LogWriter<W> {
     }
 }
 
-/// The crates whose words are ours.
-const OURS: [&str; 12] = [
-    "backend", "engine", "envelope", "gateway", "host", "journal", "plan", "shell", "tollgate", "toolkit",
-    "upstream", "vault",
+/// The crates whose log lines are shown.
+const OWN_CRATES: &[&str] = &[
+    "app",
+    "backend",
+    "call_session",
+    "command_line",
+    "engine",
+    "envelope",
+    "host",
+    "http_edge",
+    "journal",
+    "mcp_client",
+    "mcp_server",
+    "notes",
+    "plan",
+    "receipts",
+    "responses",
+    "sentinel",
+    "shell",
+    "tollgate",
+    "toolkit",
+    "vault",
 ];
 
-fn is_ours(target: &str) -> bool {
-    OURS.contains(&target.split("::").next().unwrap_or_default())
+fn is_own_crate(target: &str) -> bool {
+    OWN_CRATES.contains(&target.split("::").next().unwrap_or_default())
 }
 
 fn start_with(
     subscriber: impl Subscriber + Send + Sync + 'static,
 ) -> Result<(), tracing::subscriber::SetGlobalDefaultError> {
-    tracing::subscriber::set_global_default(subscriber.with(filter_fn(|what| is_ours(what.target()))))
+    tracing::subscriber::set_global_default(subscriber.with(filter_fn(|what| is_own_crate(what.target()))))
 }
 
 #[cfg(test)]
@@ -163,12 +181,12 @@ mod tests {
 
     use envelope::is_invisible;
 
-    use super::{HeldLines, LogFormat, LogWriter, MOST_HELD, is_ours};
+    use super::{LogBuffer, LogFormat, LogWriter, MAX_HELD_BYTES, is_own_crate};
 
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Written {
+    impl Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -183,7 +201,7 @@ mod tests {
         let hostile: String =
             ('\0'..=char::MAX).filter(|&c| is_invisible(c)).flat_map(|c| ['a', c]).collect();
         for format in [LogFormat::Text, LogFormat::Json] {
-            let written = Written::default();
+            let written = CapturedLog::default();
             let to = written.clone();
             let subscriber = tracing_subscriber::fmt()
                 .with_ansi(false)
@@ -201,21 +219,21 @@ mod tests {
 
     #[test]
     fn lines_are_held_back_within_bounds_and_come_in_their_order() {
-        let mut held = HeldLines { holders: 0, lines: Vec::new(), dropped: 0 };
+        let mut held = LogBuffer { holders: 0, lines: Vec::new(), dropped: 0 };
         assert!(!held.keep(b"at once\n"), "nobody holds it back");
         held.holders = 2;
         assert!(held.keep(b"first\n") && held.keep(b"second\n"));
         assert_eq!(held.release(), b"", "the other question still stands");
-        assert!(held.keep(&vec![b'x'; MOST_HELD]), "left out, and not written over the question");
+        assert!(held.keep(&vec![b'x'; MAX_HELD_BYTES]), "left out, and not written over the question");
         assert!(held.keep(b"third\n"));
-        let told = String::from_utf8(held.release()).unwrap();
-        assert_eq!(told, "first\nsecond\nthird\n1 log lines were left out while a question waited\n");
+        let lines = String::from_utf8(held.release()).unwrap();
+        assert_eq!(lines, "first\nsecond\nthird\n1 log lines were left out while a question waited\n");
         assert!(!held.keep(b"at once\n"));
     }
 
     #[test]
     fn only_what_was_chosen_here_is_logged() {
-        let targets = ["gateway::mcp::face", "tollgate", "rmcp::service", "hyper::proto", "tollgated::x"];
-        assert_eq!(targets.map(is_ours), [true, true, false, false, false]);
+        let targets = ["mcp_server::server", "tollgate", "rmcp::service", "hyper::proto", "tollgated::x"];
+        assert_eq!(targets.map(is_own_crate), [true, true, false, false, false]);
     }
 }

@@ -1,49 +1,34 @@
-//! `tollgate`: the command line. Arguments in, one command, an exit code out.
+//! `tollgate`: the command line. Parses the arguments, runs one command, returns an exit code.
 
-mod approvals;
-mod ask;
-mod bounded_file;
+mod prompt;
 mod cli;
+mod cli_error;
 mod commands;
 mod connect;
-mod desk;
-mod diff;
-mod drive;
-mod effects;
+mod runtime;
 mod exit;
-mod findings;
 mod logging;
-mod past_runs;
-mod place;
-mod plan_text;
-mod preview;
+mod input_file;
 mod progress;
-mod quoting;
 mod screen;
-mod servers;
 mod serving;
-mod settings;
-mod show;
-mod stop;
+mod report_renderer;
 mod summary;
-mod takeback;
-mod trust;
-mod vault_id;
-mod visible;
-mod watch;
-mod wiring;
+mod undo_run;
+mod wait_argument;
+mod terminal_observer;
 
 use std::process::ExitCode;
 
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    // Between the start of a process and the start of a command stands this binary, in a part of its own.
-    let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == shell::sandbox::LAUNCH) {
-        return shell::sandbox::launcher_main(words);
+    // The sandbox starts this binary as the launcher of a command.
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|word| word == shell::sandbox::LAUNCH) {
+        return shell::sandbox::launcher_main(args);
     }
-    keep_to_ourselves();
+    protect_process_memory();
     let exit = match cli::parse() {
         Ok(cli) => {
             let json = cli.command.json();
@@ -54,25 +39,25 @@ fn main() -> ExitCode {
         }
         Err(exit) => exit,
     };
-    ExitCode::from(heard(exit).code())
+    ExitCode::from(check_stdout(exit).code())
 }
 
-/// What this process holds in memory and in its environment is nobody else's: no core file, no look from another
-/// process of the same person, and no values in what is printed about a crash.
-fn keep_to_ourselves() {
+/// Protects the memory of this process: no core file, no access by other processes of the same user, and no values in
+/// the message of a crash.
+fn protect_process_memory() {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
-    // As good as it goes: a system that knows neither is no reason not to work.
+    // Best effort: not every system supports these.
     let _unsupported = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _unsupported = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     std::panic::set_hook(Box::new(|crash| {
         let place = crash.location().map(ToString::to_string).unwrap_or_default();
-        screen::note(format_args!("error: tollgate crashed at {place}; please report this place"));
+        screen::notice(format_args!("error: tollgate crashed at {place}; please report this place"));
     }));
 }
 
-/// An answer that nobody can read is no answer; a command that failed anyway keeps its own code.
-fn heard(exit: Exit) -> Exit {
-    let Some(why) = screen::lost() else { return exit };
-    screen::note(format_args!("error: the answer cannot be written: {why}"));
+/// Turns success into a failure if standard output could not be written. A command that failed keeps its exit code.
+fn check_stdout(exit: Exit) -> Exit {
+    let Some(why) = screen::write_error() else { return exit };
+    screen::notice(format_args!("error: standard output cannot be written: {why}"));
     if exit == Exit::Done { Exit::Failures } else { exit }
 }

@@ -1,40 +1,40 @@
-//! How far a run has come: bars on a terminal, plain lines in a pipe, nothing beside JSON.
+//! Shows the progress of a run: bars on a terminal, plain lines in a pipe, nothing with JSON.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use envelope::{EventType, ExecutionEvent, Level, StepId};
+use envelope::{EventLevel, EventType, ExecutionEvent, StepId};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::screen;
-use crate::visible::{count, one_line};
+use app::display_text::{count, escape_line};
 
 pub(crate) enum Progress {
-    /// Nobody wants to see it.
+    /// Nothing is shown.
     Silent,
-    /// One line when something is worth one.
-    Lines(Mutex<HashMap<StepId, Quarters>>),
-    /// A bar for each step that is under way.
-    Bars(Bars),
+    /// One line for each notable event.
+    Lines(Mutex<HashMap<StepId, ReportedQuarters>>),
+    /// A bar for each running step.
+    Bars(ProgressBars),
 }
 
-/// How many quarters of a loop have been told.
+/// The number of quarters of a loop that have been reported.
 #[derive(Default)]
-pub(crate) struct Quarters(u64);
+pub(crate) struct ReportedQuarters(u64);
 
-pub(crate) struct Bars {
+pub(crate) struct ProgressBars {
     all: MultiProgress,
-    /// Where bars are drawn when they are.
+    /// The target of the bars while they are visible.
     target: fn() -> ProgressDrawTarget,
-    drawn: Mutex<Drawn>,
+    drawn: Mutex<BarState>,
 }
 
 #[derive(Default)]
-struct Drawn {
+struct BarState {
     bars: HashMap<StepId, ProgressBar>,
-    /// Questions that are open; while there is one, nothing ticks and nothing is drawn.
+    /// The number of open questions; while there are any, nothing ticks or is drawn.
     questions: usize,
 }
 
@@ -43,24 +43,24 @@ impl Progress {
         if silent {
             Progress::Silent
         } else if io::stderr().is_terminal() {
-            Progress::Bars(Bars::new(ProgressDrawTarget::stderr))
+            Progress::Bars(ProgressBars::new(ProgressDrawTarget::stderr))
         } else {
             Progress::Lines(Mutex::default())
         }
     }
 
-    /// Takes the bars off the screen until the guard goes: nothing must move while a person types.
-    pub(crate) fn pause(&self) -> Paused<'_> {
+    /// Hides the bars until the guard is dropped: nothing must move while the user types.
+    pub(crate) fn pause(&self) -> ProgressPause<'_> {
         if let Progress::Bars(bars) = self {
-            bars.hold();
+            bars.suspend();
         }
-        Paused(self)
+        ProgressPause(self)
     }
 
-    /// Takes the bars away: the summary says it all.
+    /// Removes the bars: the summary follows.
     pub(crate) fn end(&self) {
         if let Progress::Bars(bars) = self {
-            for (_, bar) in locked(&bars.drawn).bars.drain() {
+            for (_, bar) in lock(&bars.drawn).bars.drain() {
                 bar.finish_and_clear();
             }
             let _gone = bars.all.clear();
@@ -70,24 +70,24 @@ impl Progress {
     pub(crate) fn event(&self, event: &ExecutionEvent) {
         match self {
             Progress::Silent => {}
-            Progress::Lines(told) => {
-                if let Some(line) = line(&mut locked(told), event) {
-                    screen::note(line);
+            Progress::Lines(reported) => {
+                if let Some(line) = event_line(&mut lock(reported), event) {
+                    screen::notice(line);
                 }
             }
-            Progress::Bars(bars) => draw(&bars.all, &mut locked(&bars.drawn), event),
+            Progress::Bars(bars) => draw_event(&bars.all, &mut lock(&bars.drawn), event),
         }
     }
 }
 
-impl Bars {
-    fn new(target: fn() -> ProgressDrawTarget) -> Bars {
-        Bars { all: MultiProgress::with_draw_target(target()), target, drawn: Mutex::default() }
+impl ProgressBars {
+    fn new(target: fn() -> ProgressDrawTarget) -> ProgressBars {
+        ProgressBars { all: MultiProgress::with_draw_target(target()), target, drawn: Mutex::default() }
     }
 
-    /// Ticking ends before the screen is cleared: a tick in between would draw under the question.
-    fn hold(&self) {
-        let mut drawn = locked(&self.drawn);
+    /// Stops ticking before the screen is cleared: a tick in between would draw under the question.
+    fn suspend(&self) {
+        let mut drawn = lock(&self.drawn);
         drawn.questions += 1;
         if drawn.questions == 1 {
             drawn.bars.values().for_each(ProgressBar::disable_steady_tick);
@@ -96,8 +96,8 @@ impl Bars {
         }
     }
 
-    fn go_on(&self) {
-        let mut drawn = locked(&self.drawn);
+    fn resume(&self) {
+        let mut drawn = lock(&self.drawn);
         drawn.questions = drawn.questions.saturating_sub(1);
         if drawn.questions == 0 {
             self.all.set_draw_target((self.target)());
@@ -107,12 +107,12 @@ impl Bars {
 }
 
 /// See [`Progress::pause`].
-pub(crate) struct Paused<'a>(&'a Progress);
+pub(crate) struct ProgressPause<'a>(&'a Progress);
 
-impl Drop for Paused<'_> {
+impl Drop for ProgressPause<'_> {
     fn drop(&mut self) {
         if let Progress::Bars(bars) = self.0 {
-            bars.go_on();
+            bars.resume();
         }
     }
 }
@@ -121,7 +121,7 @@ fn tick(bar: &ProgressBar) {
     bar.enable_steady_tick(Duration::from_millis(120));
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -129,23 +129,23 @@ fn number(event: &ExecutionEvent, name: &str) -> Option<u64> {
     event.payload.as_ref()?.get(name)?.as_u64()
 }
 
-/// Counts of items belong to the step; a call's own progress and retries carry the call's id.
+/// Returns whether the event counts items of a step; a call's own progress and retries have a call id.
 fn is_item_count(event: &ExecutionEvent) -> bool {
     event.event_type == EventType::StepProgress && event.call_id.is_none()
 }
 
-/// The line an event is worth in a pipe: failures and warnings always, a loop at every quarter.
-fn line(told: &mut HashMap<StepId, Quarters>, event: &ExecutionEvent) -> Option<String> {
+/// Returns the line for an event in a pipe: failures and warnings always, a loop at every quarter.
+fn event_line(reported: &mut HashMap<StepId, ReportedQuarters>, event: &ExecutionEvent) -> Option<String> {
     let step = event.step_id.as_ref();
     let name = step.map_or("run", StepId::as_str);
-    let said = |message: &str| Some(format!("{name}: {}", one_line(message)));
+    let with_step = |message: &str| Some(format!("{name}: {}", escape_line(message)));
     match event.event_type {
         EventType::StepProgress if is_item_count(event) => {
             let (done, total) = (number(event, "done")?, number(event, "total")?.max(1));
-            let told = told.entry(step?.clone()).or_default();
+            let reported = reported.entry(step?.clone()).or_default();
             let quarters = done.saturating_mul(4) / total;
-            let worth = quarters > told.0;
-            told.0 = quarters.max(told.0);
+            let worth = quarters > reported.0;
+            reported.0 = quarters.max(reported.0);
             worth.then(|| format!("{name}: {done} of {total}"))
         }
         EventType::StepScheduled => {
@@ -153,9 +153,11 @@ fn line(told: &mut HashMap<StepId, Quarters>, event: &ExecutionEvent) -> Option<
             let items = if calls == 1 { String::new() } else { format!(", {}", count(calls, "call")) };
             event.tool.as_ref().map(|tool| format!("{name}: {tool}{items}"))
         }
-        EventType::StepFailed | EventType::RunCancelled => said(&event.message),
-        EventType::StepProgress if event.level >= Level::Warn => said(&event.message),
-        EventType::RunStarted | EventType::StepFinished if event.level >= Level::Warn => said(&event.message),
+        EventType::StepFailed | EventType::RunCancelled => with_step(&event.message),
+        EventType::StepProgress if event.level >= EventLevel::Warn => with_step(&event.message),
+        EventType::RunStarted | EventType::StepFinished if event.level >= EventLevel::Warn => {
+            with_step(&event.message)
+        }
         EventType::RunStarted
         | EventType::RunConfirmationRequested
         | EventType::RunConfirmed
@@ -166,7 +168,7 @@ fn line(told: &mut HashMap<StepId, Quarters>, event: &ExecutionEvent) -> Option<
     }
 }
 
-fn draw(all: &MultiProgress, drawn: &mut Drawn, event: &ExecutionEvent) {
+fn draw_event(all: &MultiProgress, drawn: &mut BarState, event: &ExecutionEvent) {
     let Some(step) = &event.step_id else { return };
     let bars = &mut drawn.bars;
     match event.event_type {
@@ -182,23 +184,23 @@ fn draw(all: &MultiProgress, drawn: &mut Drawn, event: &ExecutionEvent) {
         EventType::StepProgress if is_item_count(event) => {
             if let Some(bar) = bars.get(step) {
                 bar.set_position(number(event, "done").unwrap_or_default());
-                settle(bar);
+                stop_full_bar(bar);
             }
         }
         EventType::StepProgress => {
             if let Some(bar) = bars.get(step) {
-                bar.set_message(one_line(&event.message));
+                bar.set_message(escape_line(&event.message));
             }
         }
         EventType::StepFinished | EventType::StepFailed => {
             if event.event_type == EventType::StepFailed {
-                let _gone = all.println(format!("{step}: {}", one_line(&event.message)));
+                let _gone = all.println(format!("{step}: {}", escape_line(&event.message)));
             }
             if let Some(bar) = bars.get(step)
                 && bar.length() == Some(1)
             {
                 bar.set_position(1);
-                settle(bar);
+                stop_full_bar(bar);
             }
         }
         EventType::RunStarted
@@ -210,8 +212,8 @@ fn draw(all: &MultiProgress, drawn: &mut Drawn, event: &ExecutionEvent) {
     }
 }
 
-/// A bar that is full stands still.
-fn settle(bar: &ProgressBar) {
+/// Stops the spinner of a full bar.
+fn stop_full_bar(bar: &ProgressBar) {
     if bar.length().is_some_and(|length| bar.position() >= length) {
         bar.disable_steady_tick();
         bar.abandon();
@@ -230,21 +232,21 @@ fn bar(calls: u64) -> ProgressBar {
 mod tests {
     use std::collections::HashMap;
 
-    use envelope::{EventType, ExecutionEvent, Level, RunId, StepId, Timestamp, ToolName};
+    use envelope::{EventLevel, EventType, ExecutionEvent, RunId, StepId, Timestamp, ToolName};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use expect_test::expect;
     use indicatif::{ProgressDrawTarget, TermLike};
     use serde_json::{Value, json};
 
-    use super::{Bars, Progress, line, locked};
+    use super::{Progress, ProgressBars, event_line, lock};
 
     fn event(event_type: EventType, message: &str, payload: Value) -> ExecutionEvent {
         ExecutionEvent {
             event_type,
             run_id: RunId::parse("r1").unwrap(),
             timestamp: Timestamp::UNIX_EPOCH,
-            level: Level::Info,
+            level: EventLevel::Info,
             message: message.to_owned(),
             call_id: None,
             step_id: Some(StepId::parse("notes").unwrap()),
@@ -255,13 +257,13 @@ mod tests {
 
     #[test]
     fn a_long_loop_is_told_in_quarters() {
-        let mut told = HashMap::new();
+        let mut reported = HashMap::new();
         let mut events = vec![event(EventType::StepScheduled, "1000 items", json!({"calls": 1000}))];
         events.extend((1..=1000).map(|done| {
             event(EventType::StepProgress, "", json!({"done": done, "total": 1000, "failed": 0}))
         }));
         events.push(event(EventType::StepFailed, "no\nroom", json!({})));
-        let lines: Vec<String> = events.iter().filter_map(|event| line(&mut told, event)).collect();
+        let lines: Vec<String> = events.iter().filter_map(|event| event_line(&mut reported, event)).collect();
         expect![[r"
             notes: vault.createFile, 1000 calls
             notes: 250 of 1000
@@ -272,43 +274,43 @@ mod tests {
         .assert_eq(&lines.join("\n"));
     }
 
-    /// A terminal that counts how often it was written to.
+    /// A terminal that counts writes.
     #[derive(Debug)]
-    struct Counting;
+    struct CountingTerminal;
 
     static WRITES: AtomicUsize = AtomicUsize::new(0);
 
-    impl Counting {
+    impl CountingTerminal {
         fn count() -> std::io::Result<()> {
             WRITES.fetch_add(1, Ordering::SeqCst);
             Ok(())
         }
     }
 
-    impl TermLike for Counting {
+    impl TermLike for CountingTerminal {
         fn width(&self) -> u16 {
             80
         }
         fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn write_line(&self, _: &str) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn write_str(&self, _: &str) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn clear_line(&self) -> std::io::Result<()> {
-            Counting::count()
+            CountingTerminal::count()
         }
         fn flush(&self) -> std::io::Result<()> {
             Ok(())
@@ -317,11 +319,12 @@ mod tests {
 
     #[test]
     fn nothing_moves_while_a_question_is_open() {
-        let progress = Progress::Bars(Bars::new(|| ProgressDrawTarget::term_like(Box::new(Counting))));
+        let progress =
+            Progress::Bars(ProgressBars::new(|| ProgressDrawTarget::term_like(Box::new(CountingTerminal))));
         let Progress::Bars(bars) = &progress else { return };
         let move_on = || {
             progress.event(&event(EventType::StepProgress, "", json!({"done": 1, "total": 9})));
-            locked(&bars.drawn).bars.values().for_each(indicatif::ProgressBar::force_draw);
+            lock(&bars.drawn).bars.values().for_each(indicatif::ProgressBar::force_draw);
         };
         progress.event(&event(EventType::StepScheduled, "", json!({"calls": 9})));
         move_on();

@@ -1,87 +1,86 @@
-//! The end of a run as a person reads it: each step, what changed, what to keep, what to do next.
+//! The summary of a run: each step, the changes, the chain head, the next commands.
 
 use engine::RunReport;
 use plan::{RunStatus, StepStatus, StepSummary};
 
-use crate::effects;
-use crate::place::Place;
-use crate::screen::{self, Paint};
-use crate::visible::{count, one_line, path_words};
-use crate::watch::Watcher;
+use crate::screen::{self, TextStyle};
+use crate::terminal_observer::TerminalObserver;
+use app::display_text::{count, display_path, escape_line};
+use app::effects;
+use app::vault_context::VaultContext;
 
 /// Prints the summary of a run to standard output.
-pub(crate) fn show(report: &RunReport, watcher: &Watcher, place: &Place) {
-    let paint = Paint::stdout();
+pub(crate) fn show(report: &RunReport, watcher: &TerminalObserver, context: &VaultContext) {
+    let paint = screen::stdout_paint();
     for step in &report.steps {
         show_step(step, &watcher.receipts(&step.id), paint);
     }
-    let changes = effects::lines(&report.effects, false);
+    let changes = effects::render_effects(&report.effects, false);
     if changes.is_empty() {
-        screen::say(effects::none_listed(&report.effects));
+        screen::print(effects::none_listed(&report.effects));
     } else {
-        screen::say(paint.bold(count(effects::number(&report.effects) as u64, "change")));
+        screen::print(paint.bold(count(effects::count_effects(&report.effects) as u64, "change")));
         for line in changes {
-            screen::say(format_args!("  {line}"));
+            screen::print(format_args!("  {line}"));
         }
     }
     let verdict = run_word(report.status, paint);
     match report.reason.as_deref() {
-        Some(reason) => screen::say(format_args!("{verdict}: {}", one_line(reason))),
-        None => screen::say(verdict),
+        Some(reason) => screen::print(format_args!("{verdict}: {}", escape_line(reason))),
+        None => screen::print(verdict),
     }
     if let Some(error) = &report.journal_error {
-        screen::say(format_args!("{} {}", paint.bad("The record is incomplete:"), one_line(error)));
+        screen::print(format_args!("{} {}", paint.bad("The record is incomplete:"), escape_line(error)));
     }
     if let Some(head) = &report.chain_head {
         let records = format!("({} records)", head.seq);
-        screen::say(format_args!("Chain head: {} {}", head.hash, paint.dim(records)));
+        screen::print(format_args!("Chain head: {} {}", head.hash, paint.dim(records)));
     }
     if let Some(dir) = &report.run_dir {
-        screen::say(format_args!("Run folder: {}", path_words(dir)));
+        screen::print(format_args!("Run folder: {}", display_path(dir)));
     }
-    let vault = place.vault_words();
-    screen::say(format_args!("Next: tollgate show last {vault}"));
+    let vault = context.vault_arguments();
+    screen::print(format_args!("Next: tollgate show last {vault}"));
     match &report.chain_head {
-        Some(head) => screen::say(format_args!("      tollgate verify last --head {} {vault}", head.hash)),
-        None => screen::say(format_args!("      tollgate verify last {vault}")),
+        Some(head) => screen::print(format_args!("      tollgate verify last --head {} {vault}", head.hash)),
+        None => screen::print(format_args!("      tollgate verify last {vault}")),
     }
-    if let Some(way_out) = way_out(report, &vault) {
-        screen::say(format_args!("{} {way_out}", paint.dim("hint:")));
+    if let Some(hint) = incomplete_record_hint(report, &vault) {
+        screen::print(format_args!("{} {hint}", paint.dim("hint:")));
     }
 }
 
-/// What to do about a record that is incomplete. A run whose record stopped is still open; one that could tell
-/// how it ended is over.
-pub(crate) fn way_out(report: &RunReport, vault: &str) -> Option<String> {
+/// Returns the hint for an incomplete record. Without a chain head the run is still open; with one it is finished.
+pub(crate) fn incomplete_record_hint(report: &RunReport, vault: &str) -> Option<String> {
     report.journal_error.as_ref()?;
-    let go_on = match &report.chain_head {
+    let next_step = match &report.chain_head {
         None => format!("`tollgate resume last {vault}`"),
         Some(_) => "run the plan again".to_owned(),
     };
-    Some(format!("make room where the runs are kept, or mend that disk, then {go_on}"))
+    Some(format!("make room where the runs are kept, or fix that disk, then {next_step}"))
 }
 
-fn show_step(step: &StepSummary, receipts: &[String], paint: Paint) {
+fn show_step(step: &StepSummary, receipts: &[String], paint: TextStyle) {
     let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
     let calls = count(step.calls, "call");
-    screen::say(format_args!("{} {:<16} {calls}{failed}", step_word(step.status, paint), step.id.as_str()));
+    screen::print(format_args!("{} {:<16} {calls}{failed}", step_word(step.status, paint), step.id.as_str()));
     for receipt in receipts {
-        screen::say(format_args!("            {}", paint.dim(receipt)));
+        screen::print(format_args!("            {}", paint.dim(receipt)));
     }
     let shown = receipts.len() as u64;
     if step.calls > shown && shown > 0 {
-        screen::say(format_args!(
+        screen::print(format_args!(
             "            {}",
             paint.dim(format_args!("and {} more", step.calls - shown))
         ));
     }
     if let Some(hint) = step.error.as_ref().and_then(|error| error.recovery_hint.as_ref()) {
-        screen::say(format_args!("            {} {}", paint.dim("hint:"), one_line(hint)));
+        screen::print(format_args!("            {} {}", paint.dim("hint:"), escape_line(hint)));
     }
 }
 
-/// A status in its colour, padded so that columns stand under each other.
-pub(crate) fn step_word(status: StepStatus, paint: Paint) -> String {
+/// A status in its colour, padded to a column.
+pub(crate) fn step_word(status: StepStatus, paint: TextStyle) -> String {
     let word = format!("{:<10}", status.name());
     match status {
         StepStatus::Ok => paint.good(word),
@@ -90,7 +89,7 @@ pub(crate) fn step_word(status: StepStatus, paint: Paint) -> String {
     }
 }
 
-fn run_word(status: RunStatus, paint: Paint) -> String {
+fn run_word(status: RunStatus, paint: TextStyle) -> String {
     match status {
         RunStatus::Ok => paint.good("Done"),
         RunStatus::Failed => paint.bad("Finished with failures"),

@@ -1,86 +1,92 @@
-//! A tool without its types, as the registry keeps it.
+//! Type-erased tools, as the registry stores them.
 //!
-//! Authors implement [`Tool`]; the one implementation here erases the types. No macro, no boxed trait
-//! methods in author code.
+//! Authors implement [`Tool`](crate::Tool) or [`StagedTool`]; the adapter here erases the types. This needs no macro and no boxed trait methods in
+//! author code.
 
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use envelope::{Artifact, CanonicalResult, CanonicalStatus, Change, Failure, Fault, ToolDecl, ToolName};
+use command_line::CommandLine;
+use envelope::{Artifact, CanonicalResult, CanonicalStatus, Failure, Fault, ToolDecl, ToolName, VaultChange};
 use serde_json::Value;
 
-use crate::command_line::CommandLine;
-use crate::families::{self, Projected, Projection};
-use crate::schema::with_integers;
-use crate::{PathKeys, Reconciled, Tool, ToolCx};
+use crate::schema::normalize_integers;
+use crate::{PathKeys, ProjectedResult, Projection, ReconcileOutcome, StagedTool, ToolCx};
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Arguments read into the tool's own type. Only the tool that made them can use them.
+/// Arguments decoded into the tool's own type, with the work prepared for them. Only the tool that decoded them can use
+/// them.
 pub struct DecodedArgs(pub(crate) Box<dyn Any + Send + Sync>);
 
-/// What a tool returned, before it was mapped. Mapping consumes it, so it happens once.
-pub struct RawOutput(pub(crate) Mapping);
+/// The output of a tool before it is mapped. `ResultMapper` consumes it, so it is mapped once.
+pub struct RawOutput(pub(crate) ResultMapper);
 
-pub(crate) type Mapping = Box<dyn FnOnce(Projection<'_>) -> Result<Mapped, Fault> + Send>;
+/// Decoded arguments of a typed tool, and what its earlier phases prepared.
+struct StagedArgs<T: StagedTool> {
+    args: T::Args,
+    prepared: T::Prepared,
+}
+
+pub(crate) type ResultMapper = Box<dyn FnOnce(Projection<'_>) -> Result<MappedResult, Fault> + Send>;
 
 impl RawOutput {
-    pub fn map(self, with: Projection<'_>) -> Result<Mapped, Fault> {
+    pub fn map(self, with: Projection<'_>) -> Result<MappedResult, Fault> {
         (self.0)(with)
     }
 }
 
-/// A result in all its forms: complete, canonical, and as the model reads it.
+/// A result in all its forms: complete, canonical, and as a receipt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mapped {
+pub struct MappedResult {
     pub data: Value,
     pub canonical: CanonicalResult,
     pub receipt: String,
-    /// What the projection kept beside the result.
+    /// Artifacts that the projection stored beside the result.
     pub artifacts: Vec<Artifact>,
 }
 
-/// A tool of any types.
+/// A tool with erased types. `validate` and `intend` can prepare work, which stays with the arguments.
 pub trait AnyTool: Send + Sync {
     fn decl(&self) -> Result<ToolDecl, envelope::BadId>;
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault>;
-    fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
+    fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a mut DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
     fn paths(&self, args: &DecodedArgs) -> PathKeys;
     fn command(&self, args: &DecodedArgs) -> Option<CommandLine>;
     fn is_dry_run(&self, args: &DecodedArgs) -> bool;
     fn preview(&self, args: &DecodedArgs) -> String;
-    fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Change>>;
+    fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a mut DecodedArgs) -> BoxFuture<'a, Vec<VaultChange>>;
     fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>>;
     fn reconcile<'a>(
         &'a self,
         cx: &'a ToolCx,
         args: &'a DecodedArgs,
-        intent: &'a [Change],
-    ) -> BoxFuture<'a, Reconciled<RawOutput>>;
+        intent: &'a [VaultChange],
+    ) -> BoxFuture<'a, ReconcileOutcome<RawOutput>>;
     /// Maps data that a hook changed, as if the tool had returned it.
-    fn remap(&self, data: &Value, with: Projection<'_>) -> Result<Mapped, Fault>;
-    /// Tokens that the caller wants of the receipt.
+    fn remap(&self, data: &Value, with: Projection<'_>) -> Result<MappedResult, Fault>;
+    /// Tokens that the caller requests for the receipt.
     fn budget(&self, args: &DecodedArgs) -> Option<u32>;
-    /// How long it may need to stop.
+    /// Time in milliseconds that the tool may need to stop.
     fn stop_ms(&self) -> u64;
 }
 
-/// A tool with its types erased.
-pub(crate) struct Erased<T> {
+/// Adapter from a [`StagedTool`] to [`AnyTool`].
+pub(crate) struct TypedToolAdapter<T> {
     /// Shared with outputs that outlive the call.
     tool: Arc<T>,
     input_schema: Value,
 }
 
-impl<T: Tool> Erased<T> {
-    pub(crate) fn new(tool: T) -> Erased<T> {
-        Erased { tool: Arc::new(tool), input_schema: schema_of::<T::Args>() }
+impl<T: StagedTool> TypedToolAdapter<T> {
+    pub(crate) fn new(tool: T) -> TypedToolAdapter<T> {
+        TypedToolAdapter { tool: Arc::new(tool), input_schema: schema_of::<T::Args>() }
     }
 }
 
-impl<T: Tool> AnyTool for Erased<T> {
+impl<T: StagedTool> AnyTool for TypedToolAdapter<T> {
     fn decl(&self) -> Result<ToolDecl, envelope::BadId> {
         Ok(ToolDecl {
             name: ToolName::parse(T::NAME)?,
@@ -101,43 +107,42 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault> {
-        let args = with_integers(&self.input_schema, args);
-        <T::Args as serde::Deserialize>::deserialize(&*args).map(|args| DecodedArgs(Box::new(args))).map_err(
-            |error| {
-                Fault::new(
-                    Failure::SchemaValidationFailed,
-                    format!("the arguments of {} cannot be read: {error}", T::NAME),
-                )
-            },
-        )
+        let args = normalize_integers(&self.input_schema, args);
+        let args = <T::Args as serde::Deserialize>::deserialize(&*args).map_err(|error| {
+            Fault::new(
+                Failure::SchemaValidationFailed,
+                format!("the arguments of {} cannot be read: {error}", T::NAME),
+            )
+        })?;
+        Ok(DecodedArgs(Box::new(StagedArgs::<T> { args, prepared: T::Prepared::default() })))
     }
 
-    fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Result<(), Fault>> {
-        match typed::<T>(args) {
-            Ok(args) => Box::pin(Tool::validate(&*self.tool, cx, args)),
+    fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a mut DecodedArgs) -> BoxFuture<'a, Result<(), Fault>> {
+        match staged_mut::<T>(args) {
+            Ok(StagedArgs { args, prepared }) => Box::pin(self.tool.validate(cx, args, prepared)),
             Err(fault) => Box::pin(std::future::ready(Err(fault))),
         }
     }
 
     fn paths(&self, args: &DecodedArgs) -> PathKeys {
-        typed::<T>(args).map(|args| Tool::paths(&*self.tool, args)).unwrap_or_default()
+        staged::<T>(args).map(|call| self.tool.paths(&call.args, &call.prepared)).unwrap_or_default()
     }
 
     fn command(&self, args: &DecodedArgs) -> Option<CommandLine> {
-        typed::<T>(args).ok().and_then(|args| Tool::command(&*self.tool, args))
+        staged::<T>(args).ok().and_then(|call| self.tool.command(&call.args))
     }
 
     fn is_dry_run(&self, args: &DecodedArgs) -> bool {
-        typed::<T>(args).is_ok_and(|args| Tool::is_dry_run(&*self.tool, args))
+        staged::<T>(args).is_ok_and(|call| self.tool.is_dry_run(&call.args))
     }
 
     fn preview(&self, args: &DecodedArgs) -> String {
-        typed::<T>(args).map(|args| Tool::preview(&*self.tool, args)).unwrap_or_default()
+        staged::<T>(args).map(|call| self.tool.preview(&call.args, &call.prepared)).unwrap_or_default()
     }
 
-    fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a DecodedArgs) -> BoxFuture<'a, Vec<Change>> {
-        match typed::<T>(args) {
-            Ok(args) => Box::pin(Tool::intend(&*self.tool, cx, args)),
+    fn intend<'a>(&'a self, cx: &'a ToolCx, args: &'a mut DecodedArgs) -> BoxFuture<'a, Vec<VaultChange>> {
+        match staged_mut::<T>(args) {
+            Ok(StagedArgs { args, prepared }) => Box::pin(self.tool.intend(cx, args, prepared)),
             Err(_) => Box::pin(std::future::ready(Vec::new())),
         }
     }
@@ -145,8 +150,8 @@ impl<T: Tool> AnyTool for Erased<T> {
     fn run<'a>(&'a self, cx: &'a ToolCx, args: DecodedArgs) -> BoxFuture<'a, Result<RawOutput, Fault>> {
         let tool = self.tool.clone();
         Box::pin(async move {
-            let args = args.0.downcast::<T::Args>().map_err(|_| foreign_args::<T>())?;
-            let output = Tool::run(&*tool, cx, *args).await?;
+            let call = args.0.downcast::<StagedArgs<T>>().map_err(|_| foreign_args::<T>())?;
+            let output = tool.run(cx, call.args, call.prepared).await?;
             Ok(raw(tool, output))
         })
     }
@@ -155,17 +160,19 @@ impl<T: Tool> AnyTool for Erased<T> {
         &'a self,
         cx: &'a ToolCx,
         args: &'a DecodedArgs,
-        intent: &'a [Change],
-    ) -> BoxFuture<'a, Reconciled<RawOutput>> {
+        intent: &'a [VaultChange],
+    ) -> BoxFuture<'a, ReconcileOutcome<RawOutput>> {
         Box::pin(async move {
-            let args = match typed::<T>(args) {
-                Ok(args) => args,
-                Err(fault) => return Reconciled::Unknown { why: fault.message },
+            let args = match staged::<T>(args) {
+                Ok(call) => &call.args,
+                Err(fault) => return ReconcileOutcome::Unknown { why: fault.message },
             };
-            match Tool::reconcile(&*self.tool, cx, args, intent).await {
-                Reconciled::Happened(output) => Reconciled::Happened(raw(self.tool.clone(), output)),
-                Reconciled::DidNot => Reconciled::DidNot,
-                Reconciled::Unknown { why } => Reconciled::Unknown { why },
+            match self.tool.reconcile(cx, args, intent).await {
+                ReconcileOutcome::Happened(output) => {
+                    ReconcileOutcome::Happened(raw(self.tool.clone(), output))
+                }
+                ReconcileOutcome::DidNot { taken_back } => ReconcileOutcome::DidNot { taken_back },
+                ReconcileOutcome::Unknown { why } => ReconcileOutcome::Unknown { why },
             }
         })
     }
@@ -175,23 +182,23 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn budget(&self, args: &DecodedArgs) -> Option<u32> {
-        typed::<T>(args).ok().and_then(|args| Tool::budget(&*self.tool, args))
+        staged::<T>(args).ok().and_then(|call| self.tool.budget(&call.args))
     }
 
-    fn remap(&self, data: &Value, with: Projection<'_>) -> Result<Mapped, Fault> {
+    fn remap(&self, data: &Value, with: Projection<'_>) -> Result<MappedResult, Fault> {
         let output =
             <T::Output as serde::Deserialize>::deserialize(data).map_err(|error| unmappable::<T>(&error))?;
         map(&*self.tool, &output, with)
     }
 }
 
-fn raw<T: Tool>(tool: Arc<T>, output: T::Output) -> RawOutput {
+fn raw<T: StagedTool>(tool: Arc<T>, output: T::Output) -> RawOutput {
     RawOutput(Box::new(move |with| map(&*tool, &output, with)))
 }
 
-fn map<T: Tool>(tool: &T, output: &T::Output, mut with: Projection<'_>) -> Result<Mapped, Fault> {
+fn map<T: StagedTool>(tool: &T, output: &T::Output, mut with: Projection<'_>) -> Result<MappedResult, Fault> {
     let data = serde_json::to_value(output).map_err(|error| unmappable::<T>(&error))?;
-    let Projected { family, result } = tool.project(output, &mut with)?;
+    let ProjectedResult { family, result, render } = tool.project(output, &mut with)?;
     if family != T::FAMILY {
         let message = format!("{} declares the family {} and answers as {family}", T::NAME, T::FAMILY);
         return Err(Fault::new(Failure::ResultMappingFailed, message));
@@ -203,23 +210,27 @@ fn map<T: Tool>(tool: &T, output: &T::Output, mut with: Projection<'_>) -> Resul
         result: Some(result),
         error: None,
     };
-    let receipt = families::render(family, &canonical, with.budget());
-    Ok(Mapped { data, canonical, receipt, artifacts: with.into_artifacts() })
+    let receipt = render(family, &canonical, with.budget());
+    Ok(MappedResult { data, canonical, receipt, artifacts: with.into_artifacts() })
 }
 
-fn unmappable<T: Tool>(error: &serde_json::Error) -> Fault {
+fn unmappable<T: StagedTool>(error: &serde_json::Error) -> Fault {
     Fault::new(Failure::ResultMappingFailed, format!("the output of {} cannot be mapped: {error}", T::NAME))
 }
 
-fn typed<T: Tool>(args: &DecodedArgs) -> Result<&T::Args, Fault> {
-    args.0.downcast_ref::<T::Args>().ok_or_else(foreign_args::<T>)
+fn staged<T: StagedTool>(args: &DecodedArgs) -> Result<&StagedArgs<T>, Fault> {
+    args.0.downcast_ref().ok_or_else(foreign_args::<T>)
 }
 
-fn foreign_args<T: Tool>() -> Fault {
-    Fault::new(Failure::ExecutionFailed, format!("{} was handed another tool's arguments", T::NAME))
+fn staged_mut<T: StagedTool>(args: &mut DecodedArgs) -> Result<&mut StagedArgs<T>, Fault> {
+    args.0.downcast_mut().ok_or_else(foreign_args::<T>)
 }
 
-/// The schema of a type, self-contained: definitions inlined, so that a model reads it in one go.
+fn foreign_args<T: StagedTool>() -> Fault {
+    Fault::new(Failure::ExecutionFailed, format!("{} received the arguments of another tool", T::NAME))
+}
+
+/// Returns the schema of a type with all definitions inlined, so that a model can read it in one pass.
 fn schema_of<T: schemars::JsonSchema>() -> Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;

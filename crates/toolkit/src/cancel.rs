@@ -1,28 +1,28 @@
-//! The signal that tells a tool to stop.
+//! The cancellation signal of a call.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
-/// Why a call is asked to stop.
+/// Reason why a call is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelCause {
     /// The run was cancelled.
     Run,
-    /// A sibling failed.
+    /// A sibling call failed.
     Sibling,
-    /// The call's time is up.
+    /// The deadline of the call has passed.
     Deadline,
 }
 
-/// One per call. The first cause stays; later ones change nothing.
+/// Cancellation token of one call. The first cause is kept; later ones are ignored.
 #[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<Signal>);
+pub struct CancelToken(Arc<CancelState>);
 
 #[derive(Debug, Default)]
-struct Signal {
+struct CancelState {
     cause: OnceLock<CancelCause>,
-    /// Woken once, when there is a cause.
+    /// Notified once, when the cause is set.
     waiting: Notify,
 }
 
@@ -37,7 +37,7 @@ impl CancelToken {
         }
     }
 
-    /// For work between two awaits, or on a blocking thread.
+    /// Returns the cause, if the call is cancelled. For checks between two awaits or on a blocking thread.
     pub fn cause(&self) -> Option<CancelCause> {
         self.0.cause.get().copied()
     }
@@ -46,10 +46,10 @@ impl CancelToken {
         self.cause().is_some()
     }
 
-    /// Ends when the call is asked to stop.
+    /// Completes when the call is cancelled.
     pub async fn cancelled(&self) -> CancelCause {
         loop {
-            // Begun before the cause is looked at: one that comes in between wakes it.
+            // Registered before the cause is read, so that a cause set in between still wakes this future.
             let woken = self.0.waiting.notified();
             if let Some(cause) = self.cause() {
                 return cause;

@@ -1,11 +1,11 @@
-//! What a tool is: the trait an author implements, and the registry that keeps tools of any types.
+//! The tool contract: the trait that an author implements, and the registry that stores tools of any types.
 //!
-//! This crate knows no tool and no engine. It says what a tool must declare, checks that it does, and
-//! compiles its schemas once.
+//! This crate contains no tool and no engine. It defines what a tool must declare, checks the declaration, and
+//! compiles the schemas once.
 //!
-//! A tool is one file. Doc comments and types become the schema, constants the declaration; registering it
-//! compiles the schemas, checks the conventions and lists everything that has to change. `tests/author.rs` is a
-//! whole one:
+//! A tool is one file. Doc comments and types become the schema, constants the declaration. Registering it compiles
+//! the schemas, checks the conventions and reports everything that has to change. `tests/it/author.rs` contains a
+//! complete tool:
 //!
 //! ```ignore
 //! #[derive(Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@
 //! impl Tool for SlugifyTitle {
 //!     const NAME: &'static str = "util.slugifyTitle";
 //!     const SUMMARY: &'static str = "Turn a title into a file name.";
-//!     // category, risk, side effects, idempotency, types, preview, run, summary
+//!     // category, risk, side effects, idempotency, types, preview, run, summary, project
 //! }
 //!
 //! registry.register(SlugifyTitle)?;
@@ -27,33 +27,32 @@
 //! ```
 
 mod any_tool;
-mod artifact;
 mod cancel;
-mod closing;
-pub mod command_line;
-pub mod compaction;
-pub mod families;
+mod cleanup;
 mod conventions;
-mod cx;
-mod foreign;
-mod paths;
-pub mod preview;
+mod context;
+mod json_tool;
+mod literal_paths;
+mod path_scope;
+mod projection;
 mod registry;
 mod schema;
-mod store;
+mod staged_tool;
+mod storage;
 mod surface;
 mod tool;
 
-pub use any_tool::{AnyTool, BoxFuture, DecodedArgs, Mapped, RawOutput};
-pub use artifact::{ArtifactSink, OpenArtifact};
+pub use any_tool::{AnyTool, BoxFuture, DecodedArgs, MappedResult, RawOutput};
 pub use cancel::{CancelCause, CancelToken};
-pub use closing::{Closed, Closing};
+pub use cleanup::{CleanupRecord, RunCleanup};
+pub use context::{CallProgress, CallReport, PermittedBy, ProgressSink, ToolCx};
 pub use conventions::check_conventions;
-pub use cx::{PermittedBy, Progress, ProgressSink, Seen, ToolCx};
-pub use foreign::ForeignTool;
-pub use paths::{PathKeys, Reach};
-pub use registry::{Entry, Refused, Registry};
-pub use schema::{CompiledSchema, SchemaRefused};
-pub use store::ObjectStore;
-pub use surface::{Surface, SurfaceRules, Visibility};
-pub use tool::{Reconciled, Tool};
+pub use json_tool::JsonTool;
+pub use path_scope::{PathKeys, PathScope};
+pub use projection::{ProjectedResult, Projection, ReceiptRenderer};
+pub use registry::{RegisteredTool, RegistrationError, Registry};
+pub use schema::{CompiledSchema, SchemaError};
+pub use staged_tool::StagedTool;
+pub use storage::{ArtifactSink, ObjectStore, OpenArtifact};
+pub use surface::{Surface, SurfaceRules, ToolVisibility};
+pub use tool::{ReconcileOutcome, Tool};

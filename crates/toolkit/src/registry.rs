@@ -1,7 +1,7 @@
-//! Every tool there is, checked and compiled once.
+//! The registry of all tools, each checked and compiled once.
 //!
-//! A tool enters with its schemas compiled and its conventions checked, or not at all. The registry knows
-//! nothing of a run: which of its tools one run may see is the surface's business.
+//! A tool is registered with compiled schemas and checked conventions, or not at all. The registry knows nothing of
+//! a run: the surface decides which tools one run can see.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,41 +9,42 @@ use std::sync::Arc;
 
 use envelope::{Hash, ToolDecl, ToolName, distinct_alias};
 
-use crate::any_tool::Erased;
+use crate::any_tool::TypedToolAdapter;
 use crate::conventions::{check_conventions, check_timeout, explicit_required};
-use crate::foreign::Foreign;
-use crate::{AnyTool, CompiledSchema, ForeignTool, Tool};
+use crate::json_tool::JsonToolAdapter;
+use crate::{AnyTool, CompiledSchema, JsonTool, StagedTool};
 
-/// Changes when the digest is computed differently, so that an old confirmation is not taken for a new one.
+/// Changed when the digest is computed differently, so that an old confirmation does not match a new one.
 const VERSION_FORMAT: &str = "1.0";
-/// 64 bits: a person can compare them, and nobody can aim at them with a tool that still does its work.
+/// Length of the digest, 64 bits: short enough for a user to compare, long enough that a working tool cannot be
+/// crafted to match.
 const VERSION_DIGITS: usize = 16;
 
-/// A registered tool: what it says about itself, its compiled schemas, and the tool.
-pub struct Entry {
+/// A registered tool: its declaration, its compiled schemas, and the tool.
+pub struct RegisteredTool {
     pub decl: Arc<ToolDecl>,
     pub input: CompiledSchema,
     pub output: CompiledSchema,
     pub tool: Arc<dyn AnyTool>,
-    /// The spelling for providers and clients that refuse dots, dashes or long names.
+    /// Name for providers and clients that reject dots, dashes or long names.
     alias: String,
     digest: Hash,
 }
 
-/// Why a tool was not registered: everything at once.
+/// All reasons why a tool was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{tool}` cannot be registered:\n- {}", problems.join("\n- "))]
-pub struct Refused {
+pub struct RegistrationError {
     pub tool: String,
     pub problems: Vec<String>,
 }
 
-/// The tools by name, in name order, and by every spelling.
+/// The tools by name, in name order, and by alias.
 #[derive(Default)]
 pub struct Registry {
-    entries: BTreeMap<ToolName, Arc<Entry>>,
-    /// Names and aliases. One table, so that no spelling can mean two tools.
-    spellings: HashMap<String, Arc<Entry>>,
+    entries: BTreeMap<ToolName, Arc<RegisteredTool>>,
+    /// Names and aliases in one namespace, so that no name can mean two tools.
+    by_name: HashMap<String, Arc<RegisteredTool>>,
 }
 
 impl Registry {
@@ -51,45 +52,46 @@ impl Registry {
         Registry::default()
     }
 
-    /// Takes a tool in, or says everything that keeps it out.
-    pub fn register<T: Tool>(&mut self, tool: T) -> Result<(), Refused> {
-        let tool: Arc<dyn AnyTool> = Arc::new(Erased::new(tool));
-        let entry = self.checked(tool).map_err(|problems| Refused { tool: T::NAME.to_owned(), problems })?;
+    /// Registers a tool, or returns everything that prevents it.
+    pub fn register<T: StagedTool>(&mut self, tool: T) -> Result<(), RegistrationError> {
+        let tool: Arc<dyn AnyTool> = Arc::new(TypedToolAdapter::new(tool));
+        let entry = self
+            .checked(tool)
+            .map_err(|problems| RegistrationError { tool: T::NAME.to_owned(), problems })?;
         self.insert(entry);
         Ok(())
     }
 
-    /// Takes a tool in that was not written here, or says everything that keeps it out. Its schemas are screened and
-    /// compiled like any other; how it words itself is its own affair. A spelling that is taken already becomes a
-    /// longer one.
-    pub fn register_foreign(&mut self, tool: Arc<dyn ForeignTool>) -> Result<(), Refused> {
+    /// Registers a tool with external schemas, or returns everything that prevents it. Its schemas are screened and
+    /// compiled like any other; the conventions do not apply to it. If its alias is taken, it gets a longer one.
+    pub fn register_json_tool(&mut self, tool: Arc<dyn JsonTool>) -> Result<(), RegistrationError> {
         let decl = tool.decl().clone();
         let mut problems = Vec::new();
-        if self.spellings.contains_key(decl.name.as_str()) {
+        if self.by_name.contains_key(decl.name.as_str()) {
             problems.push(format!("name: `{}` is registered already", decl.name));
         }
         check_timeout(&decl, &mut problems);
         let usual = [decl.alias(), distinct_alias(decl.name.as_str())];
-        let alias = usual.into_iter().find(|alias| !self.spellings.contains_key(alias));
+        let alias = usual.into_iter().find(|alias| !self.by_name.contains_key(alias));
         let alias = alias.unwrap_or_else(|| {
             problems.push("name: every spelling of it without dots is another tool's".to_owned());
             String::new()
         });
         let name = decl.name.to_string();
-        let entry = compiled(decl, Arc::new(Foreign(tool)), alias, problems)
-            .map_err(|problems| Refused { tool: name, problems })?;
+        let entry = compiled(decl, Arc::new(JsonToolAdapter(tool)), alias, problems)
+            .map_err(|problems| RegistrationError { tool: name, problems })?;
         self.insert(entry);
         Ok(())
     }
 
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: RegisteredTool) {
         let entry = Arc::new(entry);
-        self.spellings.insert(entry.alias.clone(), entry.clone());
-        self.spellings.insert(entry.decl.name.as_str().to_owned(), entry.clone());
+        self.by_name.insert(entry.alias.clone(), entry.clone());
+        self.by_name.insert(entry.decl.name.as_str().to_owned(), entry.clone());
         self.entries.insert(entry.decl.name.clone(), entry);
     }
 
-    fn checked(&self, tool: Arc<dyn AnyTool>) -> Result<Entry, Vec<String>> {
+    fn checked(&self, tool: Arc<dyn AnyTool>) -> Result<RegisteredTool, Vec<String>> {
         let mut decl = tool.decl().map_err(|bad| vec![format!("name: {bad}")])?;
         explicit_required(&mut decl.input_schema);
         explicit_required(&mut decl.output_schema);
@@ -106,7 +108,7 @@ impl Registry {
         }
         let mut problems = Vec::new();
         for spelling in [decl.name.as_str(), alias.as_str()] {
-            if let Some(other) = self.spellings.get(spelling) {
+            if let Some(other) = self.by_name.get(spelling) {
                 problems.push(format!(
                     "name: `{spelling}` would also mean `{}`; without dots both are `{}`",
                     other.decl.name, other.alias
@@ -118,16 +120,17 @@ impl Registry {
     }
 
     /// Finds a tool by its name or alias.
-    pub fn get(&self, name: &str) -> Option<&Arc<Entry>> {
-        self.spellings.get(name)
+    pub fn get(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
+        self.by_name.get(name)
     }
 
-    /// The tools in name order.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
+    /// Iterates over the tools in name order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
         self.entries.values()
     }
 
-    /// What a confirmation binds: changes whenever a tool appears, goes, or means something else.
+    /// Returns the version that a confirmation binds. It changes whenever a tool is added, removed, or changes its
+    /// meaning.
     pub fn version(&self) -> String {
         let parts: Vec<&[u8]> =
             self.entries.values().map(|entry| entry.digest.as_bytes().as_slice()).collect();
@@ -137,13 +140,13 @@ impl Registry {
     }
 }
 
-impl Entry {
+impl RegisteredTool {
     pub fn alias(&self) -> &str {
         &self.alias
     }
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for RegisteredTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("decl", &self.decl).finish_non_exhaustive()
     }
@@ -155,19 +158,19 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// The entry of a tool whose problems are known so far, or all of them.
+/// Creates the entry of a tool, or returns its problems, including those found before.
 fn compiled(
     decl: ToolDecl,
     tool: Arc<dyn AnyTool>,
     alias: String,
     mut problems: Vec<String>,
-) -> Result<Entry, Vec<String>> {
+) -> Result<RegisteredTool, Vec<String>> {
     let input = CompiledSchema::compile(&decl.input_schema);
     let output = CompiledSchema::compile(&decl.output_schema);
     match (input, output) {
         (Ok(input), Ok(output)) if problems.is_empty() => {
             let digest = digest(&decl);
-            Ok(Entry { decl: Arc::new(decl), input, output, tool, alias, digest })
+            Ok(RegisteredTool { decl: Arc::new(decl), input, output, tool, alias, digest })
         }
         (input, output) => {
             problems.extend(input.err().map(|refused| format!("input: {refused}")));
@@ -177,7 +180,7 @@ fn compiled(
     }
 }
 
-/// What a call of the tool means: the declaration without what is only said about it.
+/// Returns the parts of a declaration that define the meaning of a call, without descriptive texts.
 fn digest(decl: &ToolDecl) -> Hash {
     envelope::canonical_hash(&serde_json::json!([
         decl.name,

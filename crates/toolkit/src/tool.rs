@@ -1,108 +1,108 @@
-//! What an author writes: one typed trait, one file a tool.
+//! The trait that a tool author implements, one file per tool.
 //!
-//! Arguments and output are Rust types; the schemas are derived from them, so the two cannot disagree.
-//! Nothing here knows the engine: a tool says what it is and does its work, and the gate does the rest.
+//! Arguments and output are Rust types; the schemas are derived from them, so the two cannot disagree. The trait
+//! does not depend on the engine: a tool declares itself and does its work, and the engine does the rest.
 
 use std::future::{Future, ready};
 
-use envelope::{Change, Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use command_line::CommandLine;
+use envelope::{Concurrency, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect, VaultChange};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::command_line::CommandLine;
-use crate::families::{self, Projected, Projection};
-use crate::{PathKeys, ToolCx};
+use crate::{PathKeys, ProjectedResult, Projection, ToolCx};
 
-/// A tool: its declaration as constants, its types, its work and what to say about it.
+/// A tool: its declaration as constants, its types, its work and its texts.
 pub trait Tool: Send + Sync + 'static {
     /// Words joined by dots, such as `vault.readFile`.
     const NAME: &'static str;
     const VERSION: &'static str = "1.0.0";
-    /// One sentence that starts with a verb: what a model and a person read first.
+    /// One sentence that starts with a verb: the first text that a model or a user reads.
     const SUMMARY: &'static str;
     const CATEGORY: &'static str;
-    /// Who bounds its results and who words them.
-    const FAMILY: Family = Family::External;
-    /// No default: whoever writes a tool says how far it can reach.
+    /// Family whose projector bounds the results and whose renderer words the receipts.
+    const FAMILY: ReceiptFamily = ReceiptFamily::External;
+    /// Risk level. It has no default: every tool has to declare it.
     const RISK: Risk;
     const SIDE_EFFECTS: &'static [SideEffect];
     const IDEMPOTENCY: Idempotency;
     const REQUIRES: &'static [Requirement] = &[];
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
     const TIMEOUT_MS: u64 = 30_000;
-    /// How long it may need to leave things in order once it was told to stop, where that is more than the policy gives.
+    /// Time in milliseconds that the tool may need to clean up after cancellation, if that is more than the policy
+    /// allows.
     const STOP_MS: u64 = 0;
-    /// False when the work cannot be stopped once it has begun.
+    /// False if the work cannot be stopped once it has begun.
     const CANCELLABLE: bool = true;
 
     type Args: DeserializeOwned + JsonSchema + Send + Sync + 'static;
-    /// The complete output. Readable back, so that a hook's change can be mapped like the original.
+    /// The complete output. It can be deserialized again, so that a hook's change is mapped like the original.
     type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// Checks values and looks at the world without changing it, before anyone is asked.
+    /// Checks the values against the current state without changing it, before any approval is requested.
     fn validate(&self, _cx: &ToolCx, _args: &Self::Args) -> impl Future<Output = Result<(), Fault>> + Send {
         ready(Ok(()))
     }
 
-    /// What the call reads and writes: the gate orders calls and applies path rules by it.
+    /// Returns the paths that the call reads and writes, for the order of calls and for path rules.
     fn paths(&self, _args: &Self::Args) -> PathKeys {
         PathKeys::default()
     }
 
-    /// What the call would have the system run, for rules about commands. None for a tool that runs nothing.
+    /// Returns the command line that the call would run, for command rules. `None` for a tool that runs no command.
     fn command(&self, _args: &Self::Args) -> Option<CommandLine> {
         None
     }
 
-    /// Whether these arguments ask only what would happen. Such a call changes nothing, so nobody is asked about it.
+    /// Returns true for a dry run. A dry run changes nothing, so it needs no approval.
     fn is_dry_run(&self, _args: &Self::Args) -> bool {
         false
     }
 
-    /// One line for the person: a verb, then the path or command.
+    /// Returns one line for the user: a verb, then the path or command.
     fn preview(&self, args: &Self::Args) -> String;
 
-    /// The changes that [`Tool::run`] is about to make, written down before it makes them. What they
-    /// overwrite is kept through `cx` first. Called when no other call can touch the same paths.
-    fn intend(&self, _cx: &ToolCx, _args: &Self::Args) -> impl Future<Output = Vec<Change>> + Send {
+    /// Returns the changes that [`Tool::run`] is about to make, recorded before it makes them. Content that they
+    /// overwrite is stored through `cx` first. Called while no other call can touch the same paths.
+    fn intend(&self, _cx: &ToolCx, _args: &Self::Args) -> impl Future<Output = Vec<VaultChange>> + Send {
         ready(Vec::new())
     }
 
-    /// Does the work. Every change is reported through `cx` when it is seen, not when it is planned.
+    /// Does the work. Every change is reported through `cx` when it is observed, not when it is planned.
     fn run(&self, cx: &ToolCx, args: Self::Args) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
 
-    /// Finds out after a crash whether the effect happened, from what it intended and what is there now.
+    /// Determines after a crash whether the effect happened, by comparing the intent with the current state.
     fn reconcile(
         &self,
         _cx: &ToolCx,
         _args: &Self::Args,
-        _intent: &[Change],
-    ) -> impl Future<Output = Reconciled<Self::Output>> + Send {
-        ready(Reconciled::Unknown { why: "the tool cannot tell afterwards".to_owned() })
+        _intent: &[VaultChange],
+    ) -> impl Future<Output = ReconcileOutcome<Self::Output>> + Send {
+        ready(ReconcileOutcome::Unknown {
+            why: "the tool cannot check afterwards whether it happened".to_owned(),
+        })
     }
 
-    /// Tokens that the caller wants of the receipt, for a tool whose arguments say so.
+    /// Returns the receipt budget in tokens that the arguments request, if any.
     fn budget(&self, _args: &Self::Args) -> Option<u32> {
         None
     }
 
-    /// One line, the outcome first.
+    /// Returns one line with the outcome first.
     fn summary(&self, output: &Self::Output) -> String;
 
-    /// Hands the complete output to the projector of the tool's family, which bounds it.
-    fn project(&self, output: &Self::Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        families::external::project(output, with)
-    }
+    /// Passes the complete output to the projector of the tool's family, which bounds it.
+    fn project(&self, output: &Self::Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault>;
 }
 
-/// What became of a call that was started before a crash and never reported back.
+/// Outcome of a call that was started before a crash and has no result.
 #[derive(Debug)]
-pub enum Reconciled<Output> {
-    /// The effect is there. It must not be run again.
+pub enum ReconcileOutcome<Output> {
+    /// The effect happened. The call must not be repeated.
     Happened(Output),
-    /// The effect is not there. It is safe to run.
-    DidNot,
-    /// Neither can be shown; a person has to decide.
+    /// The effect did not happen, or a part of it, of so many changes, was taken back. The call can be repeated safely.
+    DidNot { taken_back: usize },
+    /// Neither can be shown; the user has to decide.
     Unknown { why: String },
 }

@@ -1,56 +1,58 @@
 //! The vault: one sandboxed folder of notes, and the tools on it.
 //!
-//! A file is named by a `VaultPath` and reached through a directory handle, never through a path string
-//! that was checked a moment ago. Nothing here starts a process, knows the engine or reads a clock.
+//! A file is named by a `VaultPath` and opened through a directory handle, never by a path string that was checked
+//! earlier. This crate starts no process, does not know the engine and reads no clock.
 
-mod edit;
 mod files;
-mod links;
-mod sandbox;
-mod text;
+mod platform;
+mod file_layer;
+mod text_tools;
 
 use std::sync::Arc;
 
-use toolkit::{Refused, Registry};
+use toolkit::{RegistrationError, Registry};
 
 use files::{
-    CreateFile, Delete, Editing, EnsureFolder, GetLinks, ListFiles, MaybeVault, PatchFile, PatchSection,
-    ReadFile, Rename, ReplaceText, Restore, SearchText, UpdateFrontmatter, WriteFile, Writing,
+    CreateFile, DeletePath, EditTool, EnsureFolder, GetLinks, ListFiles, MaybeVault, PatchFile, PatchSection,
+    ReadFile, RenamePath, ReplaceText, RestoreChanges, SearchText, UpdateFrontmatter, WriteFile,
+    WriteToolAdapter,
 };
-use text::{ParseMarkdownBullets, SlugifyTitle};
+use text_tools::{ParseMarkdownBullets, SlugifyTitle};
 
+pub use file_layer::{
+    ChangeStep, EnsuredFolder, FileContent, FileSlice, FolderListing, HOST_DEADLINE, IoContext, ListEntry,
+    ListStart, ListingQuery, LoadedFile, MoveDetails, NameReservation, NoteFuture, NoteStatus, NoteUpdate,
+    NoteWrite, OpenNotes, PathState, PreparedSteps, QuerySyntax, ResolvedPath, SearchPattern, SearchQuery,
+    SearchResults, TRASH, TextMatch, TreeChange, TreeEffect, Vault, VaultOpenError, WrittenFile, etag_of,
+    wait_for, with_unknown_outcome,
+};
 pub use files::{
-    Evidence, Restoration, RestoreCause, RestoreChoices, RestoreConflict, Restored, blocking, examine,
-    finding_out, foresee_restore,
-};
-pub use sandbox::{
-    Baggage, Content, Entry, Fate, Finds, Foreseen, FreeName, ListQuery, ListStart, Listing, Loaded,
-    MadeFolder, Needle, OpenError, OpenNotes, Prepared, ReadPart, Reading, SearchQuery, Seen, Step, Survey,
-    TRASH, TextMatch, Vault, Witness, Written, etag_of,
+    ReconcileEvidence, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry,
+    plan_restore, reconcile_intent, run_blocking, run_blocking_uncancelled,
 };
 
-/// Registers every tool of this crate. Without a vault the tools on files are declared but refuse to work.
-pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), Refused> {
+/// Registers every tool of this crate. Without a vault the tools on files are declared, and their calls fail.
+pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), RegistrationError> {
     let vault = MaybeVault(vault);
-    registry.register(Writing::<EnsureFolder>::new(&vault))?;
+    registry.register(WriteToolAdapter::<EnsureFolder>::new(&vault))?;
     registry.register(ListFiles::new(vault.clone()))?;
     registry.register(SearchText { vault: vault.clone() })?;
     registry.register(ReadFile { vault: vault.clone() })?;
-    registry.register(Writing::<CreateFile>::new(&vault))?;
-    registry.register(Writing::<WriteFile>::new(&vault))?;
-    registry.register(Writing::<Editing<PatchFile>>::new(&vault))?;
-    registry.register(Writing::<Editing<ReplaceText>>::new(&vault))?;
-    registry.register(Writing::<Editing<UpdateFrontmatter>>::new(&vault))?;
-    registry.register(Writing::<Editing<PatchSection>>::new(&vault))?;
-    registry.register(Writing::<Rename>::new(&vault))?;
-    registry.register(Writing::<Delete>::new(&vault))?;
+    registry.register(WriteToolAdapter::<CreateFile>::new(&vault))?;
+    registry.register(WriteToolAdapter::<WriteFile>::new(&vault))?;
+    registry.register(WriteToolAdapter::<EditTool<PatchFile>>::new(&vault))?;
+    registry.register(WriteToolAdapter::<EditTool<ReplaceText>>::new(&vault))?;
+    registry.register(WriteToolAdapter::<EditTool<UpdateFrontmatter>>::new(&vault))?;
+    registry.register(WriteToolAdapter::<EditTool<PatchSection>>::new(&vault))?;
+    registry.register(WriteToolAdapter::<RenamePath>::new(&vault))?;
+    registry.register(WriteToolAdapter::<DeletePath>::new(&vault))?;
     registry.register(GetLinks { vault })?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
 }
 
-/// Registers `vault.restore`, which undo and redo are made of. Apart from the others: its arguments come from
-/// the record of a run, and no model is ever offered it.
-pub fn register_restore(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), Refused> {
-    registry.register(Writing::<Restore>::new(&MaybeVault(vault)))
+/// Registers `vault.restore`, the tool of undo and redo. It is separate because its arguments come from the
+/// record of a run, and it is never offered to a model.
+pub fn register_restore(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<(), RegistrationError> {
+    registry.register(WriteToolAdapter::<RestoreChanges>::new(&MaybeVault(vault)))
 }

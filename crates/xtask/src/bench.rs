@@ -1,56 +1,56 @@
-//! `cargo xtask bench`: the benchmarks of the workspace by name.
+//! `cargo xtask bench`: runs the benchmarks of the workspace by name.
 
-use crate::command::Shown;
+use crate::command::ToolCommand;
 use crate::dist;
 
-pub(crate) struct Bench {
+pub(crate) struct BenchTarget {
     name: &'static str,
     package: &'static str,
     about: &'static str,
-    /// It takes the program that is shipped, where there is one.
+    /// Measures the shipped program, if there is one.
     takes_shipped: bool,
 }
 
-const BENCHES: [Bench; 7] = [
-    Bench {
+const BENCHES: [BenchTarget; 7] = [
+    BenchTarget {
         name: "gate",
         package: "engine",
         about: "cost of a call through the twelve phases, of a durable write, and of a foreach item",
         takes_shipped: false,
     },
-    Bench {
+    BenchTarget {
         name: "vault",
         package: "tollgate",
         about: "search, listing and durable creation in a vault of 50,000 notes, against ripgrep, fd and find",
         takes_shipped: false,
     },
-    Bench {
+    BenchTarget {
         name: "receipts",
         package: "tollgate",
         about: "tokens of receipts against the JSON that they stand for, and whether every fact is still said",
         takes_shipped: false,
     },
-    Bench {
+    BenchTarget {
         name: "commands",
         package: "tollgate",
         about: "a command that prints 5 GiB, against the same command into a file",
         takes_shipped: false,
     },
-    Bench {
+    BenchTarget {
         name: "scanner",
-        package: "gateway",
+        package: "sentinel",
         about: "finding calls in a model's text, piece by piece and at once, against a search for the tags alone",
         takes_shipped: false,
     },
-    Bench {
+    BenchTarget {
         name: "responses",
         package: "tollgate",
         about: "requests through the server, against the model's server itself, a relay, smg and LiteLLM",
         takes_shipped: true,
     },
-    Bench {
+    BenchTarget {
         name: "mcp",
-        package: "gateway",
+        package: "mcp-server",
         about: "a trivial tool call over MCP, on pipes and over HTTP, against rmcp with the same tool and no gate",
         takes_shipped: false,
     },
@@ -59,14 +59,14 @@ const BENCHES: [Bench; 7] = [
 const NOT_SHIPPED: &str = "    of the program as `cargo install --profile dist` builds it: there is none by `cargo xtask dist`, or \
                            it is older than its sources";
 
-/// What belongs to a benchmark and is measured before it.
+/// Benchmarks that are run before another one.
 const BEFORE: [(&str, &str); 1] = [("responses", "scanner")];
 
-impl Bench {
+impl BenchTarget {
     pub(crate) fn run(&self) -> anyhow::Result<bool> {
-        // What is measured is what people install, or what they are given.
+        // The profile of the program that users install.
         let words = ["cargo", "bench", "--profile", "dist", "-p", self.package, "--bench", self.name];
-        let mut command = Shown::new(&words);
+        let mut command = ToolCommand::new(&words);
         println!("==> {}: {}", self.name, self.about);
         if self.takes_shipped {
             match dist::shipped()? {
@@ -85,8 +85,8 @@ impl Bench {
     }
 }
 
-/// The benchmark of this name, and before it what belongs to it.
-pub(crate) fn find(name: &str) -> Option<Vec<&'static Bench>> {
+/// Returns the benchmark of this name, and before it those that belong to it.
+pub(crate) fn find(name: &str) -> Option<Vec<&'static BenchTarget>> {
     let named = |name: &str| BENCHES.iter().find(|bench| bench.name == name);
     let before = BEFORE.iter().filter(|(of, _)| *of == name).filter_map(|(_, first)| named(first));
     Some(before.chain([named(name)?]).collect())
@@ -101,8 +101,8 @@ pub(crate) fn bench_all() -> anyhow::Result<bool> {
     run_all(&BENCHES.iter().collect::<Vec<_>>())
 }
 
-/// One after the other, up to the first that fails.
-pub(crate) fn run_all(benches: &[&Bench]) -> anyhow::Result<bool> {
+/// Runs the benchmarks one after the other, up to the first failure.
+pub(crate) fn run_all(benches: &[&BenchTarget]) -> anyhow::Result<bool> {
     for bench in benches {
         if !bench.run()? {
             return Ok(false);

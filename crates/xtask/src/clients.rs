@@ -1,24 +1,23 @@
 //! Installs the programs that the tests of the servers run as clients, from npm and PyPI.
 //!
-//! They are the released packages, unmodified, at the versions that the lists beside the scripts name. They go to
-//! `target/clients` once, and again when a list, the Python that runs them or the place of the workspace has
-//! changed.
+//! They are released packages, unmodified, at the versions in the lists beside the scripts. They are installed into
+//! `target/clients` once, and again if a list, the Python version or the path of the workspace has changed.
 
 use std::os::unix::fs::symlink;
 
 use anyhow::{Context, bail};
 
-use crate::command::{Shown, remove, root, timed, write};
+use crate::command::{ToolCommand, remove, root, timed, write};
 
-/// The scripts that use the clients, with the lists of what they need.
+/// The scripts that use the clients, beside the lists of their packages.
 const SCRIPTS: &str = "crates/tollgate/tests/clients";
 const LISTS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt"];
 
 const INSTALLED: &str = "target/clients";
-/// Holds the lists as they were when everything was installed. It is there only when everything is.
+/// The lists at the time of the installation. The file exists only if everything is installed.
 const STAMP: &str = "target/clients/installed.txt";
 
-/// Installs the clients unless they are there as the lists name them.
+/// Installs the clients unless the installed ones match the lists.
 pub(crate) fn install() -> anyhow::Result<()> {
     let wanted = wanted()?;
     if std::fs::read_to_string(root().join(STAMP)).is_ok_and(|found| found == wanted) {
@@ -36,8 +35,8 @@ pub(crate) fn install() -> anyhow::Result<()> {
 
 /// Everything that decides what is installed.
 fn wanted() -> anyhow::Result<String> {
-    // A virtual environment of Python works only where and for what it was made.
-    let mut wanted = format!("{}\n{}", root().display(), Shown::new(&["python3", "--version"]).read()?);
+    // A Python virtual environment works only at its path and for its version.
+    let mut wanted = format!("{}\n{}", root().display(), ToolCommand::new(&["python3", "--version"]).read()?);
     for list in LISTS {
         let path = root().join(SCRIPTS).join(list);
         wanted +=
@@ -54,7 +53,7 @@ fn install_all(wanted: &str) -> anyhow::Result<()> {
         std::fs::copy(root().join(SCRIPTS).join(list), folder.join(list))
             .with_context(|| format!("cannot copy {list}"))?;
     }
-    // The scripts stand beside `node_modules`, where Node looks for packages.
+    // Node looks for packages beside the scripts.
     symlink(root().join(SCRIPTS), folder.join("scripts")).context("cannot link to the scripts")?;
     std::thread::scope(|scope| {
         let npm = scope.spawn(from_npm);
@@ -65,18 +64,25 @@ fn install_all(wanted: &str) -> anyhow::Result<()> {
 }
 
 fn from_npm() -> anyhow::Result<()> {
-    // Nothing that a package wants to run while it is installed is needed.
+    // No package needs its install script.
     let quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"];
-    run(&Shown::new(&[&["npm", "ci", "--prefix", INSTALLED], quiet.as_slice()].concat()))
+    run(&ToolCommand::new(&[&["npm", "ci", "--prefix", INSTALLED], quiet.as_slice()].concat()))
 }
 
 fn from_pypi() -> anyhow::Result<()> {
     let [pip, list] = ["python/bin/pip", "requirements.txt"].map(|path| format!("{INSTALLED}/{path}"));
-    run(&Shown::new(&["python3", "-m", "venv", &format!("{INSTALLED}/python")]))?;
-    run(&Shown::new(&[&pip, "install", "--quiet", "--disable-pip-version-check", "--requirement", &list]))
+    run(&ToolCommand::new(&["python3", "-m", "venv", &format!("{INSTALLED}/python")]))?;
+    run(&ToolCommand::new(&[
+        &pip,
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--requirement",
+        &list,
+    ]))
 }
 
-fn run(command: &Shown) -> anyhow::Result<()> {
+fn run(command: &ToolCommand) -> anyhow::Result<()> {
     if !command.run()? {
         bail!("`{command}` failed");
     }

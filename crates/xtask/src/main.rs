@@ -1,7 +1,7 @@
-//! `cargo xtask`: everything a contributor or a CI machine runs, in one place.
+//! `cargo xtask`: everything that contributors and CI run.
 //!
-//! A CI file calls `cargo xtask test` and holds no logic of its own. This crate depends on none of ours:
-//! it must build in seconds, and it must be able to judge a workspace that does not compile.
+//! CI calls `cargo xtask test` and has no logic of its own. This crate depends on no other crate of the workspace: it
+//! builds in seconds, and it can check a workspace that does not compile.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command's report is its terminal output")]
 
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ mod command;
 mod requirements;
 mod clients;
 mod stages;
-mod slowest;
+mod test_log;
 mod bench;
 mod dist;
 mod tidy;
@@ -22,12 +22,12 @@ cargo xtask: check, tidy and measure the workspace
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test           formatting, clippy, tidy, then every test, the slow ones too; those about commands on a release build
-  tidy [--fix]   what no compiler holds: dependency directions, names, documents, manifests
-                 --fix rewrites the documents that are generated
-  clients        install what the tests of the Responses gateway run as clients, as `test` does
-  dist           build the program as it is shipped: once so that it counts where it goes, then, after some use, by that;
-                 needs llvm-profdata, and some 20 minutes on two cores
+  test           formatting, clippy, tidy, then all tests, including slow ones; tests of commands run on a release build
+  tidy [--fix]   checks that no compiler does: dependency directions, names, documents, manifests
+                 --fix rewrites the generated documents
+  clients        install the client programs that the server tests run, as `test` does
+  dist           build the release binary with profile-guided optimization; needs llvm-profdata, and about 20 minutes
+                 on two cores
   bench [NAME]   run one benchmark, or all of them
   help           this text
 
@@ -36,7 +36,7 @@ Examples:
   cargo xtask tidy --fix
   cargo xtask bench gate
 
-Exit codes: 0 all is well, 1 something failed, 2 the command line was not understood";
+Exit codes: 0 success, 1 failure, 2 wrong command line";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -44,8 +44,8 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["test"] => stages::test(),
         ["clients"] => requirements::install_missing().map(|()| true),
-        ["tidy"] => tidy::tidy(tidy::Mode::Check),
-        ["tidy", "--fix"] => tidy::tidy(tidy::Mode::Fix),
+        ["tidy"] => tidy::tidy(tidy::TidyMode::Check),
+        ["tidy", "--fix"] => tidy::tidy(tidy::TidyMode::Fix),
         ["dist"] => dist::dist(),
         ["bench"] => bench::bench_all(),
         [] | ["help" | "-h" | "--help"] | [_, "-h" | "--help"] => {
@@ -54,9 +54,9 @@ fn main() -> ExitCode {
         }
         ["bench", name] => match bench::find(name) {
             Some(benches) => bench::run_all(&benches),
-            None => return not_understood(&bench::unknown(name)),
+            None => return usage_error(&bench::unknown(name)),
         },
-        [_, ..] => return not_understood(&format!("`{}` is not a command", words.join(" "))),
+        [_, ..] => return usage_error(&format!("`{}` is not a command", words.join(" "))),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn not_understood(why: &str) -> ExitCode {
+fn usage_error(why: &str) -> ExitCode {
     eprintln!("xtask: {why}\n\n{HELP}");
     ExitCode::from(2)
 }

@@ -1,102 +1,105 @@
-//! What the stages of `cargo xtask test` need beyond cargo, and how each is fetched.
+//! The programs that `cargo xtask test` needs beside cargo, and how each is installed.
 //!
-//! A stranger has a Rust toolchain; what else a stage needs is listed here, looked for, and installed
-//! when it is missing. Without some of it a part of the tests is skipped, which is said; without the rest there
-//! is no verdict. Whatever is not needed for the verdict (nextest) is used when present, never asked for.
+//! Only a Rust toolchain is assumed; everything else a stage needs is listed here, looked for, and installed if it is
+//! missing. Without some programs a part of the tests is skipped, and that is printed; without the others the command
+//! fails. nextest is used if it is present and never required.
 
 use anyhow::bail;
 
 use crate::clients;
-use crate::command::Shown;
+use crate::command::ToolCommand;
 
-struct Requirement {
+struct DevRequirement {
     name: &'static str,
-    /// Succeeds when the requirement is there.
+    /// Succeeds if the program is installed.
     probe: &'static [&'static str],
-    /// Fetches it.
+    /// Installs the program.
     install: &'static [&'static str],
-    without: Without,
+    without: MissingEffect,
 }
 
-/// What happens when a requirement cannot be had.
-enum Without {
+/// The effect of a program that cannot be installed.
+enum MissingEffect {
     NoVerdict,
-    /// These tests say themselves that they are skipped.
+    /// These tests are skipped, and print that.
     Skipped(&'static str),
 }
 
-const REQUIREMENTS: [Requirement; 7] = [
-    Requirement {
+const REQUIREMENTS: [DevRequirement; 7] = [
+    DevRequirement {
         name: "rustfmt",
         probe: &["cargo", "fmt", "--version"],
         install: &["rustup", "component", "add", "rustfmt"],
-        without: Without::NoVerdict,
+        without: MissingEffect::NoVerdict,
     },
-    Requirement {
+    DevRequirement {
         name: "clippy",
         probe: &["cargo", "clippy", "--version"],
         install: &["rustup", "component", "add", "clippy"],
-        without: Without::NoVerdict,
+        without: MissingEffect::NoVerdict,
     },
-    Requirement {
-        // Gives the tests of the prompts a terminal.
+    DevRequirement {
+        // Gives the tests of prompts a terminal.
         name: "script (of util-linux)",
         probe: &["script", "--version"],
         install: &["apt-get", "install", "-y", "bsdutils"],
-        without: Without::NoVerdict,
+        without: MissingEffect::NoVerdict,
     },
-    Requirement {
+    DevRequirement {
         name: "bubblewrap",
         probe: &["bwrap", "--version"],
         install: &["apt-get", "install", "-y", "bubblewrap"],
-        without: Without::Skipped("the tests of the best wall around commands"),
+        without: MissingEffect::Skipped("the tests of the bubblewrap sandbox"),
     },
-    Requirement {
-        // Lets single system calls fail, and tells which programs a command starts.
+    DevRequirement {
+        // Lets single system calls fail, and traces which programs a command starts.
         name: "strace",
         probe: &["strace", "--version"],
         install: &["apt-get", "install", "-y", "strace"],
-        without: Without::Skipped(
-            "the tests of a disk that fails now and then, and of what a command starts",
+        without: MissingEffect::Skipped(
+            "the tests of a failing disk, and of the programs that a command starts",
         ),
     },
-    Requirement {
+    DevRequirement {
         name: "npm (of Node.js)",
         probe: &["npm", "--version"],
         install: &["apt-get", "install", "-y", "npm"],
-        without: Without::NoVerdict,
+        without: MissingEffect::NoVerdict,
     },
-    Requirement {
+    DevRequirement {
         name: "python3 with venv",
         probe: &["python3", "-c", "import venv, ensurepip"],
         install: &["apt-get", "install", "-y", "python3-venv"],
-        without: Without::NoVerdict,
+        without: MissingEffect::NoVerdict,
     },
 ];
 
-/// Installs what is missing; fails with the name and the command of what there is no verdict without.
+/// Installs the missing programs. Returns an error with name and command for one that is required and cannot be
+/// installed.
 pub(crate) fn install_missing() -> anyhow::Result<()> {
     for requirement in &REQUIREMENTS {
-        if Shown::new(requirement.probe).works() {
+        if ToolCommand::new(requirement.probe).works() {
             continue;
         }
-        let install = Shown::new(requirement.install);
+        let install = ToolCommand::new(requirement.install);
         println!("{} is missing; running `{install}`", requirement.name);
         if matches!(install.run(), Ok(true)) {
             continue;
         }
         let name = requirement.name;
         match requirement.without {
-            Without::NoVerdict => {
+            MissingEffect::NoVerdict => {
                 bail!("{name} is missing and `{install}` did not help; install it and try again")
             }
-            Without::Skipped(tests) => println!("{name} is missing and stays so; skipped: {tests}"),
+            MissingEffect::Skipped(tests) => {
+                println!("{name} is missing and could not be installed; skipped: {tests}");
+            }
         }
     }
     clients::install()
 }
 
-/// Whether cargo-nextest is here: one process a test, and a time for each.
+/// Returns whether cargo-nextest is installed: it runs each test in a process and measures its time.
 pub(crate) fn has_nextest() -> bool {
-    Shown::new(&["cargo", "nextest", "--version"]).works()
+    ToolCommand::new(&["cargo", "nextest", "--version"]).works()
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: holds by machine what the documents promise and no compiler checks.
+//! `cargo xtask tidy`: checks what the documents promise and no compiler checks.
 //!
-//! Each check is a pure function over the files of the workspace, in a file of its own with its tests. All
-//! problems are reported at once, each with its place and what to do about it.
+//! Each check is a pure function over the files of the workspace, in a file of its own with its tests. All problems are
+//! reported at once, each with its place and a fix.
 
 mod tree;
 mod problem;
@@ -15,7 +15,7 @@ mod manifests;
 mod lockfile;
 mod headers;
 mod text;
-mod words;
+mod unfinished;
 mod links;
 mod invariants;
 mod conformance;
@@ -24,55 +24,55 @@ mod failures;
 
 use anyhow::Context;
 
-use crate::command::{Shown, root, write};
+use crate::command::{ToolCommand, root, write};
 
-use self::dependencies::Graph;
-use self::problem::Problem;
-use self::tree::Tree;
+use self::dependencies::CrateGraph;
+use self::problem::TidyProblem;
+use self::tree::SourceTree;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum TidyMode {
     Check,
     /// Also rewrite the documents that are generated.
     Fix,
 }
 
-/// What a check may look at.
-struct Workspace {
-    tree: Tree,
-    graph: Graph,
+/// The input of a check.
+struct CheckInput {
+    tree: SourceTree,
+    graph: CrateGraph,
 }
 
-/// One promise that tidy holds.
-struct Check {
-    /// The name under which `ARCHITECTURE.md` refers to it: `tidy::<name>`.
+/// A check with its name.
+struct TidyCheck {
+    /// `ARCHITECTURE.md` refers to it as `tidy::<name>`.
     name: &'static str,
-    run: fn(&Workspace) -> Vec<Problem>,
+    run: fn(&CheckInput) -> Vec<TidyProblem>,
 }
 
-const CHECKS: [Check; 13] = [
-    Check { name: "dependencies", run: |workspace| dependencies::check(&workspace.graph) },
-    Check { name: "absences", run: |workspace| absences::check(&workspace.tree) },
-    Check { name: "exclusives", run: |workspace| exclusives::check(&workspace.tree) },
-    Check { name: "names", run: |workspace| names::check(&workspace.tree) },
-    Check { name: "manifests", run: |workspace| manifests::check(&workspace.tree) },
-    Check { name: "lockfile", run: |workspace| lockfile::check(&workspace.tree) },
-    Check { name: "headers", run: |workspace| headers::check(&workspace.tree) },
-    Check { name: "text", run: |workspace| text::check(&workspace.tree) },
-    Check { name: "words", run: |workspace| words::check(&workspace.tree) },
-    Check { name: "links", run: |workspace| links::check(&workspace.tree) },
-    Check { name: "invariants", run: |workspace| invariants::check(&workspace.tree, &check_names()) },
-    Check { name: "conformance", run: |workspace| conformance::check(&workspace.tree) },
-    Check { name: "failures", run: |workspace| failures::check(&workspace.tree) },
+const CHECKS: [TidyCheck; 13] = [
+    TidyCheck { name: "dependencies", run: |workspace| dependencies::check(&workspace.graph) },
+    TidyCheck { name: "absences", run: |workspace| absences::check(&workspace.tree) },
+    TidyCheck { name: "exclusives", run: |workspace| exclusives::check(&workspace.tree) },
+    TidyCheck { name: "names", run: |workspace| names::check(&workspace.tree) },
+    TidyCheck { name: "manifests", run: |workspace| manifests::check(&workspace.tree) },
+    TidyCheck { name: "lockfile", run: |workspace| lockfile::check(&workspace.tree) },
+    TidyCheck { name: "headers", run: |workspace| headers::check(&workspace.tree) },
+    TidyCheck { name: "text", run: |workspace| text::check(&workspace.tree) },
+    TidyCheck { name: "unfinished", run: |workspace| unfinished::check(&workspace.tree) },
+    TidyCheck { name: "links", run: |workspace| links::check(&workspace.tree) },
+    TidyCheck { name: "invariants", run: |workspace| invariants::check(&workspace.tree, &check_names()) },
+    TidyCheck { name: "conformance", run: |workspace| conformance::check(&workspace.tree) },
+    TidyCheck { name: "failures", run: |workspace| failures::check(&workspace.tree) },
 ];
 
 fn check_names() -> Vec<&'static str> {
     CHECKS.iter().map(|check| check.name).collect()
 }
 
-pub(crate) fn tidy(mode: Mode) -> anyhow::Result<bool> {
-    let mut workspace = Workspace { tree: Tree::load(&root())?, graph: graph()? };
-    if mode == Mode::Fix {
+pub(crate) fn tidy(mode: TidyMode) -> anyhow::Result<bool> {
+    let mut workspace = CheckInput { tree: SourceTree::load(&root())?, graph: graph()? };
+    if mode == TidyMode::Fix {
         rewrite_generated(&mut workspace.tree)?;
     }
     let mut count = 0;
@@ -84,25 +84,32 @@ pub(crate) fn tidy(mode: Mode) -> anyhow::Result<bool> {
         }
     }
     match count {
-        0 => println!("tidy: {} checks, nothing to mend", CHECKS.len()),
+        0 => println!("tidy: {} checks, nothing to fix", CHECKS.len()),
         1 => println!("tidy: 1 problem"),
         _ => println!("tidy: {count} problems"),
     }
     Ok(count == 0)
 }
 
-fn rewrite_generated(tree: &mut Tree) -> anyhow::Result<()> {
-    // A source that cannot be read is reported by the check; there is nothing to write from it.
-    let Ok(document) = failures::document(tree) else { return Ok(()) };
-    if tree.text(failures::DOCUMENT) != Some(&document) {
-        write(failures::DOCUMENT, &document)?;
-        println!("rewrote {}", failures::DOCUMENT);
-        tree.insert(failures::DOCUMENT, document);
+/// Rewrites the generated documents. A source that cannot be read is reported by its check.
+fn rewrite_generated(tree: &mut SourceTree) -> anyhow::Result<()> {
+    let documents = [
+        (failures::DOCUMENT, failures::document(tree).ok()),
+        (conformance::DOCUMENT, conformance::document(tree)),
+    ];
+    for (path, document) in documents {
+        if let Some(document) = document
+            && tree.text(path) != Some(&document)
+        {
+            write(path, &document)?;
+            println!("rewrote {path}");
+            tree.insert(path, document);
+        }
     }
     Ok(())
 }
 
-fn graph() -> anyhow::Result<Graph> {
-    let metadata = Shown::new(&["cargo", "metadata", "--format-version", "1"]).read()?;
-    Graph::parse(&metadata).context("cannot understand `cargo metadata`")
+fn graph() -> anyhow::Result<CrateGraph> {
+    let metadata = ToolCommand::new(&["cargo", "metadata", "--format-version", "1"]).read()?;
+    CrateGraph::parse(&metadata).context("cannot understand `cargo metadata`")
 }

@@ -1,41 +1,40 @@
-//! What the program is used for while it counts where it goes.
+//! The workload of the instrumented program in `cargo xtask dist`.
 //!
-//! All that people have it do a lot of: a vault that is read, searched and changed through MCP, on pipes and over HTTP, and
-//! answers of a model in every form, from both kinds of servers. What is not used here is taken for rare and laid out
-//! of the way, so whatever becomes a busy path belongs here too. There are so many calls of each
-//! that none is rare beside the others.
+//! It covers what users do often: a vault that is read, searched and changed through MCP, on pipes and over HTTP, and
+//! answers of a model in every form, from both kinds of servers. Code that is not run here is taken for rare, so every
+//! busy path belongs here. There are so many calls of each kind that none is rare beside the others.
 
-mod asking;
+mod clients;
 mod model;
 mod notes;
-mod started;
+mod process;
 
 use std::path::Path;
 
 use anyhow::bail;
 
-use self::asking::{Http, Pipe, Server};
-use self::started::Started;
+use self::clients::{RunningServer, StdioClient, TrainingHttpClient};
+use self::process::TrainingProcess;
 use crate::command::remove;
 
 const DEMOS: usize = 3;
 /// Rounds of all calls on a vault.
 const ROUNDS: usize = 60;
-/// Commands that print a lot.
+/// Number of commands with a long output.
 const COMMANDS: usize = 20;
 /// Answers of each form, one after the other.
 const ANSWERS: usize = 1_500;
-/// Clients at the same time, and answers for each.
+/// Concurrent clients, and answers for each.
 const CLIENTS: usize = 16;
 const ANSWERS_EACH: usize = 150;
 
-/// Uses the program in a world of its own, which is made anew.
+/// Runs the workload in a new folder.
 pub(crate) fn train(program: &Path, world: &Path) -> anyhow::Result<()> {
     remove(world)?;
     let vault = world.join("vault");
     notes::write(&vault)?;
     for _ in 0..DEMOS {
-        Started::new(program, world, &["demo"])?.wait()?;
+        TrainingProcess::new(program, world, &["demo"])?.wait()?;
     }
     let vault = vault.display().to_string();
     on_pipes(program, world, &vault)?;
@@ -45,8 +44,8 @@ pub(crate) fn train(program: &Path, world: &Path) -> anyhow::Result<()> {
 
 fn on_pipes(program: &Path, world: &Path, vault: &str) -> anyhow::Result<()> {
     println!("    a vault through MCP, on pipes");
-    let mut started = Started::new(program, world, &["mcp", "--yes", "--vault", vault])?;
-    let mut pipe = Pipe::new(&mut started)?;
+    let mut started = TrainingProcess::new(program, world, &["mcp", "--yes", "--vault", vault])?;
+    let mut pipe = StdioClient::new(&mut started)?;
     for round in 0..ROUNDS {
         for call in notes::calls("pipes", round) {
             pipe.call(&call)?;
@@ -57,7 +56,7 @@ fn on_pipes(program: &Path, world: &Path, vault: &str) -> anyhow::Result<()> {
     } else {
         println!("    no command can be run here, so that is not trained");
     }
-    // The end of its input is the end of the session.
+    // Closing the input ends the session.
     drop(pipe);
     started.wait()
 }
@@ -67,14 +66,14 @@ fn over_http(program: &Path, world: &Path, vault: &str, more: &[&str]) -> anyhow
     let backend = format!("http://{}/v1", model::start()?);
     let words = ["serve", "--json", "--port", "0", "--log", "error", "--yes"];
     let words = [&words[..], &["--vault", vault, "--backend", &backend], more].concat();
-    let mut started = Started::new(program, world, &words)?;
-    use_server(&Server::ready(&mut started)?)?;
-    // Only a program that ends by itself leaves its counts.
+    let mut started = TrainingProcess::new(program, world, &words)?;
+    use_server(&RunningServer::ready(&mut started)?)?;
+    // A program writes its profile only if it exits by itself.
     started.end()
 }
 
-fn use_server(server: &Server) -> anyhow::Result<()> {
-    let mut http = Http::connect(server)?;
+fn use_server(server: &RunningServer) -> anyhow::Result<()> {
+    let mut http = TrainingHttpClient::connect(server)?;
     for form in model::FORMS {
         for _ in 0..ANSWERS {
             http.answer(form)?;
@@ -94,7 +93,7 @@ fn use_server(server: &Server) -> anyhow::Result<()> {
     })
 }
 
-fn one_of_many(server: &Server) -> anyhow::Result<()> {
-    let mut http = Http::connect(server)?;
+fn one_of_many(server: &RunningServer) -> anyhow::Result<()> {
+    let mut http = TrainingHttpClient::connect(server)?;
     model::FORMS.into_iter().cycle().take(ANSWERS_EACH).try_for_each(|form| http.answer(form))
 }

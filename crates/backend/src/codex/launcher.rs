@@ -6,29 +6,29 @@ use std::process::{Output, Stdio};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use super::catalogue;
-use super::process::{Launch, Launched, cannot_start, spawn};
-use super::settings::{CodexSettings, ModelList};
+use super::model_catalog;
+use super::process::{LaunchServer, LaunchedServer, cannot_start, spawn};
+use super::settings::{CodexModelList, CodexSettings};
 use crate::{BackendError, BoxFuture};
 
 /// The name of the rewritten list in our folder.
 const LIST: &str = "codex-models.json";
 
-pub(super) struct Launcher {
+pub(super) struct CodexLauncher {
     settings: CodexSettings,
-    /// Where the rewritten list is; `None` inside when there is none.
+    /// Path of the rewritten list; `None` inside without a list.
     list: OnceCell<Option<String>>,
 }
 
-impl Launcher {
-    pub(super) fn new(settings: CodexSettings) -> Launcher {
-        Launcher { settings, list: OnceCell::new() }
+impl CodexLauncher {
+    pub(super) fn new(settings: CodexSettings) -> CodexLauncher {
+        CodexLauncher { settings, list: OnceCell::new() }
     }
 
     async fn list(&self) -> Result<Option<String>, BackendError> {
         match self.settings.models {
-            ModelList::AsItIs => Ok(None),
-            ModelList::Plain => {
+            CodexModelList::AsItIs => Ok(None),
+            CodexModelList::Plain => {
                 let list = self.plain_list().await?;
                 if list.is_none() {
                     tracing::warn!(
@@ -43,7 +43,7 @@ impl Launcher {
     /// Without a list the program is started as it is: a model that codex does not list needs none.
     async fn plain_list(&self) -> Result<Option<String>, BackendError> {
         let printed = self.run(&["debug", "models", "--bundled"]).await?;
-        let Some(list) = catalogue::made_plain(&printed.stdout) else { return Ok(None) };
+        let Some(list) = model_catalog::made_plain(&printed.stdout) else { return Ok(None) };
         let path: PathBuf = self.settings.folder.join(LIST);
         #[allow(
             clippy::disallowed_methods,
@@ -55,7 +55,7 @@ impl Launcher {
         }
         let Some(path) = path.to_str() else { return Ok(None) };
         // A release that does not understand the list would not start with it.
-        let setting = catalogue::setting(path);
+        let setting = model_catalog::setting(path);
         let read = self.run(&["debug", "models", "-c", &setting]).await?;
         Ok(read.status.success().then(|| path.to_owned()))
     }
@@ -82,8 +82,8 @@ impl Launcher {
     }
 }
 
-impl Launch for Launcher {
-    fn launch(&self) -> BoxFuture<'_, Result<Launched, BackendError>> {
+impl LaunchServer for CodexLauncher {
+    fn launch(&self) -> BoxFuture<'_, Result<LaunchedServer, BackendError>> {
         Box::pin(async {
             let list = self.list.get_or_try_init(|| self.list()).await?;
             spawn(&self.settings, list.as_deref())

@@ -1,76 +1,76 @@
 //! The Codex app-server as a text model: `codex app-server`, spoken to over its standard input and output.
 //!
-//! Each turn is a thread of its own, which is given the whole history and thrown away. Codex's own tools,
-//! prompts and files are switched off. What it cannot do, and is therefore never asked: temperature, `top_p`,
-//! a limit on the tokens of an answer, a choice among tools. What is lost on the way: keywords of a tool's
-//! schema such as `pattern`, the words of a refusal, and reasoning that is not a summary. What comes in
-//! uninvited: an `AGENTS.md` in codex's home, which nothing switches off; a home of its own helps.
+//! Each turn is a thread of its own that gets the whole history and is then discarded. Codex's own tools, prompts and
+//! files are switched off. Not supported: temperature, `top_p`, a limit on output tokens, a choice among tools. Lost on
+//! the way: keywords of a tool's schema such as `pattern`, the text of a refusal, and reasoning that is not a summary.
+//! An `AGENTS.md` in codex's home goes to the model, too, and nothing switches that off; use a separate home.
 
-mod alias;
-mod catalogue;
-mod failure;
-mod items;
+mod tool_aliases;
+mod model_catalog;
+mod error_mapping;
+mod history_items;
 mod launcher;
-mod lease;
-mod link;
-mod notice;
-mod pool;
-mod prepare;
+mod rpc_client;
+mod notification;
+mod process_pool;
+mod turn_params;
 mod process;
-mod progress;
-mod queue;
-mod quiet;
-mod server;
+mod turn_tracker;
+mod event_queue;
+mod launch_arguments;
+mod app_server;
 mod settings;
-mod stream;
+mod turn_stream;
 #[cfg(test)]
 mod tests;
 mod thread;
-mod wire;
+mod protocol;
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-use self::launcher::Launcher;
-use self::lease::Lease;
-use self::pool::Pool;
-use self::process::Launch;
-use self::thread::Terms;
-use self::wire::Models;
-use crate::{BackendError, BoxFuture, Capabilities, ErrorKind, ModelInfo, TextModel, Turn, TurnStream};
+use self::app_server::ServerLease;
+use self::launcher::CodexLauncher;
+use self::process::LaunchServer;
+use self::process_pool::ProcessPool;
+use self::protocol::ModelPage;
+use self::thread::TurnLimits;
+use crate::{
+    BackendError, BackendErrorKind, BoxFuture, Capabilities, ModelInfo, ModelTurn, TextModel, TurnStream,
+};
 
-pub use settings::{CodexSettings, Limits, ModelList, PoolSettings, ToolMode};
+pub use settings::{CodexModelList, CodexSettings, CodexTimeouts, PoolSettings, ToolMode};
 
 /// Pages of models that are asked for at most.
 const MAX_PAGES: usize = 20;
 
-/// Codex app-servers behind one face. Processes are started when the first turn needs one.
+/// A pool of Codex app-servers. Processes are started when the first turn needs one.
 pub struct Codex {
     settings: CodexSettings,
-    pool: Arc<Pool>,
+    pool: Arc<ProcessPool>,
     has_native_tools: OnceCell<bool>,
     name: OnceLock<String>,
 }
 
 impl Codex {
     pub fn new(settings: CodexSettings) -> Codex {
-        let launcher = Launcher::new(settings.clone());
+        let launcher = CodexLauncher::new(settings.clone());
         Codex::launched_by(Box::new(launcher), settings)
     }
 
-    fn launched_by(launch: Box<dyn Launch>, settings: CodexSettings) -> Codex {
-        let pool = Pool::new(launch, settings.pool.clone(), settings.limits);
+    fn launched_by(launch: Box<dyn LaunchServer>, settings: CodexSettings) -> Codex {
+        let pool = ProcessPool::new(launch, settings.pool.clone(), settings.limits);
         Codex { settings, pool, has_native_tools: OnceCell::new(), name: OnceLock::new() }
     }
 
-    fn terms(&self) -> Terms {
+    fn terms(&self) -> TurnLimits {
         let PoolSettings { waiting_bytes, back_off, .. } = self.settings.pool;
-        Terms { limits: self.settings.limits, waiting_bytes, first_pause: back_off.0 }
+        TurnLimits { limits: self.settings.limits, waiting_bytes, first_pause: back_off.0 }
     }
 
-    async fn lease(&self) -> Result<Lease, BackendError> {
+    async fn lease(&self) -> Result<ServerLease, BackendError> {
         let lease = self.pool.lease().await?;
         self.name.get_or_init(|| lease.server().name.clone());
         Ok(lease)
@@ -93,10 +93,10 @@ impl Codex {
             tracing::info!("codex's models are not plain ones; calls go by text");
             return Ok(false);
         }
-        let params = prepare::probe(&self.settings);
+        let params = turn_params::probe(&self.settings);
         match thread::start(lease.server(), params, self.terms()).await {
             Ok(_) => Ok(true),
-            Err(error) if error.kind == ErrorKind::BadRequest => {
+            Err(error) if error.kind == BackendErrorKind::BadRequest => {
                 tracing::info!(%error, "this codex takes no tools; calls go by text");
                 Ok(false)
             }
@@ -115,8 +115,8 @@ impl Codex {
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let params = json!({"cursor": cursor});
-            let page = lease.server().link.ask("model/list", params, self.settings.limits.request).await?;
-            let page: Models = page.map_err(|error| failure::refused("model/list", &error))?;
+            let page = lease.server().rpc.request("model/list", params, self.settings.limits.request).await?;
+            let page: ModelPage = page.map_err(|error| error_mapping::refused("model/list", &error))?;
             let shown = page.data.into_iter().filter(|model| !model.hidden);
             models.extend(shown.map(|model| ModelInfo { id: model.id, owned_by: self.owner() }));
             cursor = page.next_cursor;
@@ -131,18 +131,21 @@ impl Codex {
         self.settings.provider.clone().unwrap_or_else(|| "openai".to_owned())
     }
 
-    async fn begin(&self, turn: Turn) -> Result<TurnStream, BackendError> {
+    async fn begin(&self, turn: ModelTurn) -> Result<TurnStream, BackendError> {
         if !turn.tools.is_empty() && !self.has_native_tools().await? {
             let message = "this codex takes no tools; they must be described in the instructions";
-            return Err(BackendError::new(ErrorKind::BadRequest, message));
+            return Err(BackendError::new(BackendErrorKind::BadRequest, message));
         }
-        let prepared = prepare::prepared(turn, &self.settings)?;
+        let prepared = turn_params::prepared(turn, &self.settings)?;
         let lease = self.lease().await?;
-        // A task of its own: when whoever asked goes away on the way, the turn that it asked for must still be
-        // interrupted, and its id is known only later.
+        // A task of its own: if the caller goes away meanwhile, the turn must still be interrupted, and its id is known
+        // only later.
         let begun = tokio::spawn(thread::begin(lease, prepared, self.terms()));
         begun.await.unwrap_or_else(|error| {
-            Err(BackendError::new(ErrorKind::Protocol, format!("the turn could not be started: {error}")))
+            Err(BackendError::new(
+                BackendErrorKind::Protocol,
+                format!("the turn could not be started: {error}"),
+            ))
         })
     }
 }
@@ -170,7 +173,7 @@ impl TextModel for Codex {
         Box::pin(self.listed_models())
     }
 
-    fn start(&self, turn: Turn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
+    fn start(&self, turn: ModelTurn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
         Box::pin(self.begin(turn))
     }
 

@@ -1,7 +1,7 @@
-//! The process of an app-server: its environment, its end, and what it complains about.
+//! The process of an app-server: its environment, its end and its standard error.
 //!
-//! It never outlives us. Its input is a pipe of ours, and it ends when the pipe does; it is killed when it
-//! takes too long about that, and when whoever keeps it is gone.
+//! It never outlives us: it ends when we close its input, and it is killed if that takes too long or if its owner is
+//! dropped.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,41 +10,41 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 
-use super::link::{Input, Output};
-use super::quiet;
+use super::launch_arguments;
+use super::rpc_client::{ServerInput, ServerOutput};
 use super::settings::CodexSettings;
-use crate::{BackendError, BoxFuture, ErrorKind};
+use crate::{BackendError, BackendErrorKind, BoxFuture, platform};
 
-/// Bytes of a complaint that are kept in the log.
-const COMPLAINT_BYTES: u64 = 2 * 1024;
+/// Longest line of standard error that is read at once.
+const STDERR_LINE_BYTES: u64 = 2 * 1024;
 
-/// What starts app-servers. The tests have one without a process.
-pub(super) trait Launch: Send + Sync {
-    fn launch(&self) -> BoxFuture<'_, Result<Launched, BackendError>>;
+/// Starts app-servers. The tests implement it without a process.
+pub(super) trait LaunchServer: Send + Sync {
+    fn launch(&self) -> BoxFuture<'_, Result<LaunchedServer, BackendError>>;
 }
 
 /// An app-server that has been started and not yet greeted.
-pub(super) struct Launched {
-    pub(super) input: Input,
-    pub(super) output: Output,
-    pub(super) body: Box<dyn Body>,
-    /// Models that it lists take tools as they are given; see [`ModelList`](super::settings::ModelList).
+pub(super) struct LaunchedServer {
+    pub(super) input: ServerInput,
+    pub(super) output: ServerOutput,
+    pub(super) body: Box<dyn AppServerProcess>,
+    /// Models that it lists take tools as they are given; see [`CodexModelList`](super::settings::CodexModelList).
     pub(super) models_are_plain: bool,
 }
 
-/// The part of an app-server that lives and dies.
-pub(super) trait Body: Send {
+/// Lifetime and memory of an app-server.
+pub(super) trait AppServerProcess: Send {
     /// Waits until it has ended.
     fn ended(&mut self) -> BoxFuture<'_, ()>;
 
     fn kill(&mut self);
 
-    /// How much memory it holds is asked while somebody else waits for its end.
+    /// Returns a function that reads its memory, to be called while `ended` is being awaited.
     fn memory(&self) -> Box<dyn Fn() -> Option<u64> + Send + Sync>;
 }
 
 /// A real process with everything that it started.
-struct Process {
+struct ChildProcess {
     child: Child,
     group: Option<Pid>,
 }
@@ -54,10 +54,10 @@ struct Process {
     clippy::disallowed_methods,
     reason = "the environment is the one of the settings, and its end is seen to"
 )]
-pub(super) fn spawn(settings: &CodexSettings, list: Option<&str>) -> Result<Launched, BackendError> {
+pub(super) fn spawn(settings: &CodexSettings, list: Option<&str>) -> Result<LaunchedServer, BackendError> {
     let mut command = Command::new(&settings.program);
     command
-        .args(quiet::arguments(settings, list))
+        .args(launch_arguments::arguments(settings, list))
         .current_dir(&settings.folder)
         .env_clear()
         .envs(settings.environment.iter().cloned())
@@ -72,14 +72,14 @@ pub(super) fn spawn(settings: &CodexSettings, list: Option<&str>) -> Result<Laun
     }
     let mut child = command.spawn().map_err(|error| cannot_start(&settings.program, &error))?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(BackendError::new(ErrorKind::Unavailable, "codex was started without its pipes"));
+        return Err(BackendError::new(BackendErrorKind::Unavailable, "codex was started without its pipes"));
     };
-    if let Some(complaints) = child.stderr.take() {
-        tokio::spawn(log(complaints));
+    if let Some(stderr) = child.stderr.take() {
+        tokio::spawn(log(stderr));
     }
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let body = Process { child, group };
-    Ok(Launched {
+    let body = ChildProcess { child, group };
+    Ok(LaunchedServer {
         input: Box::new(input),
         output: Box::new(output),
         body: Box::new(body),
@@ -92,24 +92,24 @@ pub(super) fn cannot_start(program: &Path, error: &std::io::Error) -> BackendErr
         "`{}` cannot be started: {error}. Install it with `npm install -g @openai/codex`, or set its path",
         program.display()
     );
-    BackendError::new(ErrorKind::Unavailable, message)
+    BackendError::new(BackendErrorKind::Unavailable, message)
 }
 
-/// That it complains is for the log, line by line, and read to the end so that it never waits for us. Its words
-/// are not: they can quote what was said in a turn.
-async fn log(complaints: ChildStderr) {
-    let mut complaints = BufReader::new(complaints);
+/// Logs that it wrote to standard error, but not the text, which can quote a turn. Reads to the end so that the process
+/// never blocks.
+async fn log(stderr: ChildStderr) {
+    let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut complaints).take(COMPLAINT_BYTES).read_until(b'\n', &mut line).await {
+        match (&mut stderr).take(STDERR_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
-            Ok(_) => tracing::debug!(target: "codex", bytes = line.len(), "a complaint"),
+            Ok(_) => tracing::debug!(target: "codex", bytes = line.len(), "a line on stderr"),
         }
     }
 }
 
-impl Body for Process {
+impl AppServerProcess for ChildProcess {
     fn ended(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             // An error would mean that it is not ours to wait for, so it is gone as well.
@@ -121,35 +121,21 @@ impl Body for Process {
 
     fn kill(&mut self) {
         if let Some(group) = self.group {
-            // One that is gone already is what we want.
+            // It may have ended already.
             let _gone = kill_process_group(group, Signal::KILL);
         }
     }
 
     fn memory(&self) -> Box<dyn Fn() -> Option<u64> + Send + Sync> {
         let leader = self.group;
-        Box::new(move || leader.and_then(|pid| memory_of(pid.as_raw_nonzero().get(), 0)))
+        Box::new(move || leader.and_then(|pid| platform::memory_of(pid.as_raw_nonzero().get())))
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// Bytes that a process and its children hold: the installed program is a script around the real one.
-fn memory_of(pid: i32, depth: u8) -> Option<u64> {
-    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    let mut bytes = pages.saturating_mul(u64::try_from(rustix::param::page_size()).unwrap_or(4096));
-    if depth < 3 {
-        let children =
-            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        let children = children.split_ascii_whitespace().filter_map(|child| child.parse().ok());
-        bytes += children.filter_map(|child| memory_of(child, depth + 1)).sum::<u64>();
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
@@ -159,11 +145,11 @@ mod tests {
     use expect_test::expect;
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
-    use super::{Launched, spawn};
+    use super::{LaunchedServer, spawn};
     use crate::codex::CodexSettings;
 
     /// A script in the place of codex.
-    fn started(folder: &std::path::Path, script: &str) -> Launched {
+    fn started(folder: &std::path::Path, script: &str) -> LaunchedServer {
         let mut settings = CodexSettings::new(folder.to_owned());
         settings.program = PathBuf::from("/bin/sh");
         settings.arguments = vec!["-c".to_owned(), script.to_owned()];

@@ -1,6 +1,6 @@
 //! How the Codex app-server is started, how many of it run, and how long anything may take.
 //!
-//! Nothing here is read from the environment: whoever builds the settings says what the process may see.
+//! Nothing here is read from the environment; the caller decides which variables the process sees.
 
 use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct CodexSettings {
     /// The program that is asked for `app-server`: `codex`, or a path.
     pub program: PathBuf,
-    /// What stands before `app-server`, for programs that are started through another one.
+    /// Arguments before `app-server`, for programs that are started through another one.
     pub arguments: Vec<String>,
     /// A folder of ours that exists. Threads live in it, so it is best empty; the patched list of models is
     /// kept in it.
@@ -25,12 +25,12 @@ pub struct CodexSettings {
     pub provider: Option<String>,
     /// The model of every turn, whatever a client names.
     pub model: Option<String>,
-    /// More settings of codex as `key`, TOML value. They stand last, so they win.
+    /// More settings of codex as `key`, TOML value. They come last and override the others.
     pub config: Vec<(String, String)>,
     pub tools: ToolMode,
-    pub models: ModelList,
+    pub models: CodexModelList,
     pub pool: PoolSettings,
-    pub limits: Limits,
+    pub limits: CodexTimeouts,
 }
 
 /// How a turn with tools reaches the model.
@@ -44,9 +44,9 @@ pub enum ToolMode {
     Sentinel,
 }
 
-/// What becomes of codex's own list of models.
+/// Whether codex's own list of models is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelList {
+pub enum CodexModelList {
     /// Rewritten so that a listed model is a plain one. As it is, most of them carry codex's own tools and
     /// reach others only through a script that the model must write.
     Plain,
@@ -70,9 +70,9 @@ pub struct PoolSettings {
     pub back_off: (Duration, Duration),
 }
 
-/// How long each thing may take.
+/// Timeouts of processes, requests and turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CodexTimeouts {
     /// From the start of a process to its greeting, and for a turn to wait for one.
     pub start: Duration,
     /// For the answer to a request.
@@ -87,7 +87,7 @@ pub struct Limits {
     pub stop: Duration,
 }
 
-/// What the process may see of an environment, apart from what its settings name.
+/// Variables that the process may see, besides those that its settings name.
 const NEEDED: [&str; 21] = [
     "PATH",
     "HOME",
@@ -125,14 +125,14 @@ impl CodexSettings {
             model: None,
             config: Vec::new(),
             tools: ToolMode::Auto,
-            models: ModelList::Plain,
+            models: CodexModelList::Plain,
             pool: PoolSettings::default(),
-            limits: Limits::default(),
+            limits: CodexTimeouts::default(),
         }
     }
 
-    /// What the process needs of `variables`, and those that are `named`: the key of a provider, for one.
-    /// Everything else stays out, our own token first of all.
+    /// Returns the `variables` that the process needs and those that are `named`, such as the key of a provider.
+    /// Everything else stays out, our own token above all.
     pub fn environment_of(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         named: &[String],
@@ -157,13 +157,13 @@ impl Default for PoolSettings {
     }
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for CodexTimeouts {
+    fn default() -> CodexTimeouts {
+        CodexTimeouts {
             start: Duration::from_secs(20),
             request: Duration::from_secs(20),
             interrupt: Duration::from_secs(2),
-            // A model may think for minutes before it says a word.
+            // A model may push_reasoning for minutes before it says a word.
             first_event: Duration::from_secs(600),
             idle: Duration::from_secs(300),
             stop: Duration::from_secs(2),

@@ -3,46 +3,42 @@
 //! Its own tools are left alone on purpose: calls go through the text, so that every model behind any server is
 //! called, checked and repaired the same way.
 
-mod answer;
-mod body;
-mod chat;
+mod api_key;
+mod chat_parser;
 mod client;
-mod delta;
-mod failure;
-mod framing;
-mod head;
-mod heard;
-mod idle_talk;
-mod json;
-mod last_text;
-mod line;
+mod connection;
+mod connection_pool;
 #[cfg(test)]
-mod line_tests;
-mod lines;
-mod refrain;
-mod reply;
-mod responses;
-#[cfg(test)]
-mod sealed_tests;
-mod secret;
-mod socket;
-mod sse;
+mod connection_tests;
+mod connector;
+mod event_stream;
+mod pending_events;
+mod request_body;
+mod response_body;
+mod responses_parser;
+mod server_error;
+mod sse_parser;
 #[cfg(test)]
 mod tests;
-mod usage;
+#[cfg(test)]
+mod tls_tests;
+mod token_usage;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use self::client::Client;
-use self::last_text::LastText;
-use self::lines::Connector;
-use self::reply::Reply;
-use crate::{BackendError, BoxFuture, Capabilities, ErrorKind, ModelInfo, TextModel, Turn, TurnStream};
+use http::Uri;
 
-/// Which of its two interfaces a server is asked through.
+use self::client::OpenAiClient;
+use self::connector::Connector;
+pub use self::connector::ProxySettings;
+use self::event_stream::EventStream;
+use crate::{
+    BackendError, BackendErrorKind, BoxFuture, Capabilities, ModelInfo, ModelTurn, TextModel, TurnStream,
+};
+
+/// Interface of a server that is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     Responses,
@@ -60,6 +56,7 @@ pub struct OpenAiSettings {
     pub model: Option<String>,
     /// For a connection to be made.
     pub connect_limit: Duration,
+    pub proxy: ProxySettings,
 }
 
 impl OpenAiSettings {
@@ -70,17 +67,17 @@ impl OpenAiSettings {
             key: None,
             model: None,
             connect_limit: Duration::from_secs(10),
+            proxy: ProxySettings::default(),
         }
     }
 }
 
 /// A model behind an address.
 pub struct OpenAi {
-    client: Arc<Client>,
+    client: OpenAiClient,
     wire: Wire,
     model: Option<String>,
-    instructions: LastText,
-    /// Without what may be secret in the address.
+    /// Host and port for people; an address may hold secrets elsewhere.
     shown: String,
 }
 
@@ -90,20 +87,33 @@ pub enum BadAddress {
     NotAnAddress(String),
     #[error("the key has characters that no header can carry")]
     BadKey,
+    #[error("the proxy is not an address such as http://127.0.0.1:3128")]
+    BadProxy,
 }
 
 impl OpenAi {
+    /// Fails if the address, the key or the proxy cannot be used. Does not connect.
     pub fn new(settings: OpenAiSettings) -> Result<OpenAi, BadAddress> {
-        let connector = client::connector(settings.connect_limit);
-        OpenAi::over(settings, connector)
+        let server = server_address(&settings.url)?;
+        let connector = Connector::new(&server, &settings.proxy, settings.connect_limit)?;
+        OpenAi::with_connector(settings, server, connector)
     }
 
-    fn over(settings: OpenAiSettings, connector: Connector) -> Result<OpenAi, BadAddress> {
-        let client = Client::new(&settings.url, settings.key.as_deref(), connector)?;
+    fn with_connector(
+        settings: OpenAiSettings,
+        server: Uri,
+        connector: Connector,
+    ) -> Result<OpenAi, BadAddress> {
+        let client = OpenAiClient::new(server, settings.key.as_deref(), connector)?;
         let shown = client.host().to_owned();
-        let (wire, model) = (settings.wire, settings.model);
-        Ok(OpenAi { client: Arc::new(client), wire, model, instructions: LastText::default(), shown })
+        Ok(OpenAi { client, wire: settings.wire, model: settings.model, shown })
     }
+}
+
+fn server_address(url: &str) -> Result<Uri, BadAddress> {
+    let uri: Option<Uri> = url.parse().ok();
+    uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some())
+        .ok_or_else(|| BadAddress::NotAnAddress(url.to_owned()))
 }
 
 impl TextModel for OpenAi {
@@ -133,10 +143,10 @@ impl TextModel for OpenAi {
                 return Ok(vec![ModelInfo { id: model.clone(), owned_by: "upstream".to_owned() }]);
             }
             let body = self.client.get("models").await?;
-            let listed: Listed = serde_json::from_slice(&body).map_err(|_unreadable| {
+            let listed: ModelList = serde_json::from_slice(&body).map_err(|_unreadable| {
                 BackendError::new(
-                    ErrorKind::Protocol,
-                    "the model's server answered its list of models in no form that is known",
+                    BackendErrorKind::Protocol,
+                    "the model's server answered its list of models in an unknown form",
                 )
             })?;
             let owner = |owner: Option<String>| owner.unwrap_or_else(|| "upstream".to_owned());
@@ -148,17 +158,17 @@ impl TextModel for OpenAi {
         })
     }
 
-    fn start(&self, mut turn: Turn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
+    fn start(&self, mut turn: ModelTurn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
         if let Some(model) = &self.model {
             turn.model.clone_from(model);
         }
         let (path, body) = match self.wire {
-            Wire::Responses => ("responses", body::responses(&turn, &self.instructions)),
-            Wire::Chat => ("chat/completions", body::chat(&turn, &self.instructions)),
+            Wire::Responses => ("responses", request_body::responses(&turn)),
+            Wire::Chat => ("chat/completions", request_body::chat(&turn)),
         };
         Box::pin(async move {
-            let answer = self.client.post(path, body?).await?;
-            Ok(TurnStream::new(Reply::new(answer, self.wire, self.client.secret())))
+            let response = self.client.post(path, body?).await?;
+            Ok(TurnStream::new(EventStream::new(response, self.wire, self.client.key())))
         })
     }
 
@@ -168,7 +178,7 @@ impl TextModel for OpenAi {
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ModelList {
     data: Vec<ListedModel>,
 }
 

@@ -6,32 +6,37 @@ use std::net::TcpListener;
 use expect_test::expect;
 use serde_json::json;
 
-use super::heard::Heard;
-use super::last_text::LastText;
-use super::{OpenAi, OpenAiSettings, Wire, body, chat, responses};
-use crate::{Entry, OutputSchema, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent};
+use super::chat_parser::ChatParser;
+use super::pending_events::PendingEvents;
+use super::responses_parser::ResponsesParser;
+use super::{OpenAi, OpenAiSettings, Wire, request_body};
+use crate::{
+    HistoryEntry, MessagePart, MessageRole, ModelTurn, OutputSchema, ReasoningSettings, SamplingSettings,
+    TextModel, TurnEvent,
+};
 
-fn turn() -> Turn {
-    let text = |role, text: &str| Entry::Message { role, parts: vec![Part::Text(text.to_owned())] };
-    Turn {
+fn turn() -> ModelTurn {
+    let text =
+        |role, text: &str| HistoryEntry::Message { role, parts: vec![MessagePart::Text(text.to_owned())] };
+    ModelTurn {
         model: "m".to_owned(),
         instructions: "Be brief.".to_owned(),
         history: vec![
-            text(Role::Developer, "In German."),
-            text(Role::User, "Hello"),
-            text(Role::Assistant, "Hallo"),
-            Entry::Message {
-                role: Role::User,
+            text(MessageRole::Developer, "In German."),
+            text(MessageRole::User, "Hello"),
+            text(MessageRole::Assistant, "Hallo"),
+            HistoryEntry::Message {
+                role: MessageRole::User,
                 parts: vec![
-                    Part::Text("And this?".to_owned()),
-                    Part::Image { url: "data:image/png;base64,AA==".to_owned(), detail: None },
+                    MessagePart::Text("And this?".to_owned()),
+                    MessagePart::Image { url: "data:image/png;base64,AA==".to_owned(), detail: None },
                 ],
             },
         ],
         tools: Vec::new(),
-        reasoning: Reasoning { effort: Some("low".to_owned()), summary: None },
+        reasoning: ReasoningSettings { effort: Some("low".to_owned()), summary: None },
         verbosity: Some("low".to_owned()),
-        sampling: Sampling { temperature: Some(0.5), top_p: None, max_output_tokens: Some(100) },
+        sampling: SamplingSettings { temperature: Some(0.5), top_p: None, max_output_tokens: Some(100) },
         output_schema: Some(OutputSchema {
             name: "s".to_owned(),
             schema: json!({ "type": "object" }),
@@ -43,28 +48,33 @@ fn turn() -> Turn {
 #[test]
 fn a_turn_is_asked_through_either_wire() {
     let text = |body: bytes::Bytes| String::from_utf8(body.to_vec()).unwrap();
-    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"include":["reasoning.encrypted_content"],"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true},"verbosity":"low"}}"#]].assert_eq(&text(body::responses(&turn(), &LastText::default()).unwrap()));
-    expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","verbosity":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(body::chat(&turn(), &LastText::default()).unwrap()));
+    expect![[r#"{"model":"m","stream":true,"store":false,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"In German."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hallo"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"And this?"},{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"auto"}]}],"instructions":"Be brief.","reasoning":{"effort":"low"},"include":["reasoning.encrypted_content"],"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_schema","name":"s","schema":{"type":"object"},"strict":true},"verbosity":"low"}}"#]].assert_eq(&text(request_body::responses(&turn()).unwrap()));
+    expect![[r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"In German."},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hallo"},{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","detail":"auto"}}]}],"reasoning_effort":"low","verbosity":"low","temperature":0.5,"max_tokens":100,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}"#]].assert_eq(&text(request_body::chat(&turn()).unwrap()));
 }
 
 #[test]
 fn a_turn_is_asked_alike_after_any_other() {
-    let other = || Turn { instructions: "Be \"long\".".to_owned(), ..turn() };
-    for body in [body::responses, body::chat] {
-        let last = LastText::default();
-        for turn in [turn(), turn(), other(), turn(), other(), other()] {
-            assert_eq!(body(&turn, &last).unwrap(), body(&turn, &LastText::default()).unwrap());
+    let other = || ModelTurn { instructions: "Be \"long\".".to_owned(), ..turn() };
+    for body in [request_body::responses, request_body::chat] {
+        let first = (body(&turn()).unwrap(), body(&other()).unwrap());
+        for (turn, first) in
+            [(turn(), &first.0), (other(), &first.1), (other(), &first.1), (turn(), &first.0)]
+        {
+            assert_eq!(body(&turn).unwrap(), first);
         }
+        let written: serde_json::Value = serde_json::from_slice(&first.1).unwrap();
+        let instructions = written.get("instructions").unwrap_or(&written["messages"][0]["content"]);
+        assert_eq!(instructions, "Be \"long\".");
     }
 }
 
-fn heard(wire: Wire, data: &[&str]) -> String {
-    let mut events = Heard::default();
-    let (mut as_responses, mut as_chat) = (responses::Reader::default(), chat::Reader::default());
+fn events_of(wire: Wire, data: &[&str]) -> String {
+    let mut events = PendingEvents::default();
+    let (mut as_responses, mut as_chat) = (ResponsesParser::default(), ChatParser::default());
     for line in data {
         let over = match wire {
-            Wire::Responses => as_responses.read(b"", line.as_bytes(), &mut events),
-            Wire::Chat => as_chat.read(line.as_bytes(), &mut events),
+            Wire::Responses => as_responses.parse(line.as_bytes(), &mut events),
+            Wire::Chat => as_chat.parse(line.as_bytes(), &mut events),
         };
         if over {
             break;
@@ -81,9 +91,9 @@ fn the_events_of_responses_become_a_turn() {
         Ok(Text("Hi ä"))
         Ok(NextMessage)
         Ok(Text("there"))
-        Ok(Usage(Usage { input_tokens: 5, cached_input_tokens: 3, output_tokens: 2, reasoning_tokens: 0 }))
+        Ok(Usage(TokenUsage { input_tokens: 5, cached_input_tokens: 3, output_tokens: 2, reasoning_tokens: 0 }))
         Ok(Done(Stop))
-    "#]].assert_eq(&heard(
+    "#]].assert_eq(&events_of(
         Wire::Responses,
         &[
             r#"{"type":"response.created","response":{"id":"r"}}"#,
@@ -96,7 +106,7 @@ fn the_events_of_responses_become_a_turn() {
     ));
     expect![[r#"
         Err(BackendError { kind: RateLimited, message: "the model's server failed in the middle of its answer: slow down" })
-    "#]].assert_eq(&heard(
+    "#]].assert_eq(&events_of(
         Wire::Responses,
         &[r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow\ndown"}}}"#],
     ));
@@ -106,15 +116,15 @@ fn the_events_of_responses_become_a_turn() {
 fn counts_that_are_null_cost_no_answer() {
     let usage = r#"{"type":"response.completed","response":{"incomplete_details":null,"usage":{"input_tokens":null,"output_tokens":null,"input_tokens_details":{"cached_tokens":null},"output_tokens_details":null}}}"#;
     expect![[r#"
-        Ok(Usage(Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_tokens: 0 }))
+        Ok(Usage(TokenUsage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, reasoning_tokens: 0 }))
         Ok(Done(Stop))
     "#]]
-    .assert_eq(&heard(Wire::Responses, &[usage]));
+    .assert_eq(&events_of(Wire::Responses, &[usage]));
     expect![[r#"
-        Ok(Usage(Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 2, reasoning_tokens: 0 }))
+        Ok(Usage(TokenUsage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 2, reasoning_tokens: 0 }))
         Ok(Done(Length))
     "#]]
-    .assert_eq(&heard(
+    .assert_eq(&events_of(
         Wire::Chat,
         &[
             r#"{"choices":[{"delta":null,"finish_reason":"length"}]}"#,
@@ -130,7 +140,7 @@ fn thoughts_that_are_shown_are_reasoning_like_their_summaries() {
         Ok(Reasoning { part: 0, text: "Hm" })
         Ok(Reasoning { part: 2, text: "Ah" })
     "#]]
-    .assert_eq(&heard(
+    .assert_eq(&events_of(
         Wire::Responses,
         &[
             r#"{"type":"response.reasoning_text.delta","delta":"Hm"}"#,
@@ -144,7 +154,7 @@ fn a_key_that_is_refused_in_the_middle_is_told_in_our_words() {
     expect![[r#"
         Err(BackendError { kind: Unauthorized, message: "the model's server refused its key in the middle of its answer; look at the key that tollgate was started with, and at its rights" })
     "#]]
-    .assert_eq(&heard(Wire::Chat, &[r#"{"error":{"code":"invalid_api_key","message":"Incorrect key: sk-s***"}}"#]));
+    .assert_eq(&events_of(Wire::Chat, &[r#"{"error":{"code":"invalid_api_key","message":"Incorrect key: sk-s***"}}"#]));
 }
 
 #[test]
@@ -152,9 +162,9 @@ fn the_chunks_of_chat_become_a_turn() {
     expect![[r#"
         Ok(Reasoning { part: 0, text: "Hm." })
         Ok(Text("Hi"))
-        Ok(Usage(Usage { input_tokens: 5, cached_input_tokens: 0, output_tokens: 2, reasoning_tokens: 0 }))
+        Ok(Usage(TokenUsage { input_tokens: 5, cached_input_tokens: 0, output_tokens: 2, reasoning_tokens: 0 }))
         Ok(Done(Length))
-    "#]].assert_eq(&heard(
+    "#]].assert_eq(&events_of(
         Wire::Chat,
         &[
             r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
@@ -168,10 +178,11 @@ fn the_chunks_of_chat_become_a_turn() {
     expect![[r#"
         Err(BackendError { kind: Upstream, message: "the model's server failed in the middle of its answer" })
     "#]]
-    .assert_eq(&heard(Wire::Chat, &[r#"{"error":{"message":"see http://10.0.0.1/x"}}"#]));
+    .assert_eq(&events_of(Wire::Chat, &[r#"{"error":{"message":"see http://10.0.0.1/x"}}"#]));
     expect![[r#"
-        Err(BackendError { kind: Protocol, message: "the model's server sent a chunk in no form that is known" })
-    "#]].assert_eq(&heard(Wire::Chat, &["nonsense"]));
+        Err(BackendError { kind: Protocol, message: "the model's server sent a chunk in an unknown form" })
+    "#]]
+    .assert_eq(&events_of(Wire::Chat, &["nonsense"]));
 }
 
 /// Answers one connection with these bytes and gives what was asked.
@@ -306,7 +317,7 @@ async fn a_connection_is_used_again_until_the_server_hangs_up() {
         }
         let mut stream = model.start(turn()).await.unwrap();
         assert_eq!(stream.next().await, Some(Ok(TurnEvent::Text("Hi".to_owned()))));
-        assert_eq!(stream.next().await, Some(Ok(TurnEvent::Done(crate::Finish::Stop))));
+        assert_eq!(stream.next().await, Some(Ok(TurnEvent::Done(crate::FinishReason::Stop))));
     }
     assert_eq!(served.join().unwrap(), 2);
 }

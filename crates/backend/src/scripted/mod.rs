@@ -3,7 +3,7 @@
 //! It keeps no state: which line answers follows from the history alone, so that any number of conversations
 //! can use one script at the same time and each gets the same answers every time.
 
-mod playback;
+mod script_stream;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -11,36 +11,38 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use playback::Playback;
 pub use script::{Script, ScriptError};
+use script_stream::ScriptStream;
 
-use crate::{BackendError, BoxFuture, Capabilities, ErrorKind, ModelInfo, TextModel, Turn, TurnStream};
+use crate::{
+    BackendError, BackendErrorKind, BoxFuture, Capabilities, ModelInfo, ModelTurn, TextModel, TurnStream,
+};
 
 /// The one model of every script.
 pub const MODEL: &str = "scripted";
 
 /// Plays a [`Script`].
-pub struct Scripted {
+pub struct ScriptedModel {
     /// Where the script came from, for people.
     source: String,
     script: Arc<Script>,
 }
 
-impl Scripted {
-    pub fn new(source: impl Into<String>, script: Script) -> Scripted {
-        Scripted { source: source.into(), script: Arc::new(script) }
+impl ScriptedModel {
+    pub fn new(source: impl Into<String>, script: Script) -> ScriptedModel {
+        ScriptedModel { source: source.into(), script: Arc::new(script) }
     }
 
-    pub fn open(file: &Path) -> Result<Scripted, ScriptError> {
+    pub fn open(file: &Path) -> Result<ScriptedModel, ScriptError> {
         let text = std::fs::read_to_string(file).map_err(|error| ScriptError::Unreadable {
             file: file.display().to_string(),
             error: error.to_string(),
         })?;
-        Ok(Scripted::new(file.display().to_string(), Script::parse(&text)?))
+        Ok(ScriptedModel::new(file.display().to_string(), Script::parse(&text)?))
     }
 }
 
-impl TextModel for Scripted {
+impl TextModel for ScriptedModel {
     fn describe(&self) -> String {
         format!("scripted answers from {}; no model is behind them", self.source)
     }
@@ -51,7 +53,7 @@ impl TextModel for Scripted {
             images: true,
             sampling: false,
             output_schema: false,
-            // A model whose script tells what it thought is one that can be asked for it.
+            // Only a script with reasoning can be asked for it.
             reasoning: self.script.answers.iter().any(|answer| !answer.reasoning.is_empty()),
             verbosity: false,
         };
@@ -63,15 +65,15 @@ impl TextModel for Scripted {
         Box::pin(async move { Ok(vec![model]) })
     }
 
-    fn start(&self, turn: Turn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
+    fn start(&self, turn: ModelTurn) -> BoxFuture<'_, Result<TurnStream, BackendError>> {
         let script = self.script.clone();
         let found = script.answer_to(&turn).ok_or_else(|| {
             BackendError::new(
-                ErrorKind::BadRequest,
+                BackendErrorKind::BadRequest,
                 "the script has no answer to this; add a line without `match` as the last one to answer everything else",
             )
         });
-        Box::pin(async move { Ok(TurnStream::new(Playback::new(script, found?))) })
+        Box::pin(async move { Ok(TurnStream::new(ScriptStream::new(script, found?))) })
     }
 
     fn shut_down(&self) -> BoxFuture<'_, ()> {

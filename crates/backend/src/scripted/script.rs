@@ -7,12 +7,12 @@
 
 use serde::Deserialize;
 
-use crate::{Entry, ErrorKind, Part, Turn, Usage};
+use crate::{BackendErrorKind, HistoryEntry, MessagePart, ModelTurn, TokenUsage};
 
 /// Answers in the order in which they are tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ScriptAnswer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,20 +28,20 @@ pub enum ScriptError {
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
+pub(super) struct ScriptAnswer {
     #[serde(default, rename = "match")]
-    matching: Matching,
+    matching: HistoryMatch,
     /// Each string is one delta.
     #[serde(default)]
-    pub(super) text: Deltas,
+    pub(super) text: TextDeltas,
     /// Parts of the summary of its reasoning, one delta each, before the text.
     #[serde(default)]
     pub(super) reasoning: Vec<String>,
     #[serde(default)]
     pub(super) refusal: Option<String>,
     #[serde(default)]
-    pub(super) usage: Option<Usage>,
-    /// How often the deltas of the text are said, for long answers.
+    pub(super) usage: Option<TokenUsage>,
+    /// Number of times that the deltas of the text are repeated, for long answers.
     #[serde(default = "once")]
     pub(super) repeat: u32,
     /// Before each delta of the text.
@@ -49,19 +49,19 @@ pub(super) struct Answer {
     pub(super) delay_ms: u64,
     /// Ends the turn in place of a finish.
     #[serde(default)]
-    pub(super) error: Option<Failing>,
+    pub(super) error: Option<ScriptFailure>,
     #[serde(default)]
-    pub(super) finish: Ending,
+    pub(super) finish: FinishKind,
 }
 
 fn once() -> u32 {
     1
 }
 
-/// What a history must be like. Everything that is given must hold.
+/// Conditions on a history. All that are given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Matching {
+struct HistoryMatch {
     /// Text of the last entry.
     last_contains: Option<String>,
     /// Text of any entry or of the instructions.
@@ -72,21 +72,21 @@ struct Matching {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Deltas {
+pub(super) enum TextDeltas {
     One(String),
     Many(Vec<String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Failing {
-    pub(super) kind: FailingKind,
+pub(super) struct ScriptFailure {
+    pub(super) kind: FailureKind,
     pub(super) message: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum FailingKind {
+pub(super) enum FailureKind {
     Unavailable,
     RateLimited,
     ContextTooLong,
@@ -96,7 +96,7 @@ pub(super) enum FailingKind {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ending {
+pub(super) enum FinishKind {
     #[default]
     Stop,
     Length,
@@ -119,13 +119,13 @@ impl Script {
     }
 
     /// The number of the first answer whose conditions hold.
-    pub(super) fn answer_to(&self, turn: &Turn) -> Option<usize> {
+    pub(super) fn answer_to(&self, turn: &ModelTurn) -> Option<usize> {
         self.answers.iter().position(|answer| answer.matching.holds(turn))
     }
 }
 
-impl Matching {
-    fn holds(&self, turn: &Turn) -> bool {
+impl HistoryMatch {
+    fn holds(&self, turn: &ModelTurn) -> bool {
         let anywhere = |wanted: &str| {
             turn.instructions.contains(wanted) || turn.history.iter().any(|entry| says(entry, wanted))
         };
@@ -137,43 +137,43 @@ impl Matching {
     }
 }
 
-fn says(entry: &Entry, wanted: &str) -> bool {
-    let in_parts = |parts: &[Part]| {
+fn says(entry: &HistoryEntry, wanted: &str) -> bool {
+    let in_parts = |parts: &[MessagePart]| {
         parts.iter().any(|part| match part {
-            Part::Text(text) => text.contains(wanted),
-            Part::Image { .. } => false,
+            MessagePart::Text(text) => text.contains(wanted),
+            MessagePart::Image { .. } => false,
         })
     };
     match entry {
-        Entry::Message { parts, .. } | Entry::CallOutput { parts, .. } => in_parts(parts),
-        Entry::Call(call) => call.arguments.contains(wanted),
-        Entry::Reasoning { summary, .. } => summary.iter().any(|part| part.contains(wanted)),
+        HistoryEntry::Message { parts, .. } | HistoryEntry::CallOutput { parts, .. } => in_parts(parts),
+        HistoryEntry::Call(call) => call.arguments.contains(wanted),
+        HistoryEntry::Reasoning { summary, .. } => summary.iter().any(|part| part.contains(wanted)),
     }
 }
 
-impl Deltas {
+impl TextDeltas {
     pub(super) fn as_slice(&self) -> &[String] {
         match self {
-            Deltas::One(text) => std::slice::from_ref(text),
-            Deltas::Many(texts) => texts,
+            TextDeltas::One(text) => std::slice::from_ref(text),
+            TextDeltas::Many(texts) => texts,
         }
     }
 }
 
-impl Default for Deltas {
-    fn default() -> Deltas {
-        Deltas::Many(Vec::new())
+impl Default for TextDeltas {
+    fn default() -> TextDeltas {
+        TextDeltas::Many(Vec::new())
     }
 }
 
-impl From<FailingKind> for ErrorKind {
-    fn from(kind: FailingKind) -> ErrorKind {
+impl From<FailureKind> for BackendErrorKind {
+    fn from(kind: FailureKind) -> BackendErrorKind {
         match kind {
-            FailingKind::Unavailable => ErrorKind::Unavailable,
-            FailingKind::RateLimited => ErrorKind::RateLimited,
-            FailingKind::ContextTooLong => ErrorKind::ContextTooLong,
-            FailingKind::Died => ErrorKind::Died,
-            FailingKind::Upstream => ErrorKind::Upstream,
+            FailureKind::Unavailable => BackendErrorKind::Unavailable,
+            FailureKind::RateLimited => BackendErrorKind::RateLimited,
+            FailureKind::ContextTooLong => BackendErrorKind::ContextTooLong,
+            FailureKind::Died => BackendErrorKind::Died,
+            FailureKind::Upstream => BackendErrorKind::Upstream,
         }
     }
 }

@@ -1,26 +1,29 @@
 //! Which line of a script answers, and how.
 
-use super::{Script, Scripted};
+use super::{Script, ScriptedModel};
 use crate::{
-    BackendError, Entry, ErrorKind, Finish, Part, Reasoning, Role, Sampling, TextModel, Turn, TurnEvent,
-    Usage,
+    BackendError, BackendErrorKind, FinishReason, HistoryEntry, MessagePart, MessageRole, ModelTurn,
+    ReasoningSettings, SamplingSettings, TextModel, TokenUsage, TurnEvent,
 };
 
-fn turn(said: &str) -> Turn {
-    Turn {
+fn turn(said: &str) -> ModelTurn {
+    ModelTurn {
         model: "scripted".to_owned(),
         instructions: "Be brief.".to_owned(),
-        history: vec![Entry::Message { role: Role::User, parts: vec![Part::Text(said.to_owned())] }],
+        history: vec![HistoryEntry::Message {
+            role: MessageRole::User,
+            parts: vec![MessagePart::Text(said.to_owned())],
+        }],
         tools: Vec::new(),
-        reasoning: Reasoning::default(),
+        reasoning: ReasoningSettings::default(),
         verbosity: None,
-        sampling: Sampling::default(),
+        sampling: SamplingSettings::default(),
         output_schema: None,
     }
 }
 
 async fn answered(script: &str, said: &str) -> Result<Vec<Result<TurnEvent, BackendError>>, BackendError> {
-    let model = Scripted::new("a test", Script::parse(script).unwrap());
+    let model = ScriptedModel::new("a test", Script::parse(script).unwrap());
     let mut stream = model.start(turn(said)).await?;
     let mut events = Vec::new();
     while let Some(event) = stream.next().await {
@@ -32,7 +35,7 @@ async fn answered(script: &str, said: &str) -> Result<Vec<Result<TurnEvent, Back
 #[tokio::test]
 async fn only_a_script_that_has_reasoning_can_be_asked_for_it() {
     for (script, reasoning) in [(r#"{"text": "Yes."}"#, false), (r#"{"reasoning": ["Why not."]}"#, true)] {
-        let model = Scripted::new("a test", Script::parse(script).unwrap());
+        let model = ScriptedModel::new("a test", Script::parse(script).unwrap());
         assert_eq!(model.capabilities().await.unwrap().reasoning, reasoning, "{script}");
     }
 }
@@ -51,8 +54,8 @@ async fn the_first_line_whose_conditions_hold_answers() {
             Ok(TurnEvent::Reasoning { part: 0, text: "Polite.".to_owned() }),
             Ok(TurnEvent::Text("Hi".to_owned())),
             Ok(TurnEvent::Text(" there".to_owned())),
-            Ok(TurnEvent::Usage(Usage { output_tokens: 3, ..Usage::default() })),
-            Ok(TurnEvent::Done(Finish::Stop)),
+            Ok(TurnEvent::Usage(TokenUsage { output_tokens: 3, ..TokenUsage::default() })),
+            Ok(TurnEvent::Done(FinishReason::Stop)),
         ]
     );
     assert_eq!(
@@ -60,12 +63,12 @@ async fn the_first_line_whose_conditions_hold_answers() {
         [
             Ok(TurnEvent::Text("No.".to_owned())),
             Ok(TurnEvent::Text("No.".to_owned())),
-            Ok(TurnEvent::Done(Finish::Length)),
+            Ok(TurnEvent::Done(FinishReason::Length)),
         ]
     );
     assert_eq!(
         answered(script, "a long one").await.unwrap(),
-        [Err(BackendError::new(ErrorKind::Died, "gone"))]
+        [Err(BackendError::new(BackendErrorKind::Died, "gone"))]
     );
 }
 
@@ -73,7 +76,7 @@ async fn the_first_line_whose_conditions_hold_answers() {
 async fn a_history_without_an_answer_is_an_error_that_says_what_to_add() {
     let refused =
         answered(r#"{"match": {"last_contains": "hello"}, "text": "Hi"}"#, "bye").await.unwrap_err();
-    assert_eq!(refused.kind, ErrorKind::BadRequest);
+    assert_eq!(refused.kind, BackendErrorKind::BadRequest);
     assert!(refused.message.contains("add a line without `match`"), "{refused}");
 }
 

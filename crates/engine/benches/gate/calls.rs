@@ -1,8 +1,9 @@
 //! One call of a trivial read-only tool through all twelve phases, against a bare validated function call.
 
 use serde::Deserialize;
+use toolkit::CancelToken;
 
-use crate::rig::{Args, best_of, gate, in_memory, on_disk, request, scratch, work};
+use crate::rig::{Args, best_of, call, gate, in_memory, on_disk, scratch, work};
 
 const BATCH: usize = 500;
 
@@ -24,19 +25,19 @@ pub(crate) fn measure() {
     // Making the request (parsing the text, deriving the id, hashing the arguments) is part of what a caller pays.
     let making = best_of(200, BATCH, |turns| {
         for n in 0..turns {
-            std::hint::black_box(request("bench.look", n as u64));
+            std::hint::black_box(call("bench.look", n as u64));
         }
     });
     let mut memory = f64::MAX;
     for _ in 0..200 {
         // A fresh journal for each batch: what is measured is the call, not the growth of a buffer.
         let scope = in_memory();
-        let requests: Vec<_> = (0..BATCH).map(|n| request("bench.look", n as u64)).collect();
-        let mut requests = requests.into_iter();
+        let calls: Vec<_> = (0..BATCH).map(|n| call("bench.look", n as u64)).collect();
+        let mut calls = calls.into_iter();
         memory = memory.min(best_of(1, BATCH, |_| {
             runtime.block_on(async {
-                for request in requests.by_ref() {
-                    std::hint::black_box(engine.run_call(&scope, request).await);
+                for call in calls.by_ref() {
+                    std::hint::black_box(engine.run_call(&scope, call, CancelToken::new()).await);
                 }
             });
             // A journal in memory is chained when it is looked at; that is part of the price.
@@ -47,13 +48,12 @@ pub(crate) fn measure() {
     let scope = on_disk(folder.path());
     let mut disk = f64::MAX;
     for round in 0..200 {
-        let requests: Vec<_> =
-            (0..BATCH).map(|n| request("bench.look", (round * BATCH + n) as u64)).collect();
-        let mut requests = requests.into_iter();
+        let calls: Vec<_> = (0..BATCH).map(|n| call("bench.look", (round * BATCH + n) as u64)).collect();
+        let mut calls = calls.into_iter();
         disk = disk.min(best_of(1, BATCH, |_| {
             runtime.block_on(async {
-                for request in requests.by_ref() {
-                    std::hint::black_box(engine.run_call(&scope, request).await);
+                for call in calls.by_ref() {
+                    std::hint::black_box(engine.run_call(&scope, call, CancelToken::new()).await);
                 }
             });
         }));

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, Instant};
 
-use crate::rig::{gate, on_disk, request, scratch};
+use toolkit::CancelToken;
+
+use crate::rig::{call, gate, on_disk, scratch};
 
 const ROUND: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 3;
@@ -49,14 +51,14 @@ pub(crate) fn measure() {
     );
 }
 
-/// What one write call leaves in the journal.
+/// Returns the journal bytes of one write call.
 fn bytes_per_call() -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let (engine, folder) = (gate(1), scratch());
     let scope = on_disk(folder.path());
     runtime.block_on(async {
         for n in 0..10 {
-            assert!(engine.run_call(&scope, request("bench.write", n)).await.ok);
+            assert!(engine.run_call(&scope, call("bench.write", n), CancelToken::new()).await.ok);
         }
     });
     scope.journal().close().unwrap();
@@ -114,7 +116,14 @@ fn calls_per_second(concurrency: u32) -> f64 {
                 let mut done = 0;
                 while began.elapsed() < ROUND {
                     assert!(
-                        engine.run_call(&scope, request("bench.write", lane * 1_000_000 + done)).await.ok
+                        engine
+                            .run_call(
+                                &scope,
+                                call("bench.write", lane * 1_000_000 + done),
+                                CancelToken::new()
+                            )
+                            .await
+                            .ok
                     );
                     done += 1;
                 }
@@ -143,7 +152,7 @@ fn records_per_second(writers: u64) -> f64 {
         for lane in 0..writers {
             let journal = scope.journal().clone();
             lanes.push(tokio::spawn(async move {
-                let call = crate::rig::call("bench.write", lane);
+                let call = call("bench.write", lane);
                 let mut done = 0;
                 while began.elapsed() < ROUND {
                     let seq = journal.call(&call).unwrap();

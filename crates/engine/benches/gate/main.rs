@@ -1,4 +1,4 @@
-//! What the gate costs, side by side with the floor it stands on.
+//! The cost of a call through the engine, beside the cost of its parts alone.
 //!
 //! Short work is measured as the minimum wall time over many small batches, the disk as a mean over
 //! interleaved rounds; every figure comes with the ratio to a floor or a peer measured in the same run.

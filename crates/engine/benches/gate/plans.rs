@@ -48,6 +48,7 @@ fn run(items: u64) -> f64 {
         plan,
         place,
         kind: RunKind::Plan,
+        undoes: Vec::new(),
         planner_version: None,
         cancel: RunCancel::new(),
         forecaster: None,

@@ -1,4 +1,4 @@
-//! The tools, the gate and the stop-watch that the measurements share.
+//! The tools, the engine and the timer that the measurements share.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,18 +6,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use engine::{
-    Answer, ApprovalRequest, Approver, CallRequest, ConfirmRequest, Engine, EngineParts, Mode, Policy,
-    RunScope, SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
+    ApprovalDecision, ApprovalRequest, Approver, ConfirmAnswer, ConfirmRequest, Engine, EngineParts, Mode,
+    Policy, RunScope, SystemClock, SystemIds, UncertainCall, UncertainDecision,
 };
 use envelope::{
     CallId, Fault, Idempotency, PolicySnapshot, Risk, RunId, SideEffect, StepId, ToolCall, ToolName,
 };
 use journal::{Journal, RunHeader, RunKind};
 use plan::{RunLimits, SiblingPolicy};
+use receipts::families::external;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolkit::{BoxFuture, CancelToken, Registry, Surface, SurfaceRules, Tool, ToolCx};
+use toolkit::{BoxFuture, ProjectedResult, Projection, Registry, Surface, SurfaceRules, Tool, ToolCx};
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -67,6 +68,14 @@ macro_rules! tool {
             fn summary(&self, output: &Output) -> String {
                 format!("Found {}", output.count)
             }
+
+            fn project(
+                &self,
+                output: &Self::Output,
+                with: &mut Projection<'_>,
+            ) -> Result<ProjectedResult, Fault> {
+                external::project(output, with)
+            }
         }
     };
 }
@@ -77,14 +86,16 @@ tool!(Write, "bench.write", Writes, &[SideEffect::EditBuffer]);
 struct Yes;
 
 impl Approver for Yes {
-    fn confirm<'a>(&'a self, _: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
-        Box::pin(std::future::ready(Answer::Yes { channel: envelope::Channel::Embedder }))
+    fn confirm<'a>(&'a self, _: &'a ConfirmRequest) -> BoxFuture<'a, ConfirmAnswer> {
+        Box::pin(std::future::ready(ConfirmAnswer::Approved { channel: envelope::ApprovalChannel::Embedder }))
     }
-    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        Box::pin(std::future::ready(Verdict::Once { channel: envelope::Channel::Embedder }))
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(std::future::ready(ApprovalDecision::ApproveOnce {
+            channel: envelope::ApprovalChannel::Embedder,
+        }))
     }
-    fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
-        Box::pin(std::future::ready(UncertainVerdict::Leave))
+    fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainDecision> {
+        Box::pin(std::future::ready(UncertainDecision::Leave))
     }
 }
 
@@ -106,7 +117,7 @@ pub(crate) fn gate(concurrency: u32) -> Engine {
         executor_version: "bench".into(),
         purpose: engine::Purpose::Act,
         forecaster: None,
-        closing: None,
+        cleanup: None,
     })
     .unwrap()
 }
@@ -159,10 +170,6 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
         called_with: None,
         intent: Vec::new(),
     }
-}
-
-pub(crate) fn request(tool: &str, n: u64) -> CallRequest {
-    CallRequest::new(call(tool, n), CancelToken::new())
 }
 
 fn header() -> RunHeader {

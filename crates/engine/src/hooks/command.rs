@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolkit::BoxFuture;
 
-use super::pinned::PinnedFile;
-use super::process::exchange;
+use super::pinned_file::PinnedFile;
+use super::process::run_hook_process;
 use super::{AfterCall, AfterReply, BeforeCall, BeforeReply, Hook, HookError, HookWhen};
 
 /// An external hook as the settings file declares it.
@@ -25,8 +25,8 @@ pub struct CommandHook {
 }
 
 impl CommandHook {
-    /// `argv` is run as it stands, without a shell, in the folder `cwd`: what a relative argument names must
-    /// not depend on where we were started.
+    /// Creates a hook that runs `argv` without a shell in the folder `cwd`, so that relative arguments do not depend on
+    /// our own working folder. Returns an error for a bad name, an empty command or a bad glob.
     pub fn new(
         name: impl Into<String>,
         argv: Vec<String>,
@@ -57,7 +57,7 @@ impl CommandHook {
         Ok(CommandHook { name, argv, when, limit, tools, cwd, pinned: Vec::new() })
     }
 
-    /// Files that are checked before each start: a hook of which one changed is not run.
+    /// Sets the files that are checked before each start: if one of them has changed, the hook is not run.
     #[must_use]
     pub fn pinned(mut self, files: Vec<PinnedFile>) -> CommandHook {
         self.pinned = files;
@@ -79,15 +79,15 @@ impl CommandHook {
         call: &impl Serialize,
     ) -> Result<T, HookError> {
         #[derive(Serialize)]
-        struct Message<'a, C: Serialize> {
+        struct HookMessage<'a, C: Serialize> {
             event: &'a str,
             #[serde(flatten)]
             call: &'a C,
         }
         let message =
-            serde_json::to_vec(&Message { event, call }).map_err(|error| HookError(error.to_string()))?;
+            serde_json::to_vec(&HookMessage { event, call }).map_err(|error| HookError(error.to_string()))?;
         self.check_pinned().await?;
-        let reply = exchange(&self.argv, &self.cwd, message).await?;
+        let reply = run_hook_process(&self.argv, &self.cwd, message).await?;
         if reply.trim_ascii().is_empty() {
             return Ok(T::default());
         }

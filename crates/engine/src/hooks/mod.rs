@@ -1,7 +1,7 @@
-//! Code that stands before and after a call: it may add, change, tighten or stop, never loosen.
+//! Hooks: the user's code before and after calls. It can add, change, tighten or stop, never loosen.
 
 mod command;
-mod pinned;
+mod pinned_file;
 mod process;
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit::{BoxFuture, CancelCause, CancelToken};
 
-use crate::catch::{catch_call, catch_panic};
+use crate::panic_guard::{catch_call, catch_panic};
 
 pub use command::CommandHook;
-pub use pinned::PinnedFile;
+pub use pinned_file::PinnedFile;
 
 /// When a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,29 +26,29 @@ pub enum HookWhen {
     Both,
 }
 
-/// What a hook sees before a call: the observable copy, never the original.
+/// Input of a hook before a call: the observable copy, never the original.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BeforeCall<'a> {
-    pub call: CallNames<'a>,
+    pub call: CallIdentity<'a>,
     pub preview: &'a str,
     pub input: &'a Value,
 }
 
-/// What a hook sees after a call. The input is the observable copy of what the tool was called with.
+/// Input of a hook after a call. `input` is the observable copy of the tool's arguments.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AfterCall<'a> {
-    pub call: CallNames<'a>,
+    pub call: CallIdentity<'a>,
     pub input: &'a Value,
     pub output: &'a Value,
     pub effects: &'a Effects,
 }
 
-/// Which call it is.
+/// Identification of the call.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CallNames<'a> {
+pub struct CallIdentity<'a> {
     pub run_id: &'a str,
     pub step_id: &'a str,
     pub call_id: &'a str,
@@ -57,9 +57,9 @@ pub struct CallNames<'a> {
     pub risk_level: Risk,
 }
 
-impl<'a> CallNames<'a> {
-    pub(crate) fn of(call: &'a ToolCall) -> CallNames<'a> {
-        CallNames {
+impl<'a> CallIdentity<'a> {
+    pub(crate) fn of(call: &'a ToolCall) -> CallIdentity<'a> {
+        CallIdentity {
             run_id: call.run_id.as_str(),
             step_id: call.step_id.as_str(),
             call_id: call.call_id.as_str(),
@@ -70,7 +70,7 @@ impl<'a> CallNames<'a> {
     }
 }
 
-/// What a hook wants done with the call. There is no "allow": a hook can only tighten.
+/// A hook's decision about the call. Deliberately omitted: "allow". A hook can only tighten.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HookDecision {
@@ -86,49 +86,50 @@ pub enum HookDecision {
 pub struct BeforeReply {
     pub decision: HookDecision,
     pub reason: Option<String>,
-    /// Kept in the record of the call.
+    /// Added to the record of the call.
     pub context: Option<String>,
-    /// Told to whoever follows the run.
+    /// Reported as progress of the call.
     pub progress: Option<String>,
-    /// Replaces the input, whole; checked again like the first one. What it only repeats from the input it
-    /// was shown stands for the original, spelled-out characters included.
+    /// Replaces the whole input; checked again like the first one. Parts that only repeat the shown input, escaped
+    /// characters included, are replaced by the original.
     pub updated_input: Option<Value>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct AfterReply {
-    /// Withholds the result; what the call did stays done and stays listed.
+    /// Withholds the result; the effects of the call stay, and stay in the record.
     pub stop: bool,
     pub reason: Option<String>,
     pub context: Option<String>,
     /// Replaces the output; recorded and mapped again.
     pub updated_output: Option<Value>,
-    /// JSON pointers of strings to blank out before anything is kept.
+    /// JSON pointers of strings to redact before anything is stored.
     pub redact: Vec<String>,
 }
 
-/// A hook that could not answer. Whatever the reason, the call is not let through.
+/// Error of a hook that could not answer. Before a call, the call does not run. After it, its result is withheld and its
+/// effects stay recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
 
-/// Something that stands before or after calls.
+/// A hook before or after calls.
 pub trait Hook: Send + Sync {
     fn name(&self) -> &str;
-    /// How long it may take; later than that is a failure.
+    /// Timeout of one answer; a later answer counts as a failure.
     fn limit(&self) -> Duration;
     fn when(&self) -> HookWhen;
-    /// Whether it wants to see calls of this tool.
+    /// Whether it applies to calls of this tool.
     fn watches(&self, tool: &ToolName) -> bool;
     fn before<'a>(&'a self, call: &'a BeforeCall<'a>) -> BoxFuture<'a, Result<BeforeReply, HookError>>;
     fn after<'a>(&'a self, call: &'a AfterCall<'a>) -> BoxFuture<'a, Result<AfterReply, HookError>>;
 }
 
 /// The hooks of an engine, in order.
-pub(crate) struct Hooks(pub(crate) Vec<Arc<dyn Hook>>);
+pub(crate) struct HookList(pub(crate) Vec<Arc<dyn Hook>>);
 
-impl Hooks {
+impl HookList {
     pub(crate) fn before<'a>(&'a self, tool: &'a ToolName) -> impl Iterator<Item = &'a Arc<dyn Hook>> {
         self.0.iter().filter(move |hook| hook.when() != HookWhen::After && hook.watches(tool))
     }
@@ -139,7 +140,7 @@ impl Hooks {
 }
 
 /// Asks a hook about a call that has not run: a run that is cancelled does not wait for the answer.
-pub(crate) async fn ask_before(
+pub(crate) async fn run_before_hook(
     hook: &dyn Hook,
     cancel: &CancelToken,
     call: &BeforeCall<'_>,
@@ -151,10 +152,9 @@ pub(crate) async fn ask_before(
     }
 }
 
-/// Asks a hook about a call that has run. Cancelling cannot undo what was done, so it must not hide it
-/// either: a run that is cancelled gives the hook its `grace`, and then keeps the effects and withholds the
-/// result.
-pub(crate) async fn ask_after(
+/// Asks a hook about a call that has run. Cancelling does not undo the effects, so it must not hide them either: a
+/// cancelled run gives the hook its `grace`, and then records the effects and withholds the result.
+pub(crate) async fn run_after_hook(
     hook: &dyn Hook,
     cancel: &CancelToken,
     grace: Duration,
@@ -163,21 +163,21 @@ pub(crate) async fn ask_after(
     tokio::select! {
         biased;
         settled = within_limit(hook, Failure::PostHookFailed, || hook.after(call)) => settled,
-        () = out_of_patience(cancel, grace) => {
+        () = grace_elapsed(cancel, grace) => {
             Err(hook_fault(hook, Failure::PostHookFailed, "the run was cancelled before it answered"))
         }
     }
 }
 
-async fn out_of_patience(cancel: &CancelToken, grace: Duration) {
+async fn grace_elapsed(cancel: &CancelToken, grace: Duration) {
     match cancel.cancelled().await {
         CancelCause::Run | CancelCause::Sibling => tokio::time::sleep(grace).await,
-        // The call's own time ran out, and it still came to its end. Nobody waits for less of the hook.
+        // The call reached its own timeout and still ended, so the hook keeps its full time.
         CancelCause::Deadline => std::future::pending().await,
     }
 }
 
-/// A crash, an error and a late answer all fail closed.
+/// Waits for an answer within the hook's timeout. A crash, an error and a late answer all fail closed.
 async fn within_limit<'a, T>(
     hook: &dyn Hook,
     failure: Failure,

@@ -1,7 +1,7 @@
-//! Runs one program: a message in, an answer out, and nothing of it left running.
+//! Runs the program of a hook: a message in, an answer out, and its process group ended.
 //!
-//! What is absent on purpose: a time limit. Whoever waits for a hook has one, and giving up the wait ends
-//! the program with everything it started.
+//! Deliberately omitted: a timeout. The caller has one, and dropping the future kills the process group of the program. A
+//! process that left the group is not found.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,28 +14,33 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr};
 
 use super::HookError;
-use crate::inputs::visible_text;
+use crate::call_inputs::visible_text;
 
-/// More than any reasonable answer; a hook that prints without end must not fill our memory.
+/// Largest answer. A hook that prints without end must not fill our memory.
 const MAX_REPLY_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How much of what a hook complains about is kept: the end, where programs say what went wrong.
-const COMPLAINT_BYTES: usize = 2 * 1024;
+/// Bytes of standard error that are kept: the end, where programs report their errors.
+const STDERR_TAIL_BYTES: usize = 2 * 1024;
 
-/// How long a complaint is waited for once the hook has ended; only a process that left its group can
-/// still hold the pipe open.
-const COMPLAINT_WAIT: Duration = Duration::from_millis(200);
+/// How long standard error is read after the hook has ended; only a process that left its group can still hold the pipe
+/// open.
+const STDERR_WAIT: Duration = Duration::from_millis(200);
 
-/// How often, and after which time, the start of a program is tried again that is still open for writing.
+/// How often the start of a program that is still open for writing is tried again, and the wait between two tries.
 const BUSY_TRIES: u32 = 20;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
 
-/// Hands the program its message, in the folder `cwd`, and returns what it answers, if it ends well.
+/// Runs the program in the folder `cwd` with the message on standard input, and returns its standard output. Returns an
+/// error if it cannot be started or does not end with success.
 #[allow(
     clippy::disallowed_methods,
     reason = "a hook is a program of the vault's owner, run with a built environment"
 )]
-pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> Result<Vec<u8>, HookError> {
+pub(super) async fn run_hook_process(
+    argv: &[String],
+    cwd: &Path,
+    message: Vec<u8>,
+) -> Result<Vec<u8>, HookError> {
     let Some((program, arguments)) = argv.split_first() else {
         return Err(HookError("its command is empty".to_owned()));
     };
@@ -43,25 +48,26 @@ pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> R
     command
         .args(arguments)
         .current_dir(cwd)
-        // Nothing is inherited: a hook must not see secrets that happen to be in our environment.
+        // A hook must not see secrets of our environment.
         .env_clear()
         .envs(std::env::vars_os().filter(|(key, _)| key == "PATH" || key == "HOME" || key == "LANG"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own: Ctrl-C at the terminal is for us, and whatever the hook started ends with it.
+        // A process group of its own: Ctrl-C at the terminal is for us, and the hook's own processes end with the
+        // group.
         .process_group(0)
         .kill_on_drop(true);
     let mut child = spawn(&mut command)
         .await
         .map_err(|error| HookError(format!("`{program}` cannot be started: {error}")))?;
-    let mut complaint = Complaint { pipe: child.stderr.take(), end: Vec::new() };
-    // Declared after the child, so dropped before it: the group ends before anyone can reap its leader.
-    let mut group = Group::led_by(&child);
+    let mut stderr = HookStderr { pipe: child.stderr.take(), end: Vec::new() };
+    // Declared after the child, so dropped before it: the group ends before its leader can be reaped.
+    let mut group = HookProcessGroup::led_by(&child);
     let settled = tokio::select! {
         biased;
-        settled = converse(&mut child, &mut group, message) => settled,
-        never = complaint.listen_on() => match never {},
+        settled = talk_to_hook(&mut child, &mut group, message) => settled,
+        never = stderr.drain_forever() => match never {},
     };
     let error = match settled {
         Ok((status, reply)) if status.success() => return Ok(reply),
@@ -69,12 +75,12 @@ pub(super) async fn exchange(argv: &[String], cwd: &Path, message: Vec<u8>) -> R
         Err(error) => error,
     };
     group.end();
-    let _held_open = tokio::time::timeout(COMPLAINT_WAIT, complaint.listen()).await;
-    Err(complaint.added_to(error))
+    let _held_open = tokio::time::timeout(STDERR_WAIT, stderr.drain()).await;
+    Err(stderr.append_to(error))
 }
 
-/// Starts the program. A file that was just written may be open for writing for a moment longer, in a process that
-/// another thread is about to start; until then the system refuses to run it.
+/// Starts the program. A file that was just written can be open for writing for a moment longer, in a process that
+/// another thread is starting; until then the system refuses to run it.
 async fn spawn(command: &mut tokio::process::Command) -> io::Result<Child> {
     for _try in 0..BUSY_TRIES {
         match command.spawn() {
@@ -87,15 +93,15 @@ async fn spawn(command: &mut tokio::process::Command) -> io::Result<Child> {
     command.spawn()
 }
 
-async fn converse(
+async fn talk_to_hook(
     child: &mut Child,
-    group: &mut Group,
+    group: &mut HookProcessGroup,
     message: Vec<u8>,
 ) -> Result<(ExitStatus, Vec<u8>), HookError> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let feed = async move {
         if let Some(mut stdin) = stdin {
-            // A hook that does not read its input closes the pipe; that is its right.
+            // A hook is free not to read its input and to close the pipe.
             let _closed = stdin.write_all(&message).await;
         }
     };
@@ -117,73 +123,73 @@ async fn converse(
     Ok((status, reply))
 }
 
-/// A hook with everything it started. Ends all of it, however the wait for it ends.
+/// The process group of a hook. Dropping it ends every process of the group.
 ///
-/// The number of the group is the leader's, and is free for others once the leader is reaped. So the group
-/// is ended while the leader still stands in the process table, and never after.
-struct Group(Option<Pid>);
+/// The number of the group is the leader's, and can be reused once the leader is reaped. So the group is ended while
+/// the leader is still in the process table, and never after.
+struct HookProcessGroup(Option<Pid>);
 
-impl Group {
-    fn led_by(child: &Child) -> Group {
-        Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+impl HookProcessGroup {
+    fn led_by(child: &Child) -> HookProcessGroup {
+        HookProcessGroup(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
     }
 
-    /// Waits until the leader has ended, and leaves it to be reaped.
+    /// Waits until the leader has ended, without reaping it.
     async fn leader_ended(&self) {
         if let Some(leader) = self.0 {
             let wait = move || {
                 let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
                 while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(leader), options) {}
             };
-            // A thread of its own, since nothing else tells of an end without reaping. It cannot outlive the
-            // hook: giving up the wait drops the group, which ends the leader.
+            // A blocking thread, since no other call waits for an end without reaping. It cannot outlive the hook:
+            // dropping the future drops the group, which ends the leader.
             let _ended = tokio::task::spawn_blocking(wait).await;
         }
     }
 
     fn end(&mut self) {
         if let Some(leader) = self.0.take() {
-            // A group that is gone already is what we want.
+            // An error means that the group has ended already.
             let _gone = kill_process_group(leader, Signal::KILL);
         }
     }
 }
 
-impl Drop for Group {
+impl Drop for HookProcessGroup {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// The end of what a hook wrote to its standard error.
-struct Complaint {
+/// The end of a hook's standard error.
+struct HookStderr {
     pipe: Option<ChildStderr>,
     end: Vec<u8>,
 }
 
-impl Complaint {
-    /// Reads on, so that a hook that complains at length is not held up by a full pipe.
-    async fn listen(&mut self) {
+impl HookStderr {
+    /// Reads until the end, so that a full pipe never blocks the hook.
+    async fn drain(&mut self) {
         let mut piece = [0; 1024];
         while let Some(pipe) = &mut self.pipe {
             match pipe.read(&mut piece).await {
                 Ok(0) | Err(_) => self.pipe = None,
                 Ok(read) => {
                     self.end.extend_from_slice(piece.get(..read).unwrap_or_default());
-                    let surplus = self.end.len().saturating_sub(COMPLAINT_BYTES);
+                    let surplus = self.end.len().saturating_sub(STDERR_TAIL_BYTES);
                     self.end.drain(..surplus);
                 }
             }
         }
     }
 
-    async fn listen_on(&mut self) -> Infallible {
-        self.listen().await;
+    async fn drain_forever(&mut self) -> Infallible {
+        self.drain().await;
         std::future::pending().await
     }
 
-    /// The last line is where programs say what went wrong.
-    fn added_to(&self, error: HookError) -> HookError {
+    /// Appends the last line, where programs report their errors, to the error.
+    fn append_to(&self, error: HookError) -> HookError {
         let text = String::from_utf8_lossy(&self.end);
         match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
             Some(last) => HookError(format!("{}: {}", error.0, visible_text(last))),

@@ -1,88 +1,89 @@
-//! Phase 8: calls the tool. The only place where work, time limit and cancellation meet.
+//! Phase 8: executes the tool. Enforces the timeout and the cancellation of the tool's work; `timeout.rs` does so for the checks before it.
 
 use std::time::Duration;
 
-use envelope::{Cancellation, Failure, Family, Fault, Idempotency, Requirement, Risk};
-use toolkit::{BoxFuture, CancelCause, Entry, RawOutput};
+use envelope::{Cancellation, Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk};
+use toolkit::{BoxFuture, CancelCause, RawOutput, RegisteredTool};
 
-use crate::call::Flight;
-use crate::catch::{CatchPanic, catch_panic};
-use crate::inputs::PermittedArgs;
-use crate::limit::call_limit;
+use crate::call::CallState;
+use crate::call_inputs::PermittedArgs;
+use crate::panic_guard::{CatchPanic, catch_panic};
+use crate::timeout::call_limit;
 use crate::{Engine, Purpose};
 
-type Work = CatchPanic<BoxFuture<'static, Result<RawOutput, Fault>>>;
+type ToolFuture = CatchPanic<BoxFuture<'static, Result<RawOutput, Fault>>>;
 
-/// Ends in `execution_failed`, `timeout`, `canceled`, `sibling_canceled`, `dependency_unavailable`, or
-/// in the tool's own cause.
+/// Fails with `execution_failed`, `timeout`, `canceled`, `sibling_canceled`, `dependency_unavailable`, or with the
+/// tool's own failure.
 pub(crate) async fn execute(
     engine: &Engine,
-    entry: &Entry,
-    flight: &mut Flight,
+    entry: &RegisteredTool,
+    state: &mut CallState,
     permitted: PermittedArgs,
 ) -> Result<RawOutput, Fault> {
-    if engine.parts.purpose == Purpose::Forecast && (is_elsewhere(entry) || runs_commands(entry)) {
-        return Err(unforeseen(entry));
+    if engine.inner.purpose == Purpose::Forecast && (is_remote_tool(entry) || runs_commands(entry)) {
+        return Err(not_forecastable(entry));
     }
-    flight.budget = flight.budget.or(entry.tool.budget(&permitted.decoded));
-    let limit = call_limit(entry, flight);
-    let began = engine.parts.clock.now();
-    flight.dispatched = Some(began);
-    let (tool, cx) = (entry.tool.clone(), flight.cx.clone());
-    // Owns all it needs: if it cannot be stopped, it outlives this call.
-    let mut work: Work = catch_panic(Box::pin(async move { tool.run(&cx, permitted.decoded).await }));
+    state.budget = state.budget.or(entry.tool.budget(&permitted.decoded));
+    let limit = call_limit(entry, state);
+    let began = engine.inner.clock.now();
+    state.dispatched_at = Some(began);
+    let (tool, cx) = (entry.tool.clone(), state.cx.clone());
+    // The future owns its data, because work that cannot be stopped outlives this call.
+    let mut work: ToolFuture = catch_panic(Box::pin(async move { tool.run(&cx, permitted.decoded).await }));
     let cause = tokio::select! {
         biased;
-        // Finished work is the truth, even if the time ran out in the same moment.
-        settled = &mut work => return end_by_itself(engine, entry, flight, limit, settled),
-        cause = flight.cancel.cancelled() => cause,
+        // Finished work counts, even if the timeout is reached in the same moment.
+        settled = &mut work => return finish_work(engine, entry, state, limit, settled),
+        cause = state.cancel.cancelled() => cause,
         () = tokio::time::sleep(Duration::from_millis(limit)) => CancelCause::Deadline,
     };
-    let requested_at = engine.parts.clock.now();
-    flight.cancel.cancel(cause);
-    // Once told to stop, a tool may still need a moment to leave things in order; one that cannot be stopped
-    // is given its whole time again, since leaving it running behind our back would be a lie.
+    let requested_at = engine.inner.clock.now();
+    state.cancel.cancel(cause);
+    // After a cancel, a tool needs a moment to clean up. One that cannot be cancelled gets its whole time again, since
+    // the record would be wrong if the tool continued after its result.
     let grace = match entry.decl.cancellable {
         true => engine.policy().limits.cancel_grace_ms.max(entry.tool.stop_ms()),
         false => limit,
     };
     let stopped = tokio::time::timeout(Duration::from_millis(grace), &mut work).await.ok();
     if stopped.is_none() {
-        abandon(flight, work);
+        detach_work(state, work);
     }
-    let acknowledged_at = stopped.as_ref().map(|_| engine.parts.clock.now());
-    flight.cancellation = Some(Cancellation { requested_at, acknowledged_at, done: stopped.is_some() });
+    let acknowledged_at = stopped.as_ref().map(|_| engine.inner.clock.now());
+    state.cancellation = Some(Cancellation { requested_at, acknowledged_at, done: stopped.is_some() });
     match stopped {
-        // It was done before it heard of the request. What happened, happened.
+        // The tool finished before it noticed the cancel request. The effects happened, so they count.
         Some(Ok(Ok(output))) => Ok(output),
-        Some(Ok(Err(own))) => Err(knowing(ended_early(entry, cause, limit, true), own)),
-        Some(Err(_)) => Err(ended_early(entry, cause, limit, true)),
-        None => Err(ended_early(entry, cause, limit, false)),
+        Some(Ok(Err(own))) => Err(with_tool_details(cancellation_fault(entry, cause, limit, true), own)),
+        Some(Err(_)) => Err(cancellation_fault(entry, cause, limit, true)),
+        None => Err(cancellation_fault(entry, cause, limit, false)),
     }
 }
 
-/// Whether a call runs a command, or is about one that runs.
-fn runs_commands(entry: &Entry) -> bool {
-    entry.decl.risk_level == Risk::Commands || entry.decl.family == Family::Task
+/// Returns true if a call starts a command or concerns a running one.
+fn runs_commands(entry: &RegisteredTool) -> bool {
+    entry.decl.risk_level == Risk::Commands || entry.decl.family == ReceiptFamily::Task
 }
 
-/// Whether a call goes to a server, which would not know that it is only foreseen, however harmless it says it is.
-fn is_elsewhere(entry: &Entry) -> bool {
+/// Whether a call goes to an external server, which would not know that this is only a forecast, however harmless it
+/// declares itself.
+fn is_remote_tool(entry: &RegisteredTool) -> bool {
     entry.decl.availability.contains(&Requirement::Server)
 }
 
-/// What a command would do is known only to the command, and what a server would answer only to the server.
-pub(crate) fn unforeseen(entry: &Entry) -> Fault {
-    let why = if is_elsewhere(entry) { "a server answers it" } else { "it runs a command" };
-    Fault::new(Failure::PreconditionFailed, format!("{} cannot be foreseen: {why}", entry.decl.name))
+/// Returns the fault of a call in a forecast whose outcome only the command or the server can know.
+pub(crate) fn not_forecastable(entry: &RegisteredTool) -> Fault {
+    let why = if is_remote_tool(entry) { "a server answers it" } else { "it runs a command" };
+    Fault::new(Failure::PreconditionFailed, format!("{} cannot be forecast: {why}", entry.decl.name))
         .detail("unforeseen", true)
         .retryable(false)
 }
 
-/// Lets work go on that does not heed the signal, and keeps its paths closed to others until it ends: a late
-/// write must not land on top of a newer one.
-fn abandon(flight: &mut Flight, work: Work) {
-    if let Some(slot) = flight.slot.take() {
+/// Detaches work that ignores the cancel signal, and keeps its paths locked until it ends: a late write must not
+/// overwrite a newer one.
+fn detach_work(state: &mut CallState, work: ToolFuture) {
+    if let Some(slot) = state.slot.take() {
         slot.failed();
         tokio::spawn(async move {
             let _late = work.await;
@@ -91,46 +92,46 @@ fn abandon(flight: &mut Flight, work: Work) {
     }
 }
 
-/// A tool that listens may come to its end in the very moment it is told to stop.
-fn end_by_itself(
+/// Finishes work that ended by itself, possibly at the moment of a cancel.
+fn finish_work(
     engine: &Engine,
-    entry: &Entry,
-    flight: &mut Flight,
+    entry: &RegisteredTool,
+    state: &mut CallState,
     limit: u64,
     settled: Result<Result<RawOutput, Fault>, String>,
 ) -> Result<RawOutput, Fault> {
-    let cause = flight.cancel.cause();
+    let cause = state.cancel.cause();
     if cause.is_some() && !matches!(settled, Ok(Ok(_))) {
-        let now = engine.parts.clock.now();
-        flight.cancellation =
-            Some(Cancellation { requested_at: now, acknowledged_at: Some(now), done: true });
+        let now = engine.inner.clock.now();
+        state.cancellation = Some(Cancellation { requested_at: now, acknowledged_at: Some(now), done: true });
     }
     match (cause, settled) {
-        (Some(cause), Ok(Err(own))) => Err(knowing(ended_early(entry, cause, limit, true), own)),
-        (Some(cause), Err(_)) => Err(ended_early(entry, cause, limit, true)),
-        (Some(_) | None, settled) => settle(entry, flight, settled),
+        (Some(cause), Ok(Err(own))) => {
+            Err(with_tool_details(cancellation_fault(entry, cause, limit, true), own))
+        }
+        (Some(cause), Err(_)) => Err(cancellation_fault(entry, cause, limit, true)),
+        (Some(_) | None, settled) => tool_outcome(entry, state, settled),
     }
 }
 
-fn settle(
-    entry: &Entry,
-    flight: &Flight,
+fn tool_outcome(
+    entry: &RegisteredTool,
+    state: &CallState,
     settled: Result<Result<RawOutput, Fault>, String>,
 ) -> Result<RawOutput, Fault> {
     match settled {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(fault)) => Err(partly_done(entry, flight, fault)),
-        Err(panic) => Err(unknown_outcome(
+        Ok(Err(fault)) => Err(mark_partial_effects(entry, state, fault)),
+        Err(panic) => Err(mark_outcome_unknown(
             entry,
             Fault::new(Failure::ExecutionFailed, format!("{} crashed: {panic}", entry.decl.name)),
         )),
     }
 }
 
-/// A tool that failed after it had an effect is not tried again, whatever the cause, unless it says that
-/// twice is as good as once.
-fn partly_done(entry: &Entry, flight: &Flight, fault: Fault) -> Fault {
-    let did_something = flight.cx.with_seen(|seen| !seen.effects.is_empty());
+/// Marks a failure after an effect as not retryable, whatever the cause, unless the tool is idempotent.
+fn mark_partial_effects(entry: &RegisteredTool, state: &CallState, fault: Fault) -> Fault {
+    let did_something = state.cx.with_report(|seen| !seen.effects.is_empty());
     let says_itself = fault.details.as_ref().is_some_and(|details| details.contains_key("outcome"));
     match entry.decl.idempotency {
         Idempotency::NotIdempotent if did_something && says_itself => fault.retryable(false),
@@ -141,8 +142,9 @@ fn partly_done(entry: &Entry, flight: &Flight, fault: Fault) -> Fault {
     }
 }
 
-/// What the tool itself had to say when it was stopped, such as what a command had printed by then, and what to do next.
-fn knowing(mut fault: Fault, own: Fault) -> Fault {
+/// Adds the hint and the details of the tool itself, such as the output of a command so far, to the fault of a call
+/// that was stopped.
+fn with_tool_details(mut fault: Fault, own: Fault) -> Fault {
     fault.hint = fault.hint.or(own.hint);
     for (name, value) in own.details.map(|details| *details).unwrap_or_default() {
         fault.details.get_or_insert_default().entry(name).or_insert(value);
@@ -150,7 +152,7 @@ fn knowing(mut fault: Fault, own: Fault) -> Fault {
     fault
 }
 
-fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> Fault {
+fn cancellation_fault(entry: &RegisteredTool, cause: CancelCause, limit: u64, stopped: bool) -> Fault {
     let name = &entry.decl.name;
     let fault = match cause {
         CancelCause::Deadline => {
@@ -163,12 +165,12 @@ fn ended_early(entry: &Entry, cause: CancelCause, limit: u64, stopped: bool) -> 
         }
     };
     let fault = if stopped { fault } else { fault.retryable(false).detail("stillRunning", true) };
-    unknown_outcome(entry, fault)
+    mark_outcome_unknown(entry, fault)
 }
 
-/// A call with effects that did not end by itself may or may not have had them, and the record says so. Trying
-/// it again could do the same thing twice, unless the tool says that twice is as good as once.
-fn unknown_outcome(entry: &Entry, fault: Fault) -> Fault {
+/// Marks the outcome of a call with effects that did not end by itself as unknown. Another attempt could have the
+/// effects twice, unless the tool is idempotent.
+fn mark_outcome_unknown(entry: &RegisteredTool, fault: Fault) -> Fault {
     if !entry.decl.risk_level.has_effects() {
         return fault;
     }

@@ -1,51 +1,51 @@
-//! Phase 9: turns what the tool returned into its complete data, the canonical result and the receipt. Once.
+//! Phase 9: maps the tool's output to its complete data, the canonical result and the receipt. Once.
 
 use envelope::{Failure, Fault};
-use toolkit::families::Projection;
-use toolkit::{Entry, Mapped, RawOutput};
+use toolkit::{MappedResult, Projection, RawOutput, RegisteredTool};
 
 use crate::Engine;
-use crate::artifacts::Noting;
-use crate::call::Flight;
-use crate::catch::catch_call;
+use crate::artifacts::RecordingArtifacts;
+use crate::call::CallState;
+use crate::panic_guard::catch_call;
 
-/// Ends in `result_mapping_failed`. The effects stay in the record.
+/// Fails with `result_mapping_failed`. The effects stay in the record.
 pub(crate) fn map_result(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
+    entry: &RegisteredTool,
+    state: &CallState,
     raw: RawOutput,
-) -> Result<Mapped, Fault> {
-    let mapped =
-        catch_call(|| within(engine, entry, flight, |with| raw.map(with))).unwrap_or_else(|panic| {
+) -> Result<MappedResult, Fault> {
+    let mapped = catch_call(|| with_projection(engine, entry, state, |with| raw.map(with))).unwrap_or_else(
+        |panic| {
             Err(Fault::new(
                 Failure::ResultMappingFailed,
                 format!("{} crashed while describing its result: {panic}", entry.decl.name),
             ))
-        })?;
-    keeps_its_word(entry, &mapped)?;
+        },
+    )?;
+    check_output(entry, &mapped)?;
     Ok(mapped)
 }
 
-/// Maps within what the result may take: the budget of its family, or what the caller wants within the policy.
-pub(super) fn within<T>(
+/// Maps within the budget of the result: its family's, or the client's within the policy.
+pub(super) fn with_projection<T>(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
+    entry: &RegisteredTool,
+    state: &CallState,
     map: impl FnOnce(Projection<'_>) -> T,
 ) -> T {
-    let budget = engine.policy().receipts.budget(entry.decl.family, flight.budget);
-    match flight.cx.artifacts() {
+    let budget = engine.policy().receipts.budget(entry.decl.family, state.budget);
+    match state.cx.artifacts() {
         Some(artifacts) => {
-            let noting = Noting { artifacts: &**artifacts, made: &flight.made };
+            let noting = RecordingArtifacts { artifacts: &**artifacts, made: &state.projected_artifacts };
             map(Projection::new(budget, Some(&noting)))
         }
         None => map(Projection::new(budget, None)),
     }
 }
 
-/// Steps that refer to this output were checked against its schema, so it has to hold.
-pub(super) fn keeps_its_word(entry: &Entry, mapped: &Mapped) -> Result<(), Fault> {
+/// Returns an error if the output does not match its schema. Steps that refer to it were checked against that schema.
+pub(super) fn check_output(entry: &RegisteredTool, mapped: &MappedResult) -> Result<(), Fault> {
     let problems = entry.output.validate(&mapped.data);
     let Some(first) = problems.first() else {
         return Ok(());

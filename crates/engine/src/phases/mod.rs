@@ -1,4 +1,4 @@
-//! The twelve phases, one file each, in the order in which a call passes them.
+//! The twelve phases of a call, one file each, in their order.
 
 mod resolve_tool;
 mod parse_schema;
@@ -13,12 +13,12 @@ mod post_hooks;
 mod persist_result;
 mod emit_terminal;
 
-pub(crate) use emit_terminal::{emit_terminal, ended_event};
-pub(crate) use execute::{execute, unforeseen};
+pub(crate) use emit_terminal::{emit_terminal, ended_event, unrecorded, unrecorded_failure};
+pub(crate) use execute::{execute, not_forecastable};
 pub(crate) use map_result::map_result;
 pub(crate) use parse_schema::parse_schema;
 pub(crate) use permission::permission;
-pub(crate) use persist_result::{Kept, persist_result};
+pub(crate) use persist_result::{PersistedResult, persist_result};
 pub(crate) use post_hooks::post_hooks;
 pub(crate) use pre_hooks::pre_hooks;
 pub(crate) use prepare_observable_input::prepare_observable_input;

@@ -1,20 +1,20 @@
-//! Phase 2: checks what the model sent against the schema that the model was shown.
+//! Phase 2: validates the model's arguments against the schema that the model was shown.
 
 use envelope::{Failure, Fault, SchemaProblem};
 use serde_json::Value;
-use toolkit::{DecodedArgs, Entry};
+use toolkit::{DecodedArgs, RegisteredTool};
 
-/// Ends in `schema_validation_failed`, with every problem at once.
-pub(crate) fn parse_schema(entry: &Entry, input: &Value) -> Result<DecodedArgs, Fault> {
+/// Fails with `schema_validation_failed`, with every problem at once.
+pub(crate) fn parse_schema(entry: &RegisteredTool, input: &Value) -> Result<DecodedArgs, Fault> {
     let problems = entry.input.validate(input);
     if !problems.is_empty() {
-        return Err(does_not_match(entry, &problems));
+        return Err(schema_fault(entry, &problems));
     }
     entry.tool.decode(input)
 }
 
-fn does_not_match(entry: &Entry, problems: &[SchemaProblem]) -> Fault {
-    let said: Vec<String> = problems
+fn schema_fault(entry: &RegisteredTool, problems: &[SchemaProblem]) -> Fault {
+    let messages: Vec<String> = problems
         .iter()
         .map(|problem| match problem.pointer.as_str() {
             "" => problem.message.clone(),
@@ -23,7 +23,7 @@ fn does_not_match(entry: &Entry, problems: &[SchemaProblem]) -> Fault {
         .collect();
     let fault = Fault::new(
         Failure::SchemaValidationFailed,
-        format!("the arguments do not match the schema of {}: {}", entry.decl.name, said.join("; ")),
+        format!("the arguments do not match the schema of {}: {}", entry.decl.name, messages.join("; ")),
     )
     .detail("problems", serde_json::to_value(problems).unwrap_or_default());
     match problems.iter().find_map(|problem| problem.hint.clone()) {

@@ -1,78 +1,79 @@
-//! Phase 6: decides whether the call may run, and asks the person where that is not settled.
+//! Phase 6: decides whether the call is permitted, and asks the approver if that is open.
 //!
-//! The order: protected places (before this phase), deny rules on what the model sent and on what the
-//! tool would be called with, hooks, ask, allow, the mode's default. Nothing later loosens anything earlier:
-//! every reason to ask needs its own yes, given with the plan, remembered, or asked for now. The person is
-//! asked once, about all that is open.
+//! The precedence: protected paths (before this phase), deny rules on the model's arguments and on the tool's, hooks, the
+//! mode `read-only`, ask, allow, the mode's default. Nothing later loosens anything earlier: every reason to ask needs its own approval, given
+//! with the plan, remembered, or asked for now. The user is asked once, about all open reasons.
 //!
-//! A yes to a command is a yes to what was read: the whole line is shown, the yes to a plan covers only what
-//! stood in the plan, and a remembered yes answers exactly the same call.
+//! An approval of a command covers only text that was shown: the whole line is shown, the approval of a plan covers
+//! only commands that the plan contains, and a remembered approval answers exactly the same call.
 
 use std::sync::Arc;
 
-use envelope::{Channel, Failure, Fault, Risk, canonical_hash};
+use command_line::CommandLine;
+use envelope::{ApprovalChannel, Failure, Fault, Risk, canonical_hash};
 use serde_json::Value;
-use toolkit::command_line::CommandLine;
-use toolkit::{CancelCause, Entry, PermittedBy};
+use toolkit::{CancelCause, PermittedBy, RegisteredTool};
 
-use crate::approval::{ApprovalRequest, Remembering, Verdict};
-use crate::call::Flight;
-use crate::catch::{catch_call, catch_panic};
+use crate::approval::{ApprovalDecision, ApprovalRequest, RememberScope};
+use crate::call::CallState;
+use crate::call_inputs::{CallInputs, PermittedArgs, observable, visible_text};
 use crate::forecast::{ApprovedCalls, Forecast, ForecastCall};
-use crate::inputs::{Inputs, PermittedArgs, observable, visible_text};
-use crate::policy::{AskReason, Mode, Opinion};
+use crate::panic_guard::{catch_call, catch_panic};
+use crate::phase_trace::PhaseTrace;
+use crate::policy::{AskReason, Mode, RuleDecision};
 use crate::question::{CallQuestion, call_question};
-use crate::rules::Subject;
-use crate::trace::Trace;
+use crate::rules::RuleSubject;
 use crate::{Engine, Purpose};
 
-use super::pre_hooks::Hooked;
+use super::pre_hooks::HookedInputs;
 
-/// Ends in `permission_denied`, `approval_rejected` or `policy_blocked`.
+/// Fails with `permission_denied`, `approval_rejected` or `policy_blocked`.
 pub(crate) async fn permission(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
-    hooked: Hooked,
-    trace: &mut Trace<'_>,
+    entry: &RegisteredTool,
+    state: &CallState,
+    hooked: HookedInputs,
+    trace: &mut PhaseTrace<'_>,
 ) -> Result<PermittedArgs, Fault> {
-    let Hooked { inputs, asks, denies } = hooked;
+    let HookedInputs { inputs, asks, denies } = hooked;
     let decl = &*entry.decl;
     let dry_run = inputs.dry_run;
-    let subject = |paths, command| Subject { tool: decl, paths, command, dry_run };
+    let subject = |paths, command| RuleSubject { tool: decl, paths, command, dry_run };
     let first = subject(&inputs.first_paths, inputs.first_command.as_ref());
-    if let Some(why) = engine.parts.policy.denied(first) {
+    if let Some(why) = engine.inner.policy.denied(first) {
         return Err(denied(entry, &inputs, &why));
     }
-    let opinion = engine.parts.policy.opinion(subject(&inputs.paths, inputs.command.as_ref()));
-    // A rule has its say before a hook: the rule is what the person can look up and change.
+    let opinion = engine.inner.policy.opinion(subject(&inputs.paths, inputs.command.as_ref()));
+    // A rule is reported before a hook: the user can look it up and change it.
     let mut reasons = match (opinion, denies) {
-        (Opinion::Deny { why }, _) => return Err(denied(entry, &inputs, &why)),
-        (Opinion::Blocked { .. } | Opinion::Ask { .. } | Opinion::Allow { .. }, Some(why)) => {
+        (RuleDecision::Deny { why }, _) => return Err(denied(entry, &inputs, &why)),
+        (RuleDecision::Blocked { .. } | RuleDecision::Ask { .. } | RuleDecision::Allow { .. }, Some(why)) => {
             return Err(denied(entry, &inputs, &why));
         }
-        (Opinion::Blocked { why }, None) => {
+        (RuleDecision::Blocked { why }, None) => {
             return Err(Fault::new(
                 Failure::PolicyBlocked,
                 format!("{why} lets no {} tool run: {}", decl.risk_level, inputs.preview),
             )
-            .hint("set another `mode` in .tollgate/config.toml; no yes and no rule loosens read-only"));
+            .hint(
+                "set another `mode` in .tollgate/config.toml; no approval and no rule overrides read-only",
+            ));
         }
-        (Opinion::Ask { reasons }, None) => reasons,
-        (Opinion::Allow { why }, None) => {
+        (RuleDecision::Ask { reasons }, None) => reasons,
+        (RuleDecision::Allow { why }, None) => {
             trace.note(format!("allowed: {why}"));
             Vec::new()
         }
     };
     reasons.extend(asks.into_iter().map(|why| AskReason { why, by_plan: false }));
-    // Every reason to ask ends in a yes of the user's, given before or now.
+    // Every reason to ask is answered by an approval of the user, given before or now.
     let is_approved = !reasons.is_empty() || engine.policy().mode == Mode::Trusted;
-    let open = unanswered(engine, entry, flight, &inputs, reasons, trace);
+    let open = open_reasons(engine, entry, state, &inputs, reasons, trace);
     let approved = match open.whys.is_empty() {
         true => None,
-        false => ask_person(engine, entry, flight, &inputs, &open, trace).await?,
+        false => ask_for_approval(engine, entry, state, &inputs, &open, trace).await?,
     };
-    flight.cx.permit(if is_approved { PermittedBy::User } else { PermittedBy::Rule });
+    state.cx.permit(if is_approved { PermittedBy::User } else { PermittedBy::Rule });
     Ok(PermittedArgs {
         called_with: inputs.changed.and_then(|value| value.as_object().cloned()),
         decoded: inputs.decoded,
@@ -83,7 +84,7 @@ pub(crate) async fn permission(
     })
 }
 
-fn denied(entry: &Entry, inputs: &Inputs, why: &str) -> Fault {
+fn denied(entry: &RegisteredTool, inputs: &CallInputs, why: &str) -> Fault {
     let what = format!("{why} denies {}: {}", entry.decl.name, inputs.preview);
     let fault = Fault::new(Failure::PermissionDenied, what);
     match &inputs.command {
@@ -94,26 +95,26 @@ fn denied(entry: &Entry, inputs: &Inputs, why: &str) -> Fault {
     }
 }
 
-/// The reasons that neither the yes to the plan nor a remembered one answers.
-fn unanswered(
+/// Returns the reasons that neither the approval of the plan nor a remembered one answers.
+fn open_reasons(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
-    inputs: &Inputs,
+    entry: &RegisteredTool,
+    state: &CallState,
+    inputs: &CallInputs,
     reasons: Vec<AskReason>,
-    trace: &mut Trace<'_>,
+    trace: &mut PhaseTrace<'_>,
 ) -> OpenReasons {
     let mut open = OpenReasons { whys: Vec::new(), covered_by_plan: true };
     if reasons.is_empty() {
         return open;
     }
-    // A forecast makes its calls without a yes to the plan, and finds out which of them that yes would answer.
-    let by_forecast = engine.parts.purpose == Purpose::Forecast;
+    // A forecast makes its calls without an approval of the plan, and finds out which reasons that would answer.
+    let by_forecast = engine.inner.purpose == Purpose::Forecast;
     let is_unread = entry.decl.risk_level == Risk::Commands
-        && (!flight.call.filled_in.is_empty() || inputs.changed.is_some());
-    let remembering = remembering(entry, flight, inputs);
+        && (!state.call.filled_in.is_empty() || inputs.changed.is_some());
+    let remembering = remembering(entry, state, inputs);
     for AskReason { why, by_plan } in reasons {
-        let why = match &flight.call.confirmation_id {
+        let why = match &state.call.confirmation_id {
             Some(id) if by_plan && !is_unread => {
                 trace.note(format!("{why}: confirmed ({id})"));
                 continue;
@@ -125,7 +126,7 @@ fn unanswered(
             Some(_) | None => why,
         };
         if engine.is_remembered(entry.decl.name.as_str(), &why, remembering) {
-            trace.note(format!("{why}: a remembered yes"));
+            trace.note(format!("{why}: a remembered approval"));
         } else {
             open.whys.push(why);
             open.covered_by_plan &= by_plan && !is_unread;
@@ -134,46 +135,46 @@ fn unanswered(
     open
 }
 
-/// Why a call still needs a yes.
+/// Why a call still needs an approval.
 struct OpenReasons {
     whys: Vec<String>,
-    /// Whether a yes to the plan would answer all of them.
+    /// Whether an approval of the plan would answer all of them.
     covered_by_plan: bool,
 }
 
-/// What a yes to this call may answer later.
-fn remembering(entry: &Entry, flight: &Flight, inputs: &Inputs) -> Remembering {
-    let exactly = || Remembering::Exactly(canonical_hash(inputs.current(&flight.model)));
+/// Returns the later calls that a remembered approval of this call would answer.
+fn remembering(entry: &RegisteredTool, state: &CallState, inputs: &CallInputs) -> RememberScope {
+    let exactly = || RememberScope::Exactly(canonical_hash(inputs.current(&state.model_args)));
     match &inputs.command {
-        // What a tool does that reaches out of the vault depends on its input, as with a command line.
+        // The effects of a tool outside the vault depend on its input, as with a command line.
         None if entry.decl.risk_level == Risk::Commands => exactly(),
-        None => Remembering::Reasons,
+        None => RememberScope::Reasons,
         Some(line) if line.can_be_remembered() => exactly(),
-        Some(_) => Remembering::Nothing,
+        Some(_) => RememberScope::Nothing,
     }
 }
 
-/// Asks about a call. Returns what a yes covers, where that could be forecast.
-async fn ask_person(
+/// Asks about a call. Returns the calls that the approval covers, if they could be forecast.
+async fn ask_for_approval(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
-    inputs: &Inputs,
+    entry: &RegisteredTool,
+    state: &CallState,
+    inputs: &CallInputs,
     open: &OpenReasons,
-    trace: &mut Trace<'_>,
+    trace: &mut PhaseTrace<'_>,
 ) -> Result<Option<Arc<ApprovedCalls>>, Fault> {
-    let asked = Asked {
-        args: inputs.current(&flight.model),
+    let asked = ApprovalPrompt {
+        args: inputs.current(&state.model_args),
         preview: &inputs.preview,
-        own_preview: both_previews(entry, flight, inputs),
+        own_preview: combined_preview(entry, state, inputs),
         why: open.whys.join("; "),
-        remembering: remembering(entry, flight, inputs),
+        remembering: remembering(entry, state, inputs),
         differences: &[],
         covered_by_plan: open.covered_by_plan,
         dry_run: inputs.dry_run,
     };
-    let (verdict, approved) = put_question(engine, entry, flight, &asked).await?;
-    match accepted(&asked, verdict)? {
+    let (verdict, approved) = ask_approver(engine, entry, state, &asked).await?;
+    match accept_decision(&asked, verdict)? {
         (channel, true) => {
             for reason in &open.whys {
                 engine.remember(entry.decl.name.as_str(), reason, asked.remembering);
@@ -185,35 +186,35 @@ async fn ask_person(
     Ok(approved)
 }
 
-/// Asks about a call that would not do what was approved. Returns what the new yes covers: the forecast in the question,
-/// or the changes that were found, where nothing can be forecast.
+/// Asks about a call that differs from what was approved. Returns the calls that the new approval covers: the forecast
+/// in the question, or the changes that were found if it cannot be forecast.
 ///
-/// Ends in `conflict`, with the states on both sides, when nobody can be asked.
+/// Fails with `conflict`, with the states on both sides, if no approver is available.
 pub(super) async fn ask_again(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
+    entry: &RegisteredTool,
+    state: &CallState,
     permitted: &PermittedArgs,
     (differences, found): (&[String], ForecastCall),
 ) -> Result<Arc<ApprovedCalls>, Fault> {
     let changed = permitted.called_with.clone().map(Value::Object);
-    let asked = Asked {
-        args: changed.as_ref().unwrap_or(&flight.model),
+    let asked = ApprovalPrompt {
+        args: changed.as_ref().unwrap_or(&state.model_args),
         preview: &permitted.preview,
         own_preview: permitted.preview.clone(),
         why: "it is not what you approved".to_owned(),
-        // A yes to one difference is no yes to the next.
-        remembering: Remembering::Nothing,
+        // An approval of one difference does not cover the next.
+        remembering: RememberScope::Nothing,
         differences,
         covered_by_plan: false,
         dry_run: false,
     };
-    let (verdict, approved) = put_question(engine, entry, flight, &asked).await?;
-    if let Verdict::Nobody { why, .. } = &verdict {
+    let (verdict, approved) = ask_approver(engine, entry, state, &asked).await?;
+    if let ApprovalDecision::Unavailable { why, .. } = &verdict {
         return Err(Fault::new(
             Failure::Conflict,
             format!(
-                "{}: this is not what was approved, and nobody can be asked: {why}",
+                "{}: this is not what was approved, and no one is available to approve it: {why}",
                 differences.join("; ")
             ),
         )
@@ -221,32 +222,32 @@ pub(super) async fn ask_again(
         .detail("differences", differences.to_vec())
         .retryable(false));
     }
-    accepted(&asked, verdict)?;
+    accept_decision(&asked, verdict)?;
     Ok(approved.unwrap_or_else(|| Arc::new(ApprovedCalls::new(vec![found]))))
 }
 
-/// One question about one call.
-struct Asked<'a> {
-    /// Exactly what the tool will be called with.
+/// A question about one call, before it is put into words.
+struct ApprovalPrompt<'a> {
+    /// The exact arguments of the tool.
     args: &'a Value,
-    /// One line about the call, as the record has it.
+    /// The preview of the call in the record.
     preview: &'a str,
-    /// The same in the tool's own words, with the whole command line.
+    /// The tool's own preview, with the whole command line.
     own_preview: String,
     why: String,
-    remembering: Remembering,
-    /// In what the call differs from what was approved before.
+    remembering: RememberScope,
+    /// Differences to the call that was approved before.
     differences: &'a [String],
     covered_by_plan: bool,
     dry_run: bool,
 }
 
-async fn put_question(
+async fn ask_approver(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
-    asked: &Asked<'_>,
-) -> Result<(Verdict, Option<Arc<ApprovedCalls>>), Fault> {
+    entry: &RegisteredTool,
+    state: &CallState,
+    asked: &ApprovalPrompt<'_>,
+) -> Result<(ApprovalDecision, Option<Arc<ApprovedCalls>>), Fault> {
     let forecast = forecast_call(engine, entry, asked).await;
     let input = observable(asked.args).into_owned();
     let text = call_question(&CallQuestion {
@@ -258,9 +259,9 @@ async fn put_question(
         differences: asked.differences,
     });
     let request = ApprovalRequest {
-        run_id: flight.call.run_id.clone(),
-        step_id: flight.call.step_id.clone(),
-        call_id: flight.call.call_id.clone(),
+        run_id: state.call.run_id.clone(),
+        step_id: state.call.step_id.clone(),
+        call_id: state.call.call_id.clone(),
         tool: entry.decl.name.clone(),
         risk: entry.decl.risk_level,
         text,
@@ -271,20 +272,24 @@ async fn put_question(
         remembering: asked.remembering,
         differs: !asked.differences.is_empty(),
         covered_by_plan: asked.covered_by_plan,
-        client: flight.call.planner_version.clone(),
-        policy: engine.parts.policy_hash,
+        client: state.call.planner_version.clone(),
+        policy: engine.inner.policy_hash,
     };
     let verdict = tokio::select! {
         biased;
-        verdict = flight.approver.as_ref().unwrap_or(&engine.parts.approver).approve(&request) => verdict,
-        cause = flight.cancel.cancelled() => return Err(cancelled_while_asking(cause)),
+        verdict = state.approver.as_ref().unwrap_or(&engine.inner.approver).approve(&request) => verdict,
+        cause = state.cancel.cancelled() => return Err(cancelled_while_asking(cause)),
     };
-    Ok((verdict, forecast.and_then(|forecast| approved_call(forecast, flight))))
+    Ok((verdict, forecast.and_then(|forecast| approved_call(forecast, state))))
 }
 
-/// What would become of the files. A command cannot be forecast, and a read changes nothing.
-async fn forecast_call(engine: &Engine, entry: &Entry, asked: &Asked<'_>) -> Option<Forecast> {
-    let forecaster = engine.parts.forecaster.as_ref()?;
+/// Forecasts the call. A command cannot be forecast, and a read changes nothing.
+async fn forecast_call(
+    engine: &Engine,
+    entry: &RegisteredTool,
+    asked: &ApprovalPrompt<'_>,
+) -> Option<Forecast> {
+    let forecaster = engine.inner.forecaster.as_ref()?;
     match entry.decl.risk_level {
         Risk::Writes if !asked.dry_run => {
             catch_panic(forecaster.forecast_call(&entry.decl, asked.args)).await.ok().flatten()
@@ -293,59 +298,67 @@ async fn forecast_call(engine: &Engine, entry: &Entry, asked: &Asked<'_>) -> Opt
     }
 }
 
-/// The forecast of a single call under the names that the call has in its run.
-fn approved_call(forecast: Forecast, flight: &Flight) -> Option<Arc<ApprovedCalls>> {
+/// Returns the forecast of a single call with the step and index that the call has in its run.
+fn approved_call(forecast: Forecast, state: &CallState) -> Option<Arc<ApprovedCalls>> {
     let calls = forecast.calls?.into_iter().map(|call| ForecastCall {
-        step: flight.call.step_id.clone(),
-        index: flight.call.iteration.as_ref().map(|iteration| iteration.index),
-        args_hash: flight.call.args_hash,
+        step: state.call.step_id.clone(),
+        index: state.call.iteration.as_ref().map(|iteration| iteration.index),
+        args_hash: state.call.args_hash,
         ..call
     });
     Some(Arc::new(ApprovedCalls::new(calls.collect())))
 }
 
-/// How a yes came and whether it is to be kept, or why there is none.
-fn accepted(asked: &Asked<'_>, verdict: Verdict) -> Result<(Channel, bool), Fault> {
+/// Returns the channel of an approval and whether to remember it. Fails if the call was not approved.
+fn accept_decision(
+    asked: &ApprovalPrompt<'_>,
+    verdict: ApprovalDecision,
+) -> Result<(ApprovalChannel, bool), Fault> {
     match verdict {
-        // There is nothing to keep a yes to a wrapper by.
-        Verdict::Remember { channel } => Ok((channel, asked.remembering != Remembering::Nothing)),
-        Verdict::Once { channel } => Ok((channel, false)),
-        Verdict::Reject { reason } => Err(Fault::new(
+        // An approval of a wrapper is never remembered.
+        ApprovalDecision::ApproveAndRemember { channel } => {
+            Ok((channel, asked.remembering != RememberScope::Nothing))
+        }
+        ApprovalDecision::ApproveOnce { channel } => Ok((channel, false)),
+        ApprovalDecision::Reject { reason } => Err(Fault::new(
             Failure::ApprovalRejected,
-            format!("the user said no to {}: {reason}", asked.preview),
+            format!("the user declined {}: {reason}", asked.preview),
         )),
-        Verdict::Nobody { why: nobody, way_out } => {
+        ApprovalDecision::Unavailable { why, hint } => {
             let fault = Fault::new(
                 Failure::PolicyBlocked,
-                format!("{} needs a yes to {}, and nobody can be asked: {nobody}", asked.why, asked.preview),
+                format!(
+                    "{} needs an approval of {}, and no one is available to approve it: {why}",
+                    asked.why, asked.preview
+                ),
             );
-            Err(match way_out {
-                Some(way_out) => fault.hint(way_out),
+            Err(match hint {
+                Some(hint) => fault.hint(hint),
                 None => fault,
             })
         }
     }
 }
 
-/// What the tool says it will do, then what the plan says about it: only the first is bound to the input.
-fn both_previews(entry: &Entry, flight: &Flight, inputs: &Inputs) -> String {
-    let said = catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)));
-    let said = said.unwrap_or_else(|_panic| inputs.preview.clone());
+/// Returns the tool's preview, then the plan's: only the first is bound to the input.
+fn combined_preview(entry: &RegisteredTool, state: &CallState, inputs: &CallInputs) -> String {
+    let preview = catch_call(|| visible_text(&entry.tool.preview(&inputs.decoded)));
+    let preview = preview.unwrap_or_else(|_panic| inputs.preview.clone());
     let own = match &inputs.command {
-        Some(line) => with_command(said, line),
-        None => said,
+        Some(line) => with_command(preview, line),
+        None => preview,
     };
-    match flight.call.preview.as_deref().map(visible_text) {
-        Some(said) if said != own => format!("{own} (the plan says: {said})"),
+    match state.call.preview.as_deref().map(visible_text) {
+        Some(planned) if planned != own => format!("{own} (the plan says: {planned})"),
         Some(_) | None => own,
     }
 }
 
-/// What the tool says, if the whole line is in it. Else the line, and which variables are set for it.
-fn with_command(said: String, line: &CommandLine) -> String {
+/// Returns the tool's preview if it contains the whole line, else the line with the names of its variables.
+fn with_command(preview: String, line: &CommandLine) -> String {
     let shown = visible_text(&line.shown);
-    if said.contains(&shown) {
-        return said;
+    if preview.contains(&shown) {
+        return preview;
     }
     if line.env.is_empty() {
         return shown;
@@ -356,20 +369,20 @@ fn with_command(said: String, line: &CommandLine) -> String {
 fn cancelled_while_asking(cause: CancelCause) -> Fault {
     match cause {
         CancelCause::Run | CancelCause::Deadline => {
-            Fault::new(Failure::Canceled, "the run was cancelled while the person was asked")
+            Fault::new(Failure::Canceled, "the run was cancelled while the user was asked")
         }
         CancelCause::Sibling => {
-            Fault::new(Failure::SiblingCanceled, "a sibling failed while the person was asked")
+            Fault::new(Failure::SiblingCanceled, "a sibling failed while the user was asked")
         }
     }
 }
 
-fn channel_name(channel: Channel) -> &'static str {
+fn channel_name(channel: ApprovalChannel) -> &'static str {
     match channel {
-        Channel::Terminal => "terminal",
-        Channel::YesFlag => "--yes",
-        Channel::Embedder => "embedder",
-        Channel::Client => "client",
-        Channel::Approve => "approve",
+        ApprovalChannel::Terminal => "terminal",
+        ApprovalChannel::YesFlag => "--yes",
+        ApprovalChannel::Embedder => "embedder",
+        ApprovalChannel::Client => "client",
+        ApprovalChannel::Approve => "approve",
     }
 }

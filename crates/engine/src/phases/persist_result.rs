@@ -1,20 +1,21 @@
-//! Phase 11: decides where the bytes of the result live: in the line, or once by their hash.
+//! Phase 11: stores the data of the result, in its line or once by its hash.
 
 use envelope::{Artifact, CanonicalResult, DataRef, Failure, Fault};
 use serde_json::Value;
-use toolkit::{Entry, Mapped};
+use toolkit::{MappedResult, RegisteredTool};
 
 use crate::Engine;
-use crate::call::{RunScope, journal_fault};
-use crate::trace::Trace;
+use crate::engine::journal_fault;
+use crate::phase_trace::PhaseTrace;
+use crate::run_scope::RunScope;
 
-use super::post_hooks::Settled;
+use super::post_hooks::HookedResult;
 
-/// A line of the journal should stay something a person can read.
+/// Largest data in a line of the journal, which should stay readable.
 const INLINE_BYTES: usize = 64 * 1024;
 
-/// A result that will be kept as it stands.
-pub(crate) struct Kept {
+/// A result in its final form.
+pub(crate) struct PersistedResult {
     pub(crate) data: Value,
     pub(crate) data_ref: Option<DataRef>,
     pub(crate) receipt: String,
@@ -22,31 +23,31 @@ pub(crate) struct Kept {
     pub(crate) artifacts: Vec<Artifact>,
 }
 
-/// Ends in `result_too_large`. A result that was blanked out says so in this phase's detail.
+/// Fails with `result_too_large`. A result that was redacted says so in this phase's detail.
 pub(crate) fn persist_result(
     engine: &Engine,
     scope: &RunScope,
-    entry: &Entry,
-    settled: Settled,
-    trace: &mut Trace<'_>,
-) -> Result<Kept, Fault> {
-    let Mapped { data, canonical, receipt, artifacts } = settled.mapped;
+    entry: &RegisteredTool,
+    settled: HookedResult,
+    trace: &mut PhaseTrace<'_>,
+) -> Result<PersistedResult, Fault> {
+    let MappedResult { data, canonical, receipt, artifacts } = settled.mapped;
     if settled.redacted {
         trace.note("result_redacted");
     }
     let data_ref = keep_by_hash(engine, scope, entry, &data, trace)?;
-    Ok(Kept { data, data_ref, receipt, canonical, artifacts })
+    Ok(PersistedResult { data, data_ref, receipt, canonical, artifacts })
 }
 
 fn keep_by_hash(
     engine: &Engine,
     scope: &RunScope,
-    entry: &Entry,
+    entry: &RegisteredTool,
     data: &Value,
-    trace: &mut Trace<'_>,
+    trace: &mut PhaseTrace<'_>,
 ) -> Result<Option<DataRef>, Fault> {
     let limit = engine.policy().limits.max_result_bytes;
-    // A bound from above is enough for nearly every result, and costs no serialisation.
+    // An upper bound is enough for nearly every result, and needs no serialization.
     let room = usize::try_from(limit).unwrap_or(usize::MAX).min(INLINE_BYTES);
     if fits(data, room).is_some() {
         return Ok(None);
@@ -68,8 +69,8 @@ fn keep_by_hash(
     Ok(Some(kept))
 }
 
-/// What is left of `room` after the value as JSON text, by a bound from above; `None` when it may not fit. Looks
-/// no further than the room goes: a large value is not walked twice.
+/// Returns the rest of `room` after the value as JSON text, by an upper bound; `None` if it might not fit. Stops when
+/// the room is used up: a large value is not walked twice.
 fn fits(value: &Value, room: usize) -> Option<usize> {
     match value {
         Value::Null | Value::Bool(_) => room.checked_sub(5),

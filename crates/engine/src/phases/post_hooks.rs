@@ -1,4 +1,4 @@
-//! Phase 10: lets hooks see the result, add to the record, change or withhold it.
+//! Phase 10: runs hooks after the call, which can add to the record, change the result or withhold it.
 
 use std::borrow::Cow;
 
@@ -6,76 +6,76 @@ use std::time::Duration;
 
 use envelope::{Actor, Failure, Fault, Mutation, Phase};
 use serde_json::Value;
-use toolkit::{Entry, Mapped, Seen};
+use toolkit::{CallReport, MappedResult, RegisteredTool};
 
 use crate::Engine;
-use crate::call::Flight;
-use crate::hooks::{AfterCall, AfterReply, CallNames, Hook, ask_after};
-use crate::inputs::{changed_fields, observable};
-use crate::trace::Trace;
+use crate::call::CallState;
+use crate::call_inputs::{changed_fields, observable};
+use crate::hooks::{AfterCall, AfterReply, CallIdentity, Hook, run_after_hook};
+use crate::phase_trace::PhaseTrace;
 
-use super::map_result::{keeps_its_word, within};
+use super::map_result::{check_output, with_projection};
 
-/// A mapped result with what the call was seen to do, and whether a hook blanked something out.
-pub(crate) struct Settled {
-    pub(crate) mapped: Mapped,
+/// A mapped result after the hooks, and whether a hook has redacted something.
+pub(crate) struct HookedResult {
+    pub(crate) mapped: MappedResult,
     pub(crate) redacted: bool,
 }
 
-/// Ends in `post_hook_failed` or `hook_blocked`; what the call did stays done and stays listed.
+/// Fails with `post_hook_failed` or `hook_blocked`; the effects of the call stay, and stay in the record.
 pub(crate) async fn post_hooks(
     engine: &Engine,
-    entry: &Entry,
-    flight: &Flight,
-    mapped: Mapped,
-    trace: &mut Trace<'_>,
-) -> Result<Settled, Fault> {
-    let mut settled = Settled { mapped, redacted: false };
-    let mut hooks = engine.parts.hooks.after(&entry.decl.name).peekable();
+    entry: &RegisteredTool,
+    state: &CallState,
+    mapped: MappedResult,
+    trace: &mut PhaseTrace<'_>,
+) -> Result<HookedResult, Fault> {
+    let mut settled = HookedResult { mapped, redacted: false };
+    let mut hooks = engine.inner.hooks.after(&entry.decl.name).peekable();
     if hooks.peek().is_none() {
         return Ok(settled);
     }
-    let input = called_with(flight);
+    let input = called_with(state);
     for hook in hooks {
         let reply = {
-            let effects = flight.cx.with_seen(|seen: &Seen| seen.effects.clone());
+            let effects = state.cx.with_report(|seen: &CallReport| seen.effects.clone());
             let call = AfterCall {
-                call: CallNames::of(&flight.call),
+                call: CallIdentity::of(&state.call),
                 input: &input,
                 output: &settled.mapped.data,
                 effects: &effects,
             };
             let grace = Duration::from_millis(engine.policy().limits.cancel_grace_ms);
-            ask_after(&**hook, &flight.cancel, grace, &call).await?
+            run_after_hook(&**hook, &state.cancel, grace, &call).await?
         };
-        heed(engine, (entry, flight), &mut settled, &**hook, reply, trace)?;
+        apply_reply(engine, (entry, state), &mut settled, &**hook, reply, trace)?;
     }
     Ok(settled)
 }
 
-/// What the tool was called with, as hooks see it.
-fn called_with(flight: &Flight) -> Value {
-    let raw = Value::Object(flight.call.called_with.as_ref().unwrap_or(&flight.call.args).clone());
+/// Returns the observable copy of the tool's arguments.
+fn called_with(state: &CallState) -> Value {
+    let raw = Value::Object(state.call.called_with.as_ref().unwrap_or(&state.call.args).clone());
     match observable(&raw) {
         Cow::Owned(shown) => shown,
         Cow::Borrowed(_) => raw,
     }
 }
 
-fn heed(
+fn apply_reply(
     engine: &Engine,
-    (entry, flight): (&Entry, &Flight),
-    settled: &mut Settled,
+    (entry, state): (&RegisteredTool, &CallState),
+    settled: &mut HookedResult,
     hook: &dyn Hook,
     reply: AfterReply,
-    trace: &mut Trace<'_>,
+    trace: &mut PhaseTrace<'_>,
 ) -> Result<(), Fault> {
     let reason = reply.reason.unwrap_or_else(|| "no reason given".to_owned());
     if let Some(context) = reply.context {
         trace.note(format!("hook `{}`: {context}", hook.name()));
     }
     if reply.stop {
-        withdraw(flight, trace);
+        discard_artifacts(state, trace);
         return Err(Fault::new(
             Failure::HookBlocked,
             format!("hook `{}` withheld the result: {reason}", hook.name()),
@@ -98,10 +98,11 @@ fn heed(
     if fields.is_empty() {
         return Ok(());
     }
-    // The hook owns this change, so the result is mapped again: data and receipt must tell the same story.
-    withdraw(flight, trace);
-    let remapped = within(engine, entry, flight, |with| entry.tool.remap(&data, with.of_changed()));
-    let remapped = remapped.and_then(|mapped| keeps_its_word(entry, &mapped).map(|()| mapped));
+    // The result is mapped again, so that data and receipt agree.
+    discard_artifacts(state, trace);
+    let remapped =
+        with_projection(engine, entry, state, |with| entry.tool.remap(&data, with.for_changed_output()));
+    let remapped = remapped.and_then(|mapped| check_output(entry, &mapped).map(|()| mapped));
     settled.mapped = remapped.map_err(|fault| {
         Fault::new(
             Failure::PostHookFailed,
@@ -118,10 +119,10 @@ fn heed(
     Ok(())
 }
 
-/// What the call left beside its record holds what a hook did not let through.
-fn withdraw(flight: &Flight, trace: &mut Trace<'_>) {
-    let Some(artifacts) = flight.cx.artifacts() else { return };
-    for artifact in flight.cx.withdraw() {
+/// Discards the artifacts of the call: they contain output that a hook has rejected.
+fn discard_artifacts(state: &CallState, trace: &mut PhaseTrace<'_>) {
+    let Some(artifacts) = state.cx.artifacts() else { return };
+    for artifact in state.cx.withdraw_artifacts() {
         artifacts.discard(&artifact);
         trace.note(format!("`{}` was taken back", artifact.path));
     }

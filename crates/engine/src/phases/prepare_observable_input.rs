@@ -1,21 +1,21 @@
-//! Phase 4: makes what hooks, prompts and logs will see of the input.
+//! Phase 4: prepares the description of the call for hooks, prompts and logs.
 
 use envelope::Fault;
-use toolkit::{DecodedArgs, Entry};
+use toolkit::{DecodedArgs, RegisteredTool};
 
-use crate::call::Flight;
-use crate::inputs::{Described, Inputs, visible_text};
+use crate::call::CallState;
+use crate::call_inputs::{ArgsDescription, CallInputs, visible_text};
 
-/// Ends in `input_mutation_failed` when the tool cannot say what the call is about.
+/// Fails with `input_mutation_failed` if the tool cannot describe the call.
 pub(crate) fn prepare_observable_input(
-    entry: &Entry,
-    flight: &Flight,
+    entry: &RegisteredTool,
+    state: &CallState,
     decoded: DecodedArgs,
-) -> Result<Inputs, Fault> {
-    let Described { paths, command, preview, dry_run } = Described::of(entry, &decoded)?;
-    // The author of the plan may have said it better than the tool does.
-    let preview = visible_text(flight.call.preview.as_deref().unwrap_or(&preview));
-    Ok(Inputs {
+) -> Result<CallInputs, Fault> {
+    let ArgsDescription { paths, command, preview, dry_run } = ArgsDescription::of(entry, &decoded)?;
+    // The plan's preview, if there is one, is more specific than the tool's.
+    let preview = visible_text(state.call.preview.as_deref().unwrap_or(&preview));
+    Ok(CallInputs {
         changed: None,
         decoded,
         first_paths: paths.clone(),

@@ -1,68 +1,71 @@
-//! Phase 7: waits for a slot, then writes down what is about to happen.
+//! Phase 7: waits for a slot, then records the intent of the call.
 //!
-//! The call is logged before the tool runs. After a crash, a call without a result is "unknown", which is
-//! the truth; the other order would lose the call.
+//! The call is recorded before the tool runs. After a crash, a call without a result is uncertain, which is true; the
+//! other order would lose the call.
 
-use envelope::{Change, EventType, ExecutionEvent, Failure, Fault, Level, Risk, Timestamp};
+use envelope::{EventLevel, EventType, ExecutionEvent, Failure, Fault, Risk, Timestamp, VaultChange};
 use jiff::SignedDuration;
 use journal::JournalError;
-use toolkit::Entry;
+use toolkit::RegisteredTool;
 
 use crate::Engine;
-use crate::call::{Flight, RunScope, journal_fault};
-use crate::catch::catch_panic;
+use crate::call::CallState;
+use crate::call_inputs::PermittedArgs;
+use crate::engine::journal_fault;
 use crate::forecast::{ForecastCall, ForecastOutcome};
-use crate::inputs::PermittedArgs;
-use crate::limit::{bounded, call_limit};
-use crate::schedule::Claim;
-use crate::trace::Trace;
+use crate::panic_guard::catch_panic;
+use crate::phase_trace::PhaseTrace;
+use crate::run_scope::RunScope;
+use crate::scheduler::ResourceClaim;
+use crate::timeout::{call_limit, with_timeout};
 
 use super::permission::ask_again;
 
-/// How often a call is asked about because what it would do has changed meanwhile.
+/// How often a call is asked about again because its changes have changed meanwhile.
 const MAX_ASKED: u32 = 3;
 
-/// Ends in `canceled`, `sibling_canceled` or `conflict`, or in `execution_failed` when the record cannot be kept.
+/// Fails with `canceled`, `sibling_canceled` or `conflict`, or with `execution_failed` if the journal cannot be
+/// written.
 pub(crate) async fn schedule(
     engine: &Engine,
     scope: &RunScope,
-    entry: &Entry,
-    flight: &mut Flight,
-    permitted: PermittedArgs,
-    trace: &mut Trace<'_>,
+    entry: &RegisteredTool,
+    state: &mut CallState,
+    mut permitted: PermittedArgs,
+    trace: &mut PhaseTrace<'_>,
 ) -> Result<PermittedArgs, Fault> {
     let claim =
-        Claim::new(&flight.call.run_id, &flight.call.step_id, entry.decl.concurrency, &permitted.paths);
-    flight.slot = Some(engine.parts.scheduler.acquire(claim, flight.ticket.take(), &flight.cancel).await?);
-    // Now that it is this call's turn, it sees what every call before it left.
-    flight.cx.enter(scope.context.current());
+        ResourceClaim::new(&state.call.run_id, &state.call.step_id, entry.decl.concurrency, &permitted.paths);
+    state.slot = Some(engine.inner.scheduler.acquire(claim, state.ticket.take(), &state.cancel).await?);
+    // The call has its slot, so it sees the context of every call before it.
+    state.cx.set_context(scope.context.current());
     let effects = entry.decl.risk_level.has_effects();
     if effects {
-        refuse_unkept(scope)?;
-        // What an interrupted dispatch of this call has done comes first: the newest line of a call tells all.
-        let mut intent = flight.cx.with_seen(|seen| seen.changes.clone());
-        intent.extend(covered_intent(engine, scope, entry, flight, &permitted, trace).await?);
-        flight.call.intent = intent;
+        check_journal(scope)?;
+        // Changes of an interrupted dispatch of this call come first: the newest line of a call has all of them.
+        let mut intent = state.cx.with_report(|seen| seen.changes.clone());
+        intent.extend(approved_intent(engine, scope, entry, state, &mut permitted, trace).await?);
+        state.call.intent = intent;
     }
-    flight.restore_args();
-    flight.call.called_with.clone_from(&permitted.called_with);
-    flight.call.preview = Some(permitted.preview.clone());
-    flight.call.deadline_at = deadline(engine, call_limit(entry, flight));
+    state.restore_args();
+    state.call.called_with.clone_from(&permitted.called_with);
+    state.call.preview = Some(permitted.preview.clone());
+    state.call.deadline_at = deadline(engine, call_limit(entry, state));
     let started = ExecutionEvent {
         event_type: EventType::StepStarted,
-        run_id: flight.call.run_id.clone(),
-        timestamp: engine.parts.clock.now(),
-        level: Level::Info,
+        run_id: state.call.run_id.clone(),
+        timestamp: engine.inner.clock.now(),
+        level: EventLevel::Info,
         message: permitted.preview.clone(),
-        call_id: Some(flight.call.call_id.clone()),
-        step_id: Some(flight.call.step_id.clone()),
-        tool: Some(flight.call.tool.clone()),
+        call_id: Some(state.call.call_id.clone()),
+        step_id: Some(state.call.step_id.clone()),
+        tool: Some(state.call.tool.clone()),
         payload: None,
     };
     engine.record_event(scope, &started)?;
-    let seq = scope.journal.call(&flight.call).map_err(|error| journal_fault(&error))?;
-    engine.tell_call(&flight.call);
-    flight.logged = true;
+    let seq = scope.journal.call(&state.call).map_err(|error| journal_fault(&error))?;
+    engine.notify_call(&state.call);
+    state.is_recorded = true;
     if effects {
         scope.journal.durable(seq).await.map_err(|error| journal_fault(&error))?;
         trace.note("intent is durable");
@@ -70,46 +73,46 @@ pub(crate) async fn schedule(
     Ok(permitted)
 }
 
-/// A run that could not keep something does nothing more: its record would not tell all of it.
-fn refuse_unkept(scope: &RunScope) -> Result<(), Fault> {
+/// Returns an error if the journal has failed: the run must have no further effects, since its record would be
+/// incomplete.
+fn check_journal(scope: &RunScope) -> Result<(), Fault> {
     match scope.journal.failure() {
         Some(why) => Err(journal_fault(&JournalError::Stopped { why: why.into() })),
         None => Ok(()),
     }
 }
 
-/// The changes that are about to be made, all of which were approved. Where they are not, the user is asked about the
-/// difference; while that lasts the call keeps its turn, so that no call behind it overtakes it.
+/// Returns the changes that are about to be made, all of which are approved. If some are not, the user is asked about
+/// the difference; meanwhile the call keeps its slot, so that no call behind it overtakes it.
 ///
-/// Ends in `conflict` when nobody can be asked, or when the vault changes again and again.
-async fn covered_intent(
+/// Fails with `conflict` if no approver is available, or if the vault changes again and again.
+async fn approved_intent(
     engine: &Engine,
     scope: &RunScope,
-    entry: &Entry,
-    flight: &Flight,
-    permitted: &PermittedArgs,
-    trace: &mut Trace<'_>,
-) -> Result<Vec<Change>, Fault> {
+    entry: &RegisteredTool,
+    state: &CallState,
+    permitted: &mut PermittedArgs,
+    trace: &mut PhaseTrace<'_>,
+) -> Result<Vec<VaultChange>, Fault> {
     let mut approved = permitted.approved.clone().or_else(|| scope.approved());
     for _ in 0..MAX_ASKED {
-        let intent = intend(entry, flight, permitted).await?;
+        let intent = prepare_intent(entry, state, permitted).await?;
         let differences = match &approved {
-            // What a command does is no change of a file that could be compared; its line was approved.
+            // The effects of a command are not changes of files that could be compared; its line was approved.
             Some(approved) if !permitted.dry_run && entry.decl.risk_level != Risk::Commands => {
-                approved.differences(&flight.call, &entry.decl, &intent)
+                approved.differences(&state.call, &entry.decl, &intent)
             }
             Some(_) | None => Vec::new(),
         };
         if differences.is_empty() {
             if approved.is_some() {
-                flight.cx.hold_to_intent();
+                state.cx.hold_to_intent();
             }
             return Ok(intent);
         }
         trace.note(format!("not what was approved: {}", differences.join("; ")));
-        let shown =
-            ForecastCall { changes: intent, ..ForecastCall::of(&flight.call, ForecastOutcome::Works) };
-        approved = Some(ask_again(engine, entry, flight, permitted, (&differences, shown)).await?);
+        let shown = ForecastCall { changes: intent, ..ForecastCall::of(&state.call, ForecastOutcome::Works) };
+        approved = Some(ask_again(engine, entry, state, permitted, (&differences, shown)).await?);
     }
     Err(Fault::new(
         Failure::Conflict,
@@ -121,11 +124,15 @@ async fn covered_intent(
     .hint("make the call again when nothing else writes to the vault"))
 }
 
-/// The changes that are about to be made, now that nobody else may touch these paths.
-async fn intend(entry: &Entry, flight: &Flight, permitted: &PermittedArgs) -> Result<Vec<Change>, Fault> {
-    let look = catch_panic(entry.tool.intend(&flight.cx, &permitted.decoded));
-    // What cannot say what it is about to do does not get to do it.
-    bounded(entry, flight, look).await?.map_err(|panic| {
+/// Returns the changes that are about to be made, now that the paths are locked.
+async fn prepare_intent(
+    entry: &RegisteredTool,
+    state: &CallState,
+    permitted: &mut PermittedArgs,
+) -> Result<Vec<VaultChange>, Fault> {
+    let look = catch_panic(entry.tool.intend(&state.cx, &mut permitted.decoded));
+    // A tool that cannot declare its changes is not called.
+    with_timeout(entry, state, look).await?.map_err(|panic| {
         Fault::new(
             Failure::ExecutionFailed,
             format!("{} crashed while saying what it would change: {panic}", entry.decl.name),
@@ -134,5 +141,5 @@ async fn intend(entry: &Entry, flight: &Flight, permitted: &PermittedArgs) -> Re
 }
 
 fn deadline(engine: &Engine, limit: u64) -> Option<Timestamp> {
-    engine.parts.clock.now().checked_add(SignedDuration::from_millis(i64::try_from(limit).ok()?)).ok()
+    engine.inner.clock.now().checked_add(SignedDuration::from_millis(i64::try_from(limit).ok()?)).ok()
 }

@@ -1,16 +1,20 @@
-//! Phase 3: lets the tool check values and look at the world before anyone is asked.
+//! Phase 3: lets the tool validate its arguments against the current state, before the approver is asked.
 
 use envelope::{Failure, Fault};
-use toolkit::{DecodedArgs, Entry};
+use toolkit::{DecodedArgs, RegisteredTool};
 
-use crate::call::Flight;
-use crate::catch::{catch_call, catch_panic};
-use crate::limit::bounded;
+use crate::call::CallState;
+use crate::panic_guard::{catch_call, catch_panic};
+use crate::timeout::with_timeout;
 
-/// Ends in `invalid_arguments`, `setup_required` or `sandbox_violation`, or in the tool's own cause.
-pub(crate) async fn validate_values(entry: &Entry, flight: &Flight, args: &DecodedArgs) -> Result<(), Fault> {
+/// Fails with `invalid_arguments`, `setup_required` or `sandbox_violation`, or with the tool's own failure.
+pub(crate) async fn validate_values(
+    entry: &RegisteredTool,
+    state: &CallState,
+    args: &mut DecodedArgs,
+) -> Result<(), Fault> {
     refuse_protected(entry, args)?;
-    match bounded(entry, flight, catch_panic(entry.tool.validate(&flight.cx, args))).await? {
+    match with_timeout(entry, state, catch_panic(entry.tool.validate(&state.cx, args))).await? {
         Ok(verdict) => verdict,
         Err(panic) => Err(Fault::new(
             Failure::ExecutionFailed,
@@ -19,8 +23,8 @@ pub(crate) async fn validate_values(entry: &Entry, flight: &Flight, args: &Decod
     }
 }
 
-/// No rule, hook or yes can open a protected folder, so nobody is asked about one.
-fn refuse_protected(entry: &Entry, args: &DecodedArgs) -> Result<(), Fault> {
+/// Returns an error if a path is protected. No rule, hook or approval can open a protected folder.
+fn refuse_protected(entry: &RegisteredTool, args: &DecodedArgs) -> Result<(), Fault> {
     let paths = catch_call(|| entry.tool.paths(args)).map_err(|panic| {
         Fault::new(
             Failure::ExecutionFailed,

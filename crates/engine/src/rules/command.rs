@@ -1,11 +1,11 @@
-//! The part of a rule that speaks about commands: a prefix, held to its own examples, and the calls that it covers.
+//! The part of a rule that matches commands: a prefix, checked against its own examples, and the calls that it covers.
 
+use command_line::{CommandLine, CommandPrefix, RulePurpose, SimpleCommand, check_examples, is_harmless};
 use globset::{GlobBuilder, GlobMatcher};
-use toolkit::command_line::{CommandLine, Prefix, SimpleCommand, Stance, is_harmless, judge_examples};
 
 use super::{Rule, RuleEffect};
 
-/// Variables with which a program can be made to start another one.
+/// Variables that can make a program start another one.
 const DECIDING_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
@@ -23,15 +23,15 @@ const DECIDING_VARIABLES: [&str; 14] = [
     "CLASSPATH",
 ];
 
-/// Beginnings of the names of such variables.
+/// Prefixes of the names of such variables.
 const DECIDING_FAMILIES: [&str; 16] = [
     "LD_", "DYLD_", "GIT_", "BASH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "CARGO_", "RUST", "LESS",
     "MAN", "MAKE", "XDG_", "SSH_",
 ];
 
-/// A prefix that does what its rule says of it.
+/// A compiled command prefix that has passed the examples of its rule.
 pub(super) struct CommandRule {
-    prefix: Prefix,
+    prefix: CommandPrefix,
     /// Whether the rule covers the vault's root.
     root: bool,
     /// Folders below the root that the rule covers.
@@ -42,7 +42,7 @@ pub(super) struct CommandRule {
 }
 
 impl CommandRule {
-    /// A rule that fails its own examples is not loaded: nobody could say what it does.
+    /// Returns an error if the rule contradicts its own examples, since its meaning is then unclear.
     pub(super) fn compile(rule: &Rule) -> Result<Option<CommandRule>, String> {
         check_call_fields(rule)?;
         let Some(words) = &rule.command else {
@@ -52,10 +52,10 @@ impl CommandRule {
                 false => Ok(None),
             };
         };
-        let prefix = Prefix::compile(words)?;
-        let stance = match rule.effect {
-            RuleEffect::Allow => Stance::Allows,
-            RuleEffect::Ask | RuleEffect::Deny => Stance::Restricts,
+        let prefix = CommandPrefix::compile(words)?;
+        let purpose = match rule.effect {
+            RuleEffect::Allow => RulePurpose::Allows,
+            RuleEffect::Ask | RuleEffect::Deny => RulePurpose::Restricts,
         };
         match rule.effect {
             RuleEffect::Allow => prefix.cannot_allow().map_or(Ok(()), Err)?,
@@ -71,7 +71,7 @@ impl CommandRule {
                         they are tried when it is loaded"
                 .to_owned());
         }
-        judge_examples(&prefix, stance, &rule.matching, &rule.not_matching)?;
+        check_examples(&prefix, purpose, &rule.matching, &rule.not_matching)?;
         let workdirs = rule.workdir.iter().map(|folder| folder_glob(folder)).collect::<Result<_, _>>()?;
         let names_root = |folder: &String| matches!(folder.trim_end_matches('/'), "." | "**");
         let root = rule.workdir.is_empty() || rule.workdir.iter().any(names_root);
@@ -79,13 +79,13 @@ impl CommandRule {
         Ok(Some(CommandRule { prefix, root, workdirs, stdin, tty, env }))
     }
 
-    /// For rules that ask or deny: one command of the line is enough.
+    /// Whether a rule that asks or denies matches: one command of the line is enough.
     pub(super) fn touches(&self, line: &CommandLine) -> bool {
-        self.prefix.speaks_of(line, Stance::Restricts)
+        self.prefix.covers_line(line, RulePurpose::Restricts)
     }
 
-    /// For rules that allow: one command of the line, which another rule may have to complete. What a program does
-    /// depends on its folder and its input as much as on its words, so those are part of the call that is covered.
+    /// Whether a rule that allows covers one command of the line. The effect of a program depends on its folder and its
+    /// input as much as on its words, so these must be covered too.
     pub(super) fn allows(&self, line: &CommandLine, command: &SimpleCommand) -> bool {
         self.covers_call(line)
             && self.prefix.allows(command)
@@ -105,7 +105,8 @@ impl CommandRule {
     }
 }
 
-/// `workdir`, `stdin`, `tty` and `env` widen a rule that allows a command, and mean nothing elsewhere.
+/// Checks that `workdir`, `stdin`, `tty` and `env` are only in rules that allow a command: they widen such a rule, and
+/// have no meaning elsewhere.
 fn check_call_fields(rule: &Rule) -> Result<(), String> {
     let fields = [
         ("workdir", !rule.workdir.is_empty()),

@@ -1,7 +1,7 @@
-//! Lines that become list items and back, as the commands of the application do it. Pure.
+//! Toggles list items and tasks, as the commands of the application do. Pure.
 
 /// Turns lines into bullets, or bullets into plain lines when all of them are.
-pub(super) fn bullets(lines: &[&str]) -> Vec<String> {
+pub(super) fn toggle_bullets(lines: &[&str]) -> Vec<String> {
     let counts = |line: &&&str| lines.len() == 1 || !line.trim().is_empty();
     let all = lines.iter().filter(counts).all(|line| item(line).is_some());
     let toggled = lines.iter().map(|line| {
@@ -16,7 +16,7 @@ pub(super) fn bullets(lines: &[&str]) -> Vec<String> {
 }
 
 /// Ticks an open task, opens a ticked one, and makes a task of any other line.
-pub(super) fn checkboxes(lines: &[&str]) -> Vec<String> {
+pub(super) fn toggle_checkboxes(lines: &[&str]) -> Vec<String> {
     let toggled = lines.iter().map(|line| {
         let (indent, text) = line.split_at(line.len() - line.trim_start().len());
         match item(line) {
@@ -34,7 +34,7 @@ pub(super) fn checkboxes(lines: &[&str]) -> Vec<String> {
     toggled.collect()
 }
 
-/// A bullet in its parts: indentation, marker, text.
+/// Parses a bullet: indentation, marker, text.
 fn item(line: &str) -> Option<(&str, &str, &str)> {
     let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
     let (marker, text) = rest.split_at_checked(1).filter(|(marker, _)| ["-", "*", "+"].contains(marker))?;
@@ -42,7 +42,7 @@ fn item(line: &str) -> Option<(&str, &str, &str)> {
     Some((indent, marker, text))
 }
 
-/// What follows a checkbox with any sign in it.
+/// Returns the text after a checkbox with any sign in it.
 fn status(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('[')?;
     let sign = inside.chars().next()?;
@@ -51,7 +51,7 @@ fn status(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bullets, checkboxes};
+    use super::{toggle_bullets, toggle_checkboxes};
 
     #[track_caller]
     fn check(toggle: fn(&[&str]) -> Vec<String>, before: &str, after: &str) {
@@ -60,20 +60,20 @@ mod tests {
 
     #[test]
     fn lines_become_bullets_and_back() {
-        check(bullets, "one", "- one");
-        check(bullets, "- one", "one");
-        check(bullets, "", "- ");
-        check(bullets, "  - deep\n\n\t* other", "  deep\n\n\tother");
-        check(bullets, "one\n\n- two", "- one\n\n- two");
-        check(bullets, "-not one", "- -not one");
+        check(toggle_bullets, "one", "- one");
+        check(toggle_bullets, "- one", "one");
+        check(toggle_bullets, "", "- ");
+        check(toggle_bullets, "  - deep\n\n\t* other", "  deep\n\n\tother");
+        check(toggle_bullets, "one\n\n- two", "- one\n\n- two");
+        check(toggle_bullets, "-not one", "- -not one");
     }
 
     #[test]
     fn tasks_are_ticked_and_opened_again() {
-        check(checkboxes, "one", "- [ ] one");
-        check(checkboxes, "- one", "- [ ] one");
-        check(checkboxes, "  * [ ] one", "  * [x] one");
-        check(checkboxes, "- [x] one\n\n- [/] two", "- [ ] one\n\n- [ ] two");
-        check(checkboxes, "- [link](x)", "- [ ] [link](x)");
+        check(toggle_checkboxes, "one", "- [ ] one");
+        check(toggle_checkboxes, "- one", "- [ ] one");
+        check(toggle_checkboxes, "  * [ ] one", "  * [x] one");
+        check(toggle_checkboxes, "- [x] one\n\n- [/] two", "- [ ] one\n\n- [ ] two");
+        check(toggle_checkboxes, "- [link](x)", "- [ ] [link](x)");
     }
 }

@@ -1,16 +1,15 @@
 //! `workspace.getContext`: what is open and what has the focus.
 
-use envelope::{Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Concurrency, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::workspace::{self, WorkspaceOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::workspace::{self, Workspace};
-use toolkit::families::{Projected, Projection};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
-use super::maybe_host::MaybeHost;
+use super::host_handle::HostHandle;
 
 pub(crate) struct GetContext {
-    pub(crate) host: MaybeHost,
+    pub(crate) host: HostHandle,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,7 +71,7 @@ impl Tool for GetContext {
     const NAME: &'static str = "workspace.getContext";
     const SUMMARY: &'static str = "Say which file is active and what else is open.";
     const CATEGORY: &'static str = "workspace";
-    const FAMILY: Family = Family::Workspace;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Workspace;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -114,18 +113,18 @@ impl Tool for GetContext {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let context = workspace::Context {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let context = workspace::ActiveContext {
             active_file_path: output.active_file_path.as_deref(),
             active_view_type: output.active_view_type.as_deref(),
             is_markdown: output.is_markdown,
             selection_length: output.selection_summary.as_ref().map(|selection| selection.length),
             open_leaves: output.open_leaves.as_ref().map(|leaves| leaves.iter().map(shown).collect()),
         };
-        workspace::project(&Workspace::Context(context), with)
+        workspace::project(&WorkspaceOutput::Context(context), with)
     }
 }
 
-fn shown(leaf: &OpenLeaf) -> workspace::Leaf<&str> {
-    workspace::Leaf { id: &leaf.id, view_type: &leaf.view_type, title: leaf.title.as_deref() }
+fn shown(leaf: &OpenLeaf) -> workspace::WorkspaceLeaf<&str> {
+    workspace::WorkspaceLeaf { id: &leaf.id, view_type: &leaf.view_type, title: leaf.title.as_deref() }
 }

@@ -1,27 +1,23 @@
 //! `editor.getSelection`: what is selected in the active note, and where.
 
-use envelope::{Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Concurrency, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::editor::{self, EditorOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::editor::{self, Editor};
-use toolkit::families::{Projected, Projection};
-use toolkit::{PathKeys, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection, StagedTool, ToolCx};
 
-use super::active::ActiveNote;
-use super::maybe_host::MaybeHost;
-use crate::host::{Mode, Selected};
+use super::active_note::ActiveNote;
+use super::host_handle::HostHandle;
 use crate::position::EditorRange;
+use crate::protocol::{SelectedText, ViewMode};
 
 pub(crate) struct GetSelection {
-    pub(crate) host: MaybeHost,
+    pub(crate) host: HostHandle,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
-    #[serde(skip)]
-    active: ActiveNote,
-}
+pub(crate) struct Args {}
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -35,11 +31,11 @@ pub(crate) struct Output {
     /// The active note.
     file_path: String,
     /// How the note is shown.
-    mode: Mode,
+    mode: ViewMode,
 }
 
-impl From<Selected> for Output {
-    fn from(selected: Selected) -> Output {
+impl From<SelectedText> for Output {
+    fn from(selected: SelectedText) -> Output {
         Output {
             is_empty: selected.range.is_empty(),
             text: selected.text,
@@ -50,11 +46,11 @@ impl From<Selected> for Output {
     }
 }
 
-impl Tool for GetSelection {
+impl StagedTool for GetSelection {
     const NAME: &'static str = "editor.getSelection";
     const SUMMARY: &'static str = "Read the selection of the active note and where it is.";
     const CATEGORY: &'static str = "editor";
-    const FAMILY: Family = Family::Editor;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Editor;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -63,22 +59,23 @@ impl Tool for GetSelection {
 
     type Args = Args;
     type Output = Output;
+    type Prepared = ActiveNote;
 
-    async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.active.look(&*self.host.get()?, cx).await
+    async fn validate(&self, cx: &ToolCx, _args: &Args, active: &mut ActiveNote) -> Result<(), Fault> {
+        active.look_up(self.host.get()?, cx).await
     }
 
-    fn paths(&self, args: &Args) -> PathKeys {
-        args.active.reads()
+    fn paths(&self, _args: &Args, active: &ActiveNote) -> PathKeys {
+        active.read_paths()
     }
 
-    fn preview(&self, args: &Args) -> String {
-        format!("Read the selection in {}", args.active.shown())
+    fn preview(&self, _args: &Args, active: &ActiveNote) -> String {
+        format!("Read the selection in {}", active.label())
     }
 
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+    async fn run(&self, cx: &ToolCx, _args: Args, active: ActiveNote) -> Result<Output, Fault> {
         let selected = self.host.get()?.selection(cx).await?;
-        args.active.expect(&selected.path)?;
+        active.expect(&selected.path)?;
         Ok(selected.into())
     }
 
@@ -91,13 +88,13 @@ impl Tool for GetSelection {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let selection = editor::Selection {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let selection = editor::EditorSelection {
             file_path: &output.file_path,
             range: output.range.into(),
             text: &output.text,
             mode: Some(output.mode.name()),
         };
-        editor::project(&Editor::Selection(selection), with)
+        editor::project(&EditorOutput::Selection(selection), with)
     }
 }

@@ -1,16 +1,17 @@
 //! `editor.insertAtCursor`: text where the cursor is; what is selected is not replaced.
 
+use receipts::families::editor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::editor;
 
-use super::editing::{EditTool, characters};
-use crate::host::{Edit, Edited, Target};
-use crate::position::{Position, utf16_len};
+use super::edit_action::{NoteEditTool, characters};
+use crate::position::{EditorPosition, utf16_len};
+use crate::prepared::NoteEditResult;
+use crate::protocol::{EditLocation, EditRequest};
 
 pub(crate) struct InsertAtCursor;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// The text to insert. The cursor is after it then.
@@ -29,7 +30,7 @@ pub(crate) struct Output {
     /// The note that was edited.
     file_path: String,
     /// Where the cursor is after the text: line from 0, `ch` in UTF-16 code units.
-    cursor_after: Position,
+    cursor_after: EditorPosition,
     /// How much text was put in, in UTF-16 code units; a line break counts as 1.
     inserted_chars: u32,
     /// Hash of the note's content afterwards: 32 hex digits.
@@ -39,7 +40,7 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-impl EditTool for InsertAtCursor {
+impl NoteEditTool for InsertAtCursor {
     const NAME: &'static str = "editor.insertAtCursor";
     const SUMMARY: &'static str = "Insert text at the cursor of the active note.";
 
@@ -50,9 +51,9 @@ impl EditTool for InsertAtCursor {
         args.dry_run
     }
 
-    fn edit(args: &Args) -> Edit {
-        Edit {
-            target: Target::Cursor,
+    fn edit(args: &Args) -> EditRequest {
+        EditRequest {
+            target: EditLocation::Cursor,
             text: args.text.clone(),
             preserve_indent: false,
             expected_etag: args.expected_etag.clone(),
@@ -63,7 +64,7 @@ impl EditTool for InsertAtCursor {
         format!("Insert {} at the cursor", characters(utf16_len(&args.text)))
     }
 
-    fn output(args: &Args, edited: Edited) -> Output {
+    fn output(args: &Args, edited: NoteEditResult) -> Output {
         Output {
             file_path: edited.path.to_string(),
             cursor_after: edited.cursor_after,
@@ -80,8 +81,8 @@ impl EditTool for InsertAtCursor {
         format!("{verb} {count} in {file_path}; the cursor is at {cursor_after}")
     }
 
-    fn edited(output: &Output) -> editor::Edit<'_> {
-        editor::Edit {
+    fn edited(output: &Output) -> editor::EditorEdit<'_> {
+        editor::EditorEdit {
             file_path: &output.file_path,
             range: None,
             cursor_after: Some(output.cursor_after.into()),

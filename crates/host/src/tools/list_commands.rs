@@ -1,20 +1,19 @@
-//! `commands.list`: what the host can be told to do.
+//! `commands.list`: the commands that the host can run.
 
-use envelope::{Concurrency, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Concurrency, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::host_command::{self, HostCommandEntry, HostCommandOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::host_command::{self, HostCommand, HostCommands};
-use toolkit::families::{Projected, Projection};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
-use super::maybe_host::MaybeHost;
-use crate::host::{Command, Confidence, OwnerType};
+use super::host_handle::HostHandle;
+use crate::protocol::{CommandInfo, OwnerConfidence, OwnerType};
 
 const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1_000;
 
 pub(crate) struct ListCommands {
-    pub(crate) host: MaybeHost,
+    pub(crate) host: HostHandle,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -57,11 +56,11 @@ pub(crate) struct CommandDescriptor {
     owner_hint: Option<String>,
     owner_type: OwnerType,
     /// How sure the host is about `ownerType`.
-    confidence: Confidence,
+    confidence: OwnerConfidence,
 }
 
-impl From<Command> for CommandDescriptor {
-    fn from(command: Command) -> CommandDescriptor {
+impl From<CommandInfo> for CommandDescriptor {
+    fn from(command: CommandInfo) -> CommandDescriptor {
         CommandDescriptor {
             owner_hint: command.id.split_once(':').map(|(owner, _)| owner.to_owned()),
             id: command.id,
@@ -76,7 +75,7 @@ impl Tool for ListCommands {
     const NAME: &'static str = "commands.list";
     const SUMMARY: &'static str = "List the commands that the host can run.";
     const CATEGORY: &'static str = "commands";
-    const FAMILY: Family = Family::HostCommand;
+    const FAMILY: ReceiptFamily = ReceiptFamily::HostCommand;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -91,16 +90,16 @@ impl Tool for ListCommands {
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let mut all = self.host.get()?.commands(cx).await?;
+        let mut all = self.host.get()?.list_commands(cx).await?;
         all.sort_by(|a, b| a.id.cmp(&b.id));
         let words: Vec<String> = args.query.split_whitespace().map(str::to_lowercase).collect();
-        let asked = all.into_iter().filter(|command| {
-            let said = format!("{} {}", command.id, command.name).to_lowercase();
-            command.id.starts_with(&args.prefix) && words.iter().all(|word| said.contains(word))
+        let matching = all.into_iter().filter(|command| {
+            let text = format!("{} {}", command.id, command.name).to_lowercase();
+            command.id.starts_with(&args.prefix) && words.iter().all(|word| text.contains(word))
         });
         let limit = usize::try_from(args.limit.clamp(1, MAX_LIMIT)).unwrap_or(usize::MAX);
         let mut commands: Vec<CommandDescriptor> =
-            asked.take(limit + 1).map(CommandDescriptor::from).collect();
+            matching.take(limit + 1).map(CommandDescriptor::from).collect();
         let truncated = commands.len() > limit;
         commands.truncate(limit);
         Ok(Output { commands, truncated })
@@ -114,13 +113,13 @@ impl Tool for ListCommands {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let commands = output.commands.iter().map(|command| HostCommand {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let commands = output.commands.iter().map(|command| HostCommandEntry {
             id: command.id.as_str(),
             name: command.name.as_str(),
             owner_type: command.owner_type.name(),
         });
-        let listed = HostCommands::Listed { commands: commands.collect(), more: output.truncated };
+        let listed = HostCommandOutput::Listed { commands: commands.collect(), more: output.truncated };
         host_command::project(&listed, with)
     }
 }

@@ -1,19 +1,19 @@
 //! `workspace.openFile`: a file of the vault in a leaf.
 
 use envelope::{
-    Change, Concurrency, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath,
+    Concurrency, Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect, VaultChange,
+    VaultPath,
 };
+use receipts::families::workspace::{self, WorkspaceOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::workspace::{self, Workspace};
-use toolkit::families::{Projected, Projection};
-use toolkit::{PathKeys, Reach, Reconciled, Tool, ToolCx};
+use toolkit::{PathKeys, PathScope, ProjectedResult, Projection, ReconcileOutcome, Tool, ToolCx};
 
-use super::maybe_host::MaybeHost;
-use crate::host::OpenRequest;
+use super::host_handle::HostHandle;
+use crate::protocol::OpenRequest;
 
 pub(crate) struct OpenFile {
-    pub(crate) host: MaybeHost,
+    pub(crate) host: HostHandle,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,11 +26,11 @@ pub(crate) struct Args {
     #[serde(default)]
     new_leaf: bool,
     /// Give it the focus, so that the editor tools work on it. False leaves the active leaf as it is.
-    #[serde(default = "yes")]
+    #[serde(default = "focus_by_default")]
     focus: bool,
 }
 
-fn yes() -> bool {
+fn focus_by_default() -> bool {
     true
 }
 
@@ -59,7 +59,7 @@ impl Tool for OpenFile {
     const NAME: &'static str = "workspace.openFile";
     const SUMMARY: &'static str = "Open a file of the vault, so that it can be seen and edited.";
     const CATEGORY: &'static str = "workspace";
-    const FAMILY: Family = Family::Workspace;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Workspace;
     const RISK: Risk = Risk::Writes;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::ChangeWorkspace];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -75,10 +75,10 @@ impl Tool for OpenFile {
 
     fn paths(&self, args: &Args) -> PathKeys {
         let Ok(given) = args.path() else { return PathKeys::default() };
-        // Where a link leads elsewhere, the rules see both.
+        // If the path is a link, rules see both ends.
         let vault = self.host.get().ok().map(|host| host.vault());
         let real = vault.and_then(|vault| vault.real_path(&given)).filter(|real| *real != given);
-        let reads = std::iter::once(given).chain(real).map(Reach::Path).collect();
+        let reads = std::iter::once(given).chain(real).map(PathScope::Path).collect();
         PathKeys { reads, writes: Vec::new() }
     }
 
@@ -88,14 +88,19 @@ impl Tool for OpenFile {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let request = OpenRequest { path: args.path()?, new_leaf: args.new_leaf, focus: args.focus };
-        let opened = self.host.get()?.open(cx, request).await?;
+        let opened = self.host.get()?.open_file(cx, request).await?;
         cx.observed(SideEffect::ChangeWorkspace);
         Ok(Output { path: opened.path.to_string(), opened: opened.opened, leaf_id: opened.leaf_id })
     }
 
-    async fn reconcile(&self, _cx: &ToolCx, _args: &Args, _intent: &[Change]) -> Reconciled<Output> {
-        // To open the same file twice is to open it once.
-        Reconciled::DidNot
+    async fn reconcile(
+        &self,
+        _cx: &ToolCx,
+        _args: &Args,
+        _intent: &[VaultChange],
+    ) -> ReconcileOutcome<Output> {
+        // Opening the same file again changes nothing more.
+        ReconcileOutcome::DidNot { taken_back: 0 }
     }
 
     fn summary(&self, output: &Output) -> String {
@@ -103,9 +108,9 @@ impl Tool for OpenFile {
         if *opened { format!("Opened {path}") } else { format!("{path} was open already") }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let Output { path, opened, leaf_id } = output;
-        let opened = workspace::Opened { path, opened: *opened, leaf_id: leaf_id.as_deref() };
-        workspace::project(&Workspace::Opened(opened), with)
+        let opened = workspace::OpenFileReport { path, opened: *opened, leaf_id: leaf_id.as_deref() };
+        workspace::project(&WorkspaceOutput::Opened(opened), with)
     }
 }

@@ -1,16 +1,18 @@
 //! `editor.replaceSelection`: new text for what is selected; at the cursor when nothing is.
 
+use receipts::families::editor;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use toolkit::families::editor;
+use serde::Deserialize;
 
-use super::editing::{EditTool, characters};
-use crate::host::{Edit, Edited, Target};
-use crate::position::{EditorRange, utf16_len};
+use super::edit_action::{NoteEditTool, characters};
+use super::replaced_text::ReplacedText;
+use crate::position::utf16_len;
+use crate::prepared::NoteEditResult;
+use crate::protocol::{EditLocation, EditRequest};
 
 pub(crate) struct ReplaceSelection;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// The text that takes the place of the selection. With an empty selection it is inserted at the cursor.
@@ -26,36 +28,20 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct Output {
-    /// The note that was edited.
-    file_path: String,
-    /// The range that was replaced, as it was before: lines from 0, `ch` in UTF-16 code units.
-    range: EditorRange,
-    /// How much text was put in, in UTF-16 code units; a line break counts as 1.
-    inserted_chars: u32,
-    /// Hash of the note's content afterwards: 32 hex digits.
-    etag: String,
-    /// True when nothing was done because `dryRun` was set.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-}
-
-impl EditTool for ReplaceSelection {
+impl NoteEditTool for ReplaceSelection {
     const NAME: &'static str = "editor.replaceSelection";
     const SUMMARY: &'static str = "Replace the selection in the active note, or insert at the cursor.";
 
     type Args = Args;
-    type Output = Output;
+    type Output = ReplacedText;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
     }
 
-    fn edit(args: &Args) -> Edit {
-        Edit {
-            target: Target::Selection,
+    fn edit(args: &Args) -> EditRequest {
+        EditRequest {
+            target: EditLocation::Selection,
             text: args.text.clone(),
             preserve_indent: args.preserve_indent,
             expected_etag: args.expected_etag.clone(),
@@ -66,31 +52,15 @@ impl EditTool for ReplaceSelection {
         format!("Put {} in the place of the selection", characters(utf16_len(&args.text)))
     }
 
-    fn output(args: &Args, edited: Edited) -> Output {
-        Output {
-            file_path: edited.path.to_string(),
-            range: edited.range,
-            inserted_chars: edited.inserted_chars,
-            etag: edited.etag,
-            dry_run: args.dry_run,
-        }
+    fn output(args: &Args, edited: NoteEditResult) -> ReplacedText {
+        ReplacedText::new(edited, args.dry_run)
     }
 
-    fn summary(output: &Output) -> String {
-        let Output { file_path, range, inserted_chars, dry_run, .. } = output;
-        let verb = if *dry_run { "Would replace" } else { "Replaced" };
-        let count = characters(*inserted_chars);
-        format!("{verb} {} to {} of {file_path} by {count}", range.from, range.to)
+    fn summary(output: &ReplacedText) -> String {
+        output.summary()
     }
 
-    fn edited(output: &Output) -> editor::Edit<'_> {
-        editor::Edit {
-            file_path: &output.file_path,
-            range: Some(output.range.into()),
-            cursor_after: None,
-            inserted_chars: output.inserted_chars,
-            etag: &output.etag,
-            dry_run: output.dry_run,
-        }
+    fn edited(output: &ReplacedText) -> editor::EditorEdit<'_> {
+        output.receipt()
     }
 }

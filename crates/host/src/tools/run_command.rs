@@ -1,19 +1,19 @@
 //! `commands.run`: one command of the host, by its id.
 
-use envelope::{Change, Family, Fault, Risk, SideEffect};
+use envelope::{Fault, ReceiptFamily, Risk, SideEffect, VaultChange};
+use receipts::families::host_command::{self, HostCommandOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::host_command::{self, HostCommands};
-use toolkit::families::{Projected, Projection};
-use toolkit::{BoxFuture, PathKeys, Reach, ToolCx};
-use vault::{Vault, Witness};
+use toolkit::{BoxFuture, PathKeys, PathScope, ProjectedResult, Projection, ToolCx};
+use vault::{IoContext, Vault};
 
-use super::acting::Act;
-use crate::host::{FileWork, ForeseenCommand, Host};
+use super::host_action::HostAction;
+use crate::prepared::{PreparedFiles, PreparedHostCommand};
+use crate::slot::HostSlot;
 
-pub(crate) struct RunCommand;
+pub(crate) struct RunHostCommand;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// The id of the command, as `commands.list` gives it.
@@ -31,11 +31,11 @@ pub(crate) struct Output {
     error_message: Option<String>,
 }
 
-impl Act for RunCommand {
+impl HostAction for RunHostCommand {
     const NAME: &'static str = "commands.run";
     const SUMMARY: &'static str = "Run a command of the host.";
     const CATEGORY: &'static str = "commands";
-    const FAMILY: Family = Family::HostCommand;
+    const FAMILY: ReceiptFamily = ReceiptFamily::HostCommand;
     const RISK: Risk = Risk::Commands;
     const SIDE_EFFECTS: &'static [SideEffect] = &[
         SideEffect::RunCommand,
@@ -48,63 +48,63 @@ impl Act for RunCommand {
 
     type Args = Args;
     type Output = Output;
-    type Foreseen = ForeseenCommand;
+    type Prepared = PreparedHostCommand;
 
     fn dry_run(_args: &Args) -> bool {
         false
     }
 
-    fn foresee<'a>(
-        host: &'a dyn Host,
+    fn prepare<'a>(
+        host: &'a HostSlot,
         cx: &'a ToolCx,
         args: &'a Args,
-    ) -> BoxFuture<'a, Result<ForeseenCommand, Fault>> {
-        host.foresee_command(cx, &args.id)
+    ) -> BoxFuture<'a, Result<PreparedHostCommand, Fault>> {
+        Box::pin(host.prepare_command(cx, &args.id))
     }
 
-    fn files(foreseen: &ForeseenCommand) -> &FileWork {
-        &foreseen.files
+    fn files(prepared: &PreparedHostCommand) -> &PreparedFiles {
+        &prepared.files
     }
 
-    fn touches(foreseen: &ForeseenCommand) -> PathKeys {
-        let edited = foreseen.edit.iter().map(|edit| Reach::File(edit.edited.path.clone()));
-        let unknown = (!foreseen.is_complete).then_some(Reach::Vault);
+    fn touched_paths(prepared: &PreparedHostCommand) -> PathKeys {
+        let edited = prepared.edit.iter().map(|edit| PathScope::File(edit.outcome.path.clone()));
+        let unknown = (!prepared.is_complete).then_some(PathScope::Vault);
         PathKeys {
-            reads: foreseen.opens.clone().map(Reach::File).into_iter().collect(),
+            reads: prepared.opens.clone().map(PathScope::File).into_iter().collect(),
             writes: edited.chain(unknown).collect(),
         }
     }
 
-    fn preview(args: &Args, foreseen: Option<&ForeseenCommand>) -> String {
+    fn preview(args: &Args, prepared: Option<&PreparedHostCommand>) -> String {
         let id = args.id.escape_debug();
-        match foreseen.and_then(|foreseen| foreseen.opens.as_ref()) {
+        match prepared.and_then(|prepared| prepared.opens.as_ref()) {
             Some(opens) => format!("Run the command {id}, which opens {opens}"),
             None => format!("Run the command {id}"),
         }
     }
 
-    fn perform<'a>(
-        host: &'a dyn Host,
+    fn apply<'a>(
+        host: &'a HostSlot,
         cx: &'a ToolCx,
         args: &'a Args,
-        foreseen: &'a ForeseenCommand,
+        prepared: &'a PreparedHostCommand,
     ) -> BoxFuture<'a, Result<Output, Fault>> {
         Box::pin(async move {
-            let ran = host.run_command(cx, foreseen).await?;
+            let ran = host.run_command(cx, prepared).await?;
             ran.effects.iter().for_each(|effect| cx.observed(*effect));
             Ok(Output { id: args.id.clone(), executed: ran.executed, error_message: ran.error_message })
         })
     }
 
-    fn foretold(args: &Args, _foreseen: &ForeseenCommand) -> Output {
+    fn dry_run_output(args: &Args, _foreseen: &PreparedHostCommand) -> Output {
         Output { id: args.id.clone(), executed: false, error_message: None }
     }
 
-    fn found(
+    fn reconciled_output(
         args: &Args,
-        _intent: &[Change],
+        _intent: &[VaultChange],
         _vault: &Vault,
-        _witness: &dyn Witness,
+        _io: &dyn IoContext,
     ) -> Result<Output, Fault> {
         Ok(Output { id: args.id.clone(), executed: true, error_message: None })
     }
@@ -117,9 +117,10 @@ impl Act for RunCommand {
         }
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let Output { id, executed, error_message } = output;
-        let ran = host_command::Ran { id, executed: *executed, error_message: error_message.as_deref() };
-        host_command::project(&HostCommands::Ran(ran), with)
+        let ran =
+            host_command::HostCommandRun { id, executed: *executed, error_message: error_message.as_deref() };
+        host_command::project(&HostCommandOutput::Ran(ran), with)
     }
 }

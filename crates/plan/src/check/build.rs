@@ -1,40 +1,41 @@
-//! Puts a plan without errors into the form the machine runs.
+//! Converts a plan without errors into the form that the machine runs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use envelope::{ActionPlan, OnError, Retry, Step, ToolDecl, VarName, canonical_hash};
+use envelope::{ActionPlan, OnError, PlanStep, Retry, ToolDecl, VarName, canonical_hash};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::CheckLimits;
-use super::order::{Touch, Waits};
-use super::templates::Compiled;
-use super::world::World;
-use crate::{CheckedForeach, CheckedPlan, CheckedStep, Finding, FindingCode, Template};
+use super::dependency_order::{DependencyGraph, SharedAccess};
+use super::symbol_table::SymbolTable;
+use super::templates::CompiledStep;
+use crate::{CheckedForeach, CheckedPlan, CheckedStep, FindingCode, PlanFinding, Template};
 
-/// What `onError: "retry"` means for a step that does not say how.
+/// Default for a step with `onError: "retry"` and no `retry`.
 const DEFAULT_RETRY: Retry = Retry { max_attempts: 3, backoff_ms: 1_000 };
 
-/// What the checker made of a plan.
-pub(super) struct Parts {
-    pub(super) steps: Vec<Compiled>,
-    pub(super) waits: Waits,
+/// The results of the checks that a runnable plan is built from.
+pub(super) struct CheckedParts {
+    pub(super) steps: Vec<CompiledStep>,
+    pub(super) waits: DependencyGraph,
     pub(super) outputs: Template,
-    /// The steps whose output is read by anything.
+    /// Steps whose output is read by another part of the plan.
     pub(super) read: HashSet<usize>,
 }
 
 pub(super) fn build(
     root: &Value,
-    parts: Parts,
-    world: &World<'_>,
+    parts: CheckedParts,
+    world: &SymbolTable<'_>,
     limits: &CheckLimits,
-) -> Result<CheckedPlan, Box<Finding>> {
+) -> Result<CheckedPlan, Box<PlanFinding>> {
     let plan = ActionPlan::deserialize(root).map_err(|error| Box::new(unreadable(&error.to_string())))?;
     let mut tools: HashMap<&str, Arc<ToolDecl>> = HashMap::new();
     let mut steps = Vec::with_capacity(plan.steps.len());
-    let turns = parts.waits.turns(|index| world.tool(index).map_or(Touch::Nothing, Touch::of));
+    let turns =
+        parts.waits.effect_order(|index| world.tool(index).map_or(SharedAccess::Nothing, SharedAccess::of));
     let compiled = parts.steps.into_iter().zip(parts.waits.0.into_iter().zip(turns));
     for (index, (step, (compiled, (after, follows)))) in plan.steps.iter().zip(compiled).enumerate() {
         let Some(tool) = world.tool(index) else {
@@ -47,7 +48,7 @@ pub(super) fn build(
             compiled,
             &plan,
             limits,
-            Resolved { decl, after, follows, keep_output },
+            ResolvedStep { decl, after, follows, keep_output },
         ));
     }
     Ok(CheckedPlan {
@@ -59,7 +60,7 @@ pub(super) fn build(
     })
 }
 
-struct Resolved {
+struct ResolvedStep {
     decl: Arc<ToolDecl>,
     after: Vec<usize>,
     follows: Vec<usize>,
@@ -67,11 +68,11 @@ struct Resolved {
 }
 
 fn checked_step(
-    step: &Step,
-    compiled: Compiled,
+    step: &PlanStep,
+    compiled: CompiledStep,
     plan: &ActionPlan,
     limits: &CheckLimits,
-    resolved: Resolved,
+    resolved: ResolvedStep,
 ) -> CheckedStep {
     let defaults = plan.defaults.as_ref();
     let timeout = step.timeout_ms.or_else(|| defaults?.timeout_ms).unwrap_or(resolved.decl.timeout_ms);
@@ -103,8 +104,8 @@ fn checked_step(
     }
 }
 
-/// The lenient reader accepted what the strict one does not. The strict one has the last word.
-fn unreadable(why: &str) -> Finding {
-    Finding::error(FindingCode::BadValue, "", format!("the plan cannot be read: {why}"))
+/// The lenient reader accepted something that the strict reader refuses. The strict reader decides.
+fn unreadable(why: &str) -> PlanFinding {
+    PlanFinding::error(FindingCode::BadValue, "", format!("the plan cannot be read: {why}"))
         .hint("compare the plan with the published schema of plans")
 }

@@ -1,79 +1,79 @@
-//! The plan as far as it can be read.
+//! Lenient reading of a plan.
 //!
 //! A draft keeps every readable part of a plan that may be wrong elsewhere, so that one pass finds the
-//! misspelt field of the first step and the dangling reference of the fifth.
+//! misspelt field of the first step and the unresolved reference of the fifth.
 
 use envelope::{OnError, PLAN_VERSION, Retry, Risk, VarName};
 use serde_json::{Map, Value};
 
-use super::fields::{At, Fields, Known, Notes, describe, wrong_type};
-use super::{draft_step, pointer};
-use crate::{Finding, FindingCode};
+use super::draft_step;
+use super::object_fields::{FindingCollector, KnownField, LocatedValue, ObjectFields, describe, wrong_type};
+use crate::{FindingCode, PlanFinding, json_pointer};
 
-/// What could be read of a plan.
+/// The readable parts of a plan.
 #[derive(Default)]
-pub(super) struct Draft<'a> {
-    pub(super) risk: Option<At<Risk>>,
+pub(super) struct PlanDraft<'a> {
+    pub(super) risk: Option<LocatedValue<Risk>>,
     pub(super) steps: Vec<DraftStep<'a>>,
-    pub(super) vars: Vec<(&'a str, At<&'a Value>)>,
-    pub(super) outputs: Vec<(&'a str, At<&'a Value>)>,
+    pub(super) vars: Vec<(&'a str, LocatedValue<&'a Value>)>,
+    pub(super) outputs: Vec<(&'a str, LocatedValue<&'a Value>)>,
     pub(super) defaults: DraftDefaults,
 }
 
-/// What a step says about failures and time, or what `defaults` says for all steps.
+/// The settings for failures and time: of one step, or of `defaults` for all steps.
 #[derive(Default)]
 pub(super) struct DraftDefaults {
-    pub(super) on_error: Option<At<OnError>>,
-    pub(super) retry: Option<At<Retry>>,
-    pub(super) timeout_ms: Option<At<u64>>,
+    pub(super) on_error: Option<LocatedValue<OnError>>,
+    pub(super) retry: Option<LocatedValue<Retry>>,
+    pub(super) timeout_ms: Option<LocatedValue<u64>>,
 }
 
-/// What could be read of a step.
+/// The readable parts of a step.
 #[derive(Default)]
 pub(super) struct DraftStep<'a> {
     pub(super) pointer: String,
-    /// The id as it is spelled, even if it is not a good one.
+    /// The id as written, even if it is invalid.
     pub(super) label: Option<&'a str>,
-    pub(super) tool: Option<At<&'a str>>,
-    pub(super) args: Option<At<&'a Value>>,
-    pub(super) preview: Option<At<&'a Value>>,
-    pub(super) depends_on: Vec<At<&'a str>>,
+    pub(super) tool: Option<LocatedValue<&'a str>>,
+    pub(super) args: Option<LocatedValue<&'a Value>>,
+    pub(super) preview: Option<LocatedValue<&'a Value>>,
+    pub(super) depends_on: Vec<LocatedValue<&'a str>>,
     pub(super) foreach: Option<DraftForeach<'a>>,
-    pub(super) capture_as: Option<At<VarName>>,
+    pub(super) capture_as: Option<LocatedValue<VarName>>,
     pub(super) on_failure: DraftDefaults,
 }
 
-/// What could be read of a loop.
+/// The readable parts of a foreach.
 pub(super) struct DraftForeach<'a> {
     pub(super) pointer: String,
-    pub(super) from: Option<At<&'a Value>>,
-    pub(super) item_name: Option<At<VarName>>,
-    pub(super) index_name: Option<At<VarName>>,
+    pub(super) from: Option<LocatedValue<&'a Value>>,
+    pub(super) item_name: Option<LocatedValue<VarName>>,
+    pub(super) index_name: Option<LocatedValue<VarName>>,
 }
 
-const PLAN_FIELDS: &[Known] = &[
-    Known { name: "version", synonyms: &["schemaVersion", "planVersion"] },
-    Known { name: "goal", synonyms: &["objective", "title", "description", "task", "name"] },
-    Known { name: "riskLevel", synonyms: &["risk", "risk_level"] },
-    Known { name: "steps", synonyms: &["actions", "tasks", "plan", "calls"] },
-    Known { name: "assumptions", synonyms: &[] },
-    Known { name: "contextRequests", synonyms: &["context", "context_requests"] },
-    Known { name: "vars", synonyms: &["variables", "params", "parameters", "inputs"] },
-    Known { name: "defaults", synonyms: &["default"] },
-    Known { name: "outputs", synonyms: &["output", "results", "result", "returns"] },
-    Known { name: "uiHints", synonyms: &["ui", "ui_hints", "hints"] },
+const PLAN_FIELDS: &[KnownField] = &[
+    KnownField { name: "version", synonyms: &["schemaVersion", "planVersion"] },
+    KnownField { name: "goal", synonyms: &["objective", "title", "description", "task", "name"] },
+    KnownField { name: "riskLevel", synonyms: &["risk", "risk_level"] },
+    KnownField { name: "steps", synonyms: &["actions", "tasks", "plan", "calls"] },
+    KnownField { name: "assumptions", synonyms: &[] },
+    KnownField { name: "contextRequests", synonyms: &["context", "context_requests"] },
+    KnownField { name: "vars", synonyms: &["variables", "params", "parameters", "inputs"] },
+    KnownField { name: "defaults", synonyms: &["default"] },
+    KnownField { name: "outputs", synonyms: &["output", "results", "result", "returns"] },
+    KnownField { name: "uiHints", synonyms: &["ui", "ui_hints", "hints"] },
 ];
 
-const CONTEXT_FIELDS: &[Known] =
-    &[Known { name: "kind", synonyms: &["type"] }, Known { name: "options", synonyms: &[] }];
+const CONTEXT_FIELDS: &[KnownField] =
+    &[KnownField { name: "kind", synonyms: &["type"] }, KnownField { name: "options", synonyms: &[] }];
 
-/// Reads the plan, noting whatever is not as it should be.
-pub(super) fn read<'a>(root: &'a Value, findings: &mut Vec<Finding>) -> Draft<'a> {
-    let mut notes = Notes { findings, step: None };
+/// Reads the plan and reports every problem.
+pub(super) fn read<'a>(root: &'a Value, findings: &mut Vec<PlanFinding>) -> PlanDraft<'a> {
+    let mut notes = FindingCollector { findings, step: None };
     let Some((map, base)) = plan_object(root, &mut notes) else {
-        return Draft::default();
+        return PlanDraft::default();
     };
-    let fields = Fields::read(map, &base, PLAN_FIELDS, &mut notes);
+    let fields = ObjectFields::read(map, &base, PLAN_FIELDS, &mut notes);
     read_head(&fields, &mut notes);
     let risk = fields.choice(
         "riskLevel",
@@ -84,7 +84,7 @@ pub(super) fn read<'a>(root: &'a Value, findings: &mut Vec<Finding>) -> Draft<'a
     for (name, at) in &vars {
         if let Err(bad) = VarName::parse(name) {
             notes.push(
-                Finding::error(
+                PlanFinding::error(
                     FindingCode::BadValue,
                     at.pointer.clone(),
                     format!("`{name}` cannot be referred to"),
@@ -100,11 +100,14 @@ pub(super) fn read<'a>(root: &'a Value, findings: &mut Vec<Finding>) -> Draft<'a
         .map(|at| draft_step::read_defaults(&at, &mut notes))
         .unwrap_or_default();
     let steps = read_steps(&fields, notes.findings);
-    Draft { risk, steps, vars, outputs, defaults }
+    PlanDraft { risk, steps, vars, outputs, defaults }
 }
 
-/// The object that is the plan, even if it was put inside another one.
-fn plan_object<'a>(root: &'a Value, notes: &mut Notes<'_>) -> Option<(&'a Map<String, Value>, String)> {
+/// Returns the object that is the plan, even if it is wrapped in another object.
+fn plan_object<'a>(
+    root: &'a Value,
+    notes: &mut FindingCollector<'_>,
+) -> Option<(&'a Map<String, Value>, String)> {
     let Some(map) = root.as_object() else {
         let hint = match root {
             Value::Array(_) => "write one object, with this list as its `steps`",
@@ -113,7 +116,7 @@ fn plan_object<'a>(root: &'a Value, notes: &mut Notes<'_>) -> Option<(&'a Map<St
             }
         };
         let message = format!("a plan must be an object, but this is {}", describe(root));
-        notes.push(Finding::error(FindingCode::WrongType, "", message).hint(hint));
+        notes.push(PlanFinding::error(FindingCode::WrongType, "", message).hint(hint));
         return None;
     };
     if map.contains_key("steps") {
@@ -125,9 +128,9 @@ fn plan_object<'a>(root: &'a Value, notes: &mut Notes<'_>) -> Option<(&'a Map<St
     });
     match inner {
         Some((key, inner)) => {
-            let pointer = pointer::join("", key);
+            let pointer = json_pointer::join("", key);
             notes.push(
-                Finding::error(
+                PlanFinding::error(
                     FindingCode::WrappedPlan,
                     pointer.clone(),
                     format!("the plan sits inside the field `{key}`"),
@@ -140,8 +143,8 @@ fn plan_object<'a>(root: &'a Value, notes: &mut Notes<'_>) -> Option<(&'a Map<St
     }
 }
 
-/// The fields that are only looked at here: the rest of the checker has no use for them.
-fn read_head(fields: &Fields<'_>, notes: &mut Notes<'_>) {
+/// Checks the fields that the rest of the checker does not use.
+fn read_head(fields: &ObjectFields<'_>, notes: &mut FindingCollector<'_>) {
     fields.require_value("version", &format!("add `\"version\": \"{PLAN_VERSION}\"`"), notes);
     match fields.get("version") {
         Some(at) if at.value.is_number() => {
@@ -151,11 +154,11 @@ fn read_head(fields: &Fields<'_>, notes: &mut Notes<'_>) {
             fields.choice("version", &[(PLAN_VERSION, ())], notes);
         }
     }
-    fields.require("goal", "add `\"goal\"`: what the person wants, in a sentence", notes);
+    fields.require("goal", "add `\"goal\"`: what the user wants, in a sentence", notes);
     if let Some(at) = fields.text("goal", notes).filter(|at| at.value.trim().is_empty()) {
         notes.push(
-            Finding::error(FindingCode::BadValue, at.pointer, "`goal` is empty")
-                .hint("say in a sentence what the person wants"),
+            PlanFinding::error(FindingCode::BadValue, at.pointer, "`goal` is empty")
+                .hint("describe in a sentence what the user wants"),
         );
     }
     fields.require_value(
@@ -167,7 +170,7 @@ fn read_head(fields: &Fields<'_>, notes: &mut Notes<'_>) {
     read_context_requests(fields, notes);
 }
 
-fn read_context_requests(fields: &Fields<'_>, notes: &mut Notes<'_>) {
+fn read_context_requests(fields: &ObjectFields<'_>, notes: &mut FindingCollector<'_>) {
     let hint = "write a list of objects such as `{\"kind\": \"activeNote\"}`, or leave it out";
     let requests = fields.list("contextRequests", hint, notes).unwrap_or_default();
     for at in &requests {
@@ -175,14 +178,14 @@ fn read_context_requests(fields: &Fields<'_>, notes: &mut Notes<'_>) {
             notes.push(wrong_type(at, "contextRequests", "an object", "write `{\"kind\": \"…\"}`"));
             continue;
         };
-        let request = Fields::read(map, &at.pointer, CONTEXT_FIELDS, notes);
+        let request = ObjectFields::read(map, &at.pointer, CONTEXT_FIELDS, notes);
         request.require("kind", "add `\"kind\"`: what you would like to know", notes);
         request.text("kind", notes);
         request.optional_object("options", "write an object, or leave it out", notes);
     }
     if let (Some(at), false) = (fields.get("contextRequests"), requests.is_empty()) {
         notes.push(
-            Finding::warning(
+            PlanFinding::warning(
                 FindingCode::IgnoredContextRequest,
                 at.pointer.clone(),
                 "a run does not answer context requests; they are only shown",
@@ -192,22 +195,22 @@ fn read_context_requests(fields: &Fields<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-/// The entries of an object whose keys are free.
+/// Returns the entries of an object with arbitrary keys.
 fn entries<'a>(
-    fields: &Fields<'a>,
+    fields: &ObjectFields<'a>,
     name: &'static str,
-    notes: &mut Notes<'_>,
-) -> Vec<(&'a str, At<&'a Value>)> {
+    notes: &mut FindingCollector<'_>,
+) -> Vec<(&'a str, LocatedValue<&'a Value>)> {
     let hint = format!("write `\"{name}\": {{\"name\": …}}`, or leave it out");
     let Some(at) = fields.object(name, &hint, notes) else {
         return Vec::new();
     };
-    let place = |key: &str| pointer::join(&at.pointer, key);
-    at.value.iter().map(|(key, value)| (key.as_str(), At { pointer: place(key), value })).collect()
+    let place = |key: &str| json_pointer::join(&at.pointer, key);
+    at.value.iter().map(|(key, value)| (key.as_str(), LocatedValue { pointer: place(key), value })).collect()
 }
 
-fn read_steps<'a>(fields: &Fields<'a>, findings: &mut Vec<Finding>) -> Vec<DraftStep<'a>> {
-    let mut notes = Notes { findings, step: None };
+fn read_steps<'a>(fields: &ObjectFields<'a>, findings: &mut Vec<PlanFinding>) -> Vec<DraftStep<'a>> {
+    let mut notes = FindingCollector { findings, step: None };
     let example = "{\"id\": \"read\", \"tool\": \"vault.readFile\", \"args\": {\"path\": \"Inbox.md\"}}";
     fields.require("steps", &format!("add `\"steps\": [{example}]`"), &mut notes);
     let hint = "write a list of steps, each with its own `id`";
@@ -216,7 +219,7 @@ fn read_steps<'a>(fields: &Fields<'a>, findings: &mut Vec<Finding>) -> Vec<Draft
     };
     if let (Some(at), true) = (fields.get("steps"), steps.is_empty()) {
         notes.push(
-            Finding::error(FindingCode::BadValue, at.pointer.clone(), "the plan has no steps")
+            PlanFinding::error(FindingCode::BadValue, at.pointer.clone(), "the plan has no steps")
                 .hint(format!("write at least one step, such as {example}")),
         );
     }

@@ -1,19 +1,18 @@
-//! Strict JSON: what a lenient reader would silently change is a finding.
+//! Strict JSON: reports everything that a lenient reader would change silently.
 //!
-//! A doubled key, or a number with more digits than can be kept, means two readers of the same plan see two
-//! plans; the one that was confirmed and the one that runs must be the same.
+//! With a duplicate key, or a number with more digits than can be kept, two readers of the same plan could
+//! read two different plans. The plan that was confirmed and the plan that runs must be the same.
 
-use envelope::{Strictness, read_strictly};
+use envelope::{StrictJsonHandler, parse_strict};
 use serde_json::Value;
 
-use super::pointer;
-use crate::{Finding, FindingCode};
+use crate::{FindingCode, PlanFinding, json_pointer};
 
-/// Reads one JSON value. `None` when the text is not JSON at all; every problem is among the findings.
-pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Option<Value> {
-    let text = unwrap(text, findings);
-    let mut noting = Noting { pointer: String::new(), entered: Vec::new(), findings };
-    match read_strictly(serde_json::Deserializer::from_str(text), &mut noting) {
+/// Reads one JSON value and reports every problem. Returns `None` if the text is not JSON.
+pub(super) fn read(text: &str, findings: &mut Vec<PlanFinding>) -> Option<Value> {
+    let text = strip_wrapping(text, findings);
+    let mut noting = FindingReader { pointer: String::new(), entered: Vec::new(), findings };
+    match parse_strict(serde_json::Deserializer::from_str(text), &mut noting) {
         Ok(value) => Some(value),
         Err(error) => {
             findings.push(not_json(text, &error));
@@ -22,19 +21,19 @@ pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Option<Value> {
     }
 }
 
-/// Takes off what models put around JSON, so that the plan inside is checked all the same.
-fn unwrap<'a>(text: &'a str, findings: &mut Vec<Finding>) -> &'a str {
+/// Removes a byte order mark or a code fence around JSON, so that the plan inside is still checked.
+fn strip_wrapping<'a>(text: &'a str, findings: &mut Vec<PlanFinding>) -> &'a str {
     let mut inner = text;
     if let Some(rest) = inner.strip_prefix('\u{feff}') {
         findings.push(
-            Finding::error(FindingCode::NotJson, "", "the text starts with a byte order mark")
+            PlanFinding::error(FindingCode::NotJson, "", "the text starts with a byte order mark")
                 .hint("save the plan as UTF-8 without a byte order mark"),
         );
         inner = rest;
     }
     if let Some(rest) = inner.trim_start().strip_prefix("```") {
         findings.push(
-            Finding::error(FindingCode::NotJson, "", "the plan is inside a code fence")
+            PlanFinding::error(FindingCode::NotJson, "", "the plan is inside a code fence")
                 .hint("remove the code fence: send the JSON object alone, from `{` to `}`"),
         );
         let body = rest.split_once('\n').map_or("", |(_language, body)| body);
@@ -43,11 +42,11 @@ fn unwrap<'a>(text: &'a str, findings: &mut Vec<Finding>) -> &'a str {
     inner
 }
 
-fn not_json(text: &str, error: &serde_json::Error) -> Finding {
+fn not_json(text: &str, error: &serde_json::Error) -> PlanFinding {
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
     let reason = reason.split(" at line ").next().unwrap_or_default();
-    Finding::error(
+    PlanFinding::error(
         FindingCode::NotJson,
         "",
         format!("the text is not JSON: {reason} at line {line} column {column}"),
@@ -55,7 +54,7 @@ fn not_json(text: &str, error: &serde_json::Error) -> Finding {
     .hint(hint(text, error))
 }
 
-/// Looks at the place where reading stopped for the usual slips.
+/// Returns a hint if the text at the error position shows a common mistake.
 fn hint(text: &str, error: &serde_json::Error) -> String {
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let at = error.column().saturating_sub(1);
@@ -85,24 +84,25 @@ fn hint(text: &str, error: &serde_json::Error) -> String {
     } else if matches!(word.as_str(), "True" | "False" | "None" | "undefined" | "NaN") {
         format!("`{word}` is not JSON; write `true`, `false` or `null`")
     } else if text.trim_start().starts_with(['{', '[']) {
-        "look at what stands just before that place: a missing comma, quote or bracket".to_owned()
+        "check the text just before that position for a missing comma, quote or bracket".to_owned()
     } else {
         "send the JSON object alone: the first character must be `{`, with no words before it".to_owned()
     }
 }
 
-/// Reads on whatever it finds: later findings speak of one and the same plan, in which the first of two keys counts.
-struct Noting<'f> {
+/// Records problems as findings and continues, so that all later findings are about one plan, in which the
+/// first of two equal keys counts.
+struct FindingReader<'f> {
     pointer: String,
-    /// How long the pointer was before each step that led here.
+    /// Length of the pointer before each open key or item.
     entered: Vec<usize>,
-    findings: &'f mut Vec<Finding>,
+    findings: &'f mut Vec<PlanFinding>,
 }
 
-impl Strictness for Noting<'_> {
+impl StrictJsonHandler for FindingReader<'_> {
     fn enter_key(&mut self, key: &str) {
         self.entered.push(self.pointer.len());
-        pointer::push(&mut self.pointer, key);
+        json_pointer::push(&mut self.pointer, key);
     }
 
     fn enter_item(&mut self, index: usize) {
@@ -113,12 +113,12 @@ impl Strictness for Noting<'_> {
         self.pointer.truncate(self.entered.pop().unwrap_or_default());
     }
 
-    fn doubled_key(&mut self, key: &str) -> Result<(), String> {
+    fn duplicate_key(&mut self, key: &str) -> Result<(), String> {
         self.findings.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::DuplicateKey,
                 self.pointer.clone(),
-                format!("the key `{key}` stands twice in the same object"),
+                format!("the key `{key}` occurs twice in the same object"),
             )
             .hint("keep one of the two and remove the other"),
         );
@@ -127,7 +127,7 @@ impl Strictness for Noting<'_> {
 
     fn inexact_number(&mut self) {
         self.findings.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::NumberNotExact,
                 self.pointer.clone(),
                 "the number does not fit 64 bits, so its last digits would be lost",

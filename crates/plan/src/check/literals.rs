@@ -1,32 +1,32 @@
-//! Arguments that are already known, checked against the tool's input schema before anything runs.
+//! Checks literal arguments against the tool's input schema, and by what the tool can judge of them, before the run.
 
 use std::collections::{BTreeSet, HashMap};
 
-use envelope::{Catalog, SchemaProblem};
+use envelope::{SchemaProblem, ToolCatalog};
 use serde_json::Value;
 
-use super::place::Place;
-use crate::{Finding, FindingCode, Template};
+use super::template_context::TemplateContext;
+use crate::{FindingCode, PlanFinding, Template};
 
-/// Reports what the schema says about the parts that no reference will replace.
+/// Reports schema problems of the parts that contain no reference.
 pub(super) fn check(
-    place: &Place<'_, '_>,
+    place: &TemplateContext<'_, '_>,
     tool: &str,
     template: &Template,
     raw: &Value,
-    catalog: &dyn Catalog,
-    findings: &mut Vec<Finding>,
+    catalog: &dyn ToolCatalog,
+    findings: &mut Vec<PlanFinding>,
 ) {
     let mut open = BTreeSet::new();
     template.references(&mut |at, _, _| {
         open.insert(at.to_owned());
     });
     let args = as_written(template, raw);
-    for problem in catalog.check_input(tool, &args) {
-        if vanishes(&problem, &open) {
+    for problem in catalog.check_input(tool, &args).into_iter().chain(catalog.check_values(tool, &args)) {
+        if depends_on_reference(&problem, &open) {
             continue;
         }
-        let mut finding = Finding::error(
+        let mut finding = PlanFinding::error(
             FindingCode::Schema,
             format!("{}{}", place.pointer, problem.pointer),
             problem.message,
@@ -36,20 +36,20 @@ pub(super) fn check(
     }
 }
 
-/// Whether a problem is about a reference, and so may be gone once that has its value.
-fn vanishes(problem: &SchemaProblem, references: &BTreeSet<String>) -> bool {
+/// Whether a problem may disappear once a reference has its value.
+fn depends_on_reference(problem: &SchemaProblem, references: &BTreeSet<String>) -> bool {
     let at = problem.pointer.as_str();
     let ends = at.match_indices('/').map(|(end, _)| end).chain([at.len()]);
     if ends.filter_map(|end| at.get(..end)).any(|ancestor| references.contains(ancestor)) {
         return true;
     }
-    // A choice (`anyOf`) fails as a whole, even when a reference somewhere below is all that is in the way.
+    // A choice (`anyOf`) fails as a whole, even if only a reference below it prevents a match.
     let below = format!("{at}/");
     let first = references.range(below.clone()..).next();
     problem.from_choice && first.is_some_and(|reference| reference.starts_with(&below))
 }
 
-/// The arguments with escapes undone and references as they stand.
+/// Returns the arguments with escapes resolved and references unchanged.
 fn as_written(template: &Template, raw: &Value) -> Value {
     match (template, raw) {
         (Template::Literal(value), _) => value.clone(),

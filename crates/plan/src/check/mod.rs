@@ -1,41 +1,39 @@
-//! The checker: from the text of a plan to everything that is wrong with it, or to a plan that can run.
+//! The plan checker: turns the text of a plan into a list of all problems, or into a plan that can run.
 //!
-//! It never stops at the first problem, and never guesses in the author's place: a plan with an error does not
-//! run, and each finding says what to write instead.
+//! It reports all problems at once and does not guess: a plan with an error does not run, and each finding
+//! says what to write instead.
 
 // From text to a draft.
 mod json;
 mod draft;
 mod draft_step;
-mod fields;
+mod object_fields;
 mod unknown_field;
-mod pointer;
 
-// What is known about values before anything runs.
+// Types of values that are known before the run.
 mod shape;
-mod follow;
-mod fits;
+mod shape_lookup;
+mod type_fit;
 
 // The plan as a whole.
-mod world;
+mod symbol_table;
 mod steps;
-mod order;
+mod dependency_order;
 mod risk;
 
-// What is written in a template.
+// The content of templates.
 mod templates;
-mod place;
-mod path;
-mod typing;
-mod looping;
+mod template_context;
+mod reference_path;
+mod type_check;
+mod foreach_list;
 mod literals;
 mod spelling;
 mod foreign_braces;
 mod template_notes;
-mod habits;
-mod strings;
+mod placeholders;
 
-// A plan that can run.
+// The runnable plan.
 mod build;
 
 #[cfg(test)]
@@ -43,50 +41,50 @@ mod shape_tests;
 
 use std::collections::HashSet;
 
-use envelope::{Catalog, Requirement, ToolDecl};
+use envelope::{Requirement, ToolCatalog, ToolDecl};
 use serde_json::Value;
 
-use crate::{CheckedPlan, Finding, Severity};
-use build::Parts;
-use draft::Draft;
-use order::Waits;
-use world::World;
+use crate::{CheckedPlan, PlanFinding, Severity};
+use build::CheckedParts;
+use dependency_order::DependencyGraph;
+use draft::PlanDraft;
+use symbol_table::SymbolTable;
 
-/// How far a plan may go under the settings in force.
+/// Limits of the current settings for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckLimits {
-    /// Attempts of one call, the first included.
+    /// Attempts of one call, including the first.
     pub max_attempts: u32,
-    /// How long one attempt may take.
+    /// Time limit of one attempt.
     pub max_call_timeout_ms: u64,
 }
 
 /// All findings, and the plan if none of them is an error.
 #[derive(Debug, Clone)]
-pub struct Report {
-    pub findings: Vec<Finding>,
+pub struct CheckReport {
+    pub findings: Vec<PlanFinding>,
     pub plan: Option<CheckedPlan>,
 }
 
-/// Reads and checks a plan. Pure, and never panics: any text gives a report.
-pub fn check(text: &str, catalog: &dyn Catalog, limits: &CheckLimits) -> Report {
+/// Reads and checks a plan. Pure, and never panics: every text yields a report.
+pub fn check(text: &str, catalog: &dyn ToolCatalog, limits: &CheckLimits) -> CheckReport {
     let mut findings = Vec::new();
     let root = json::read(text, &mut findings);
     let plan = root.and_then(|root| check_value(&root, catalog, limits, &mut findings));
-    let findings = in_reading_order(findings);
+    let findings = sort_findings(findings);
     let plan = plan.filter(|_| !has_errors(&findings));
-    Report { findings, plan }
+    CheckReport { findings, plan }
 }
 
 fn check_value(
     root: &Value,
-    catalog: &dyn Catalog,
+    catalog: &dyn ToolCatalog,
     limits: &CheckLimits,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<PlanFinding>,
 ) -> Option<CheckedPlan> {
     let draft = draft::read(root, findings);
     name_steps(&draft, findings);
-    let world = World::new(&draft, catalog);
+    let world = SymbolTable::new(&draft, catalog);
     let mut edges = steps::check(&draft, &world, catalog, limits, findings);
     templates::check_vars(&draft, findings);
 
@@ -103,16 +101,16 @@ fn check_value(
     let (outputs, reads) = templates::check_outputs(&draft, &world, findings);
     read.extend(reads);
 
-    let mut waits = Waits::new(edges);
-    waits.cycles(&draft.steps, findings);
-    // What is active or selected in the host is what the step before left there; no argument says so.
+    let mut waits = DependencyGraph::new(edges);
+    waits.report_cycles(&draft.steps, findings);
+    // The active note or the selection in the host depends on the step before; no argument shows it.
     let uses_host = |decl: &ToolDecl| decl.availability.contains(&Requirement::Host);
-    waits.line_up(|step| world.tool(step).is_some_and(uses_host));
+    waits.add_shared_dependencies(|step| world.tool(step).is_some_and(uses_host));
     risk::check(&draft, &world, findings);
     if has_errors(findings) {
         return None;
     }
-    match build::build(root, Parts { steps: compiled, waits, outputs, read }, &world, limits) {
+    match build::build(root, CheckedParts { steps: compiled, waits, outputs, read }, &world, limits) {
         Ok(plan) => Some(plan),
         Err(finding) => {
             findings.push(*finding);
@@ -121,26 +119,26 @@ fn check_value(
     }
 }
 
-/// The index of the step that a pointer leads into.
+/// Returns the index of the step that a pointer is in.
 fn step_index(pointer: &str) -> Option<usize> {
     let (_, rest) = pointer.split_once("/steps/")?;
     rest.split('/').next()?.parse().ok()
 }
 
-/// Findings about the JSON itself were made before any step had a name.
-fn name_steps(draft: &Draft<'_>, findings: &mut [Finding]) {
+/// Adds step names to the findings about the JSON text, which were made before any step was read.
+fn name_steps(draft: &PlanDraft<'_>, findings: &mut [PlanFinding]) {
     for finding in findings.iter_mut().filter(|finding| finding.step.is_none()) {
         let step = step_index(&finding.pointer).and_then(|index| draft.steps.get(index));
         finding.step = step.and_then(|step| step.label).map(str::to_owned);
     }
 }
 
-fn has_errors(findings: &[Finding]) -> bool {
+fn has_errors(findings: &[PlanFinding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// First the plan, then its steps from first to last, then its outputs; nothing twice.
-fn in_reading_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+/// Sorts findings: first the plan, then its steps in order, then its outputs. Removes duplicates.
+fn sort_findings(mut findings: Vec<PlanFinding>) -> Vec<PlanFinding> {
     findings.sort_by_key(|finding| match step_index(&finding.pointer) {
         Some(step) => (1, step),
         None if finding.pointer.starts_with("/outputs") => (2, 0),

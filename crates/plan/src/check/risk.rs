@@ -1,13 +1,13 @@
-//! Whether the plan is honest about how far it reaches.
+//! Checks that the declared risk of a plan covers the risk of its tools.
 
 use envelope::Risk;
 
-use super::draft::Draft;
-use super::place::listed;
-use super::world::World;
-use crate::{Finding, FindingCode};
+use super::draft::PlanDraft;
+use super::symbol_table::SymbolTable;
+use super::template_context::list_names;
+use crate::{FindingCode, PlanFinding};
 
-pub(super) fn check(draft: &Draft<'_>, world: &World<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn check(draft: &PlanDraft<'_>, world: &SymbolTable<'_>, findings: &mut Vec<PlanFinding>) {
     let Some(declared) = &draft.risk else {
         return;
     };
@@ -25,18 +25,17 @@ pub(super) fn check(draft: &Draft<'_>, world: &World<'_>, findings: &mut Vec<Fin
         let message = format!(
             "the plan says `{}`, but {}",
             declared.value,
-            listed("these steps go further:", above, "its tools go further")
+            list_names("these steps go further:", above, "its tools go further")
         );
         findings.push(
-            Finding::error(FindingCode::RiskTooLow, declared.pointer.clone(), message)
+            PlanFinding::error(FindingCode::RiskTooLow, declared.pointer.clone(), message)
                 .hint(format!("write `\"riskLevel\": \"{highest}\"`")),
         );
     } else if highest < declared.value && risks.iter().all(|(_, risk)| risk.is_some()) {
-        let message =
-            format!("the plan says `{}`, but no step goes further than `{highest}`", declared.value);
+        let message = format!("the plan says `{}`, but no step has a risk above `{highest}`", declared.value);
         findings.push(
-            Finding::warning(FindingCode::RiskTooHigh, declared.pointer.clone(), message).hint(format!(
-                "write `\"riskLevel\": \"{highest}\"`, so that the person is asked for no more"
+            PlanFinding::warning(FindingCode::RiskTooHigh, declared.pointer.clone(), message).hint(format!(
+                "write `\"riskLevel\": \"{highest}\"`, so that the user approves only what is needed"
             )),
         );
     }

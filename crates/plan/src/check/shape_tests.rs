@@ -1,13 +1,13 @@
-//! Shapes may allow more than schemas do, never less: tried on random schemas, with a real validator as judge.
+//! Tests that shapes allow at least what their schemas do: random schemas, compared with a real validator.
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_assume, prop_oneof, proptest};
 use proptest::test_runner::Config;
 use serde_json::{Map, Value, json};
 
-use super::fits::{Fit, fits};
-use super::follow::{Found, follow};
-use super::shape::Shape;
-use crate::Segment;
+use super::shape::ValueShape;
+use super::shape_lookup::{PathLookup, look_up};
+use super::type_fit::{TypeFit, check_fit};
+use crate::PathSegment;
 
 const KEYS: [&str; 3] = ["a", "b", "c"];
 
@@ -50,7 +50,7 @@ fn object(fields: Vec<(&str, bool, Value)>, closed: bool) -> Value {
     schema
 }
 
-/// Gives a schema the definitions its references need.
+/// Adds the definitions that the references of a schema need.
 fn document(schema: Value) -> Value {
     let pair = json!({
         "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } },
@@ -59,7 +59,7 @@ fn document(schema: Value) -> Value {
     json!({ "$defs": { "Pair": pair }, "anyOf": [schema] })
 }
 
-/// Some value of a schema; the numbers decide which. Lists have at least one element.
+/// Returns a value that matches the schema, chosen by the numbers. Lists have at least one element.
 fn sample(schema: &Value, root: &Value, dice: &mut dyn Iterator<Item = usize>) -> Value {
     let roll = dice.next().unwrap_or_default();
     if schema == &Value::Bool(true) {
@@ -108,17 +108,17 @@ fn sample_object(schema: &Value, root: &Value, dice: &mut dyn Iterator<Item = us
     Value::Object(map)
 }
 
-fn segment() -> impl Strategy<Value = Segment> {
+fn segment() -> impl Strategy<Value = PathSegment> {
     prop_oneof![
-        3 => prop::sample::select(KEYS.to_vec()).prop_map(|key| Segment::Key(key.to_owned())),
-        1 => (0_usize..2).prop_map(Segment::Index),
+        3 => prop::sample::select(KEYS.to_vec()).prop_map(|key| PathSegment::Key(key.to_owned())),
+        1 => (0_usize..2).prop_map(PathSegment::Index),
     ]
 }
 
-fn enter<'v>(value: &'v Value, segment: &Segment) -> Option<&'v Value> {
+fn enter<'v>(value: &'v Value, segment: &PathSegment) -> Option<&'v Value> {
     match segment {
-        Segment::Key(key) => value.get(key),
-        Segment::Index(index) => value.get(index),
+        PathSegment::Key(key) => value.get(key),
+        PathSegment::Index(index) => value.get(index),
     }
 }
 
@@ -126,7 +126,7 @@ fn is_valid(schema: &Value, value: &Value) -> bool {
     jsonschema::validator_for(schema).unwrap().is_valid(value)
 }
 
-/// The same schema with room for fractions: whatever was valid still is.
+/// Returns the same schema with fractions allowed, so that every valid value stays valid.
 fn wider(schema: &Value) -> Value {
     match schema {
         Value::Array(items) => items.iter().map(wider).collect(),
@@ -148,19 +148,19 @@ proptest! {
         let root = document(schema);
         let value = sample(&root, &root, &mut dice.into_iter());
         prop_assume!(is_valid(&root, &value));
-        let mut shape = Shape::Schema { schema: &root, root: &root };
+        let mut shape = ValueShape::Schema { schema: &root, root: &root };
         let mut found = Some(&value);
         for segment in &path {
             let part = found.and_then(|value| enter(value, segment));
-            match follow(&shape, segment) {
-                // Of a value about which nothing is known, nothing is foretold.
-                Found::Always(_) if shape.cases().is_none() => return Ok(()),
-                Found::Always(next) => {
+            match look_up(&shape, segment) {
+                // The shape makes no prediction about an unknown value.
+                PathLookup::Always(_) if shape.cases().is_none() => return Ok(()),
+                PathLookup::Always(next) => {
                     assert!(found.is_none() || part.is_some(), "{segment:?} of {value} under {root}");
                     shape = next;
                 }
-                Found::Sometimes(next) => shape = next,
-                Found::Never => {
+                PathLookup::Sometimes(next) => shape = next,
+                PathLookup::Never => {
                     assert!(part.is_none(), "{segment:?} of {value} under {root}");
                     return Ok(());
                 }
@@ -178,10 +178,10 @@ proptest! {
         let value = sample(&root, &root, &mut dice.into_iter());
         let wide = wider(&root);
         for target in [&root, &wide] {
-            let target = Shape::Schema { schema: target, root: target };
-            for source in [Shape::Schema { schema: &root, root: &root }, Shape::Exactly(&value)] {
-                let fit = fits(&source, &target);
-                assert!(!matches!(fit, Fit::Never(_)), "{fit:?}: {value} under {root}");
+            let target = ValueShape::Schema { schema: target, root: target };
+            for source in [ValueShape::Schema { schema: &root, root: &root }, ValueShape::Exactly(&value)] {
+                let fit = check_fit(&source, &target);
+                assert!(!matches!(fit, TypeFit::Never(_)), "{fit:?}: {value} under {root}");
             }
         }
     }
@@ -195,16 +195,16 @@ proptest! {
         let (from, to) = (document(from), document(to));
         let value = sample(&from, &from, &mut dice.into_iter());
         prop_assume!(is_valid(&from, &value));
-        let source = Shape::Schema { schema: &from, root: &from };
-        let target = Shape::Schema { schema: &to, root: &to };
-        if let Fit::Never(why) = fits(&source, &target) {
+        let source = ValueShape::Schema { schema: &from, root: &from };
+        let target = ValueShape::Schema { schema: &to, root: &to };
+        if let TypeFit::Never(why) = check_fit(&source, &target) {
             assert!(!is_valid(&to, &value), "{value} is valid under {to}, but: {why}");
         }
-        // A value is a shape of its own, and the most exact one.
-        match fits(&Shape::Exactly(&value), &target) {
-            Fit::Never(why) => assert!(!is_valid(&to, &value), "{value} is valid under {to}, but: {why}"),
-            Fit::Yes => assert!(is_valid(&to, &value), "{value} is not valid under {to}"),
-            Fit::Maybe(_) => {}
+        // A value is the most exact shape of itself.
+        match check_fit(&ValueShape::Exactly(&value), &target) {
+            TypeFit::Never(why) => assert!(!is_valid(&to, &value), "{value} is valid under {to}, but: {why}"),
+            TypeFit::Yes => assert!(is_valid(&to, &value), "{value} is not valid under {to}"),
+            TypeFit::Maybe(_) => {}
         }
     }
 }

@@ -1,28 +1,28 @@
-//! What can be said about a step without looking at its references: its id, its tool, its names, its limits.
+//! Checks each step without its references: id, tool, names and limits.
 
 use std::collections::{HashMap, HashSet};
 
-use envelope::{Catalog, OnError, nearest};
+use envelope::{OnError, ToolCatalog, nearest_tool};
 
 use super::CheckLimits;
-use super::draft::{Draft, DraftDefaults, DraftStep};
-use super::fields::Notes;
-use super::place::listed;
-use super::world::{Variable, World, same_letters};
-use crate::{Finding, FindingCode};
+use super::draft::{DraftDefaults, DraftStep, PlanDraft};
+use super::object_fields::FindingCollector;
+use super::symbol_table::{PlanVariable, SymbolTable, tool_ignoring_case};
+use super::template_context::list_names;
+use crate::{FindingCode, PlanFinding};
 
-/// Checks every step by itself. Returns, for each, the steps its `dependsOn` names.
+/// Checks every step separately. Returns for each step the steps named by its `dependsOn`.
 pub(super) fn check(
-    draft: &Draft<'_>,
-    world: &World<'_>,
-    catalog: &dyn Catalog,
+    draft: &PlanDraft<'_>,
+    world: &SymbolTable<'_>,
+    catalog: &dyn ToolCatalog,
     limits: &CheckLimits,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<PlanFinding>,
 ) -> Vec<Vec<usize>> {
     let mut captures = HashMap::new();
     let mut edges = Vec::with_capacity(draft.steps.len());
     for (index, step) in draft.steps.iter().enumerate() {
-        let mut notes = Notes { findings, step: step.label };
+        let mut notes = FindingCollector { findings, step: step.label };
         unique_id(index, step, draft, world, &mut notes);
         tool(step, catalog, &mut notes);
         capture(step, world, &mut captures, &mut notes);
@@ -31,7 +31,7 @@ pub(super) fn check(
         over_limit(&step.on_failure, limits, &mut notes);
         edges.push(depends_on(index, step, world, &mut notes));
     }
-    let mut notes = Notes { findings, step: None };
+    let mut notes = FindingCollector { findings, step: None };
     over_limit(&draft.defaults, limits, &mut notes);
     unused_default_retry(draft, &mut notes);
     edges
@@ -40,9 +40,9 @@ pub(super) fn check(
 fn unique_id(
     index: usize,
     step: &DraftStep<'_>,
-    draft: &Draft<'_>,
-    world: &World<'_>,
-    notes: &mut Notes<'_>,
+    draft: &PlanDraft<'_>,
+    world: &SymbolTable<'_>,
+    notes: &mut FindingCollector<'_>,
 ) {
     let Some((label, first)) = step.label.and_then(|label| Some((label, *world.steps.get(label)?))) else {
         return;
@@ -50,7 +50,7 @@ fn unique_id(
     if first != index {
         let other = draft.steps.get(first).map(|step| step.pointer.as_str()).unwrap_or_default();
         notes.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::DuplicateId,
                 format!("{}/id", step.pointer),
                 format!("the id `{label}` is already taken by the step at {other}"),
@@ -60,13 +60,13 @@ fn unique_id(
     }
 }
 
-fn tool(step: &DraftStep<'_>, catalog: &dyn Catalog, notes: &mut Notes<'_>) {
+fn tool(step: &DraftStep<'_>, catalog: &dyn ToolCatalog, notes: &mut FindingCollector<'_>) {
     let Some(at) = &step.tool else {
         return;
     };
     if let Some(reason) = catalog.blocked(at.value) {
         notes.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::BlockedTool,
                 at.pointer.clone(),
                 format!("`{}` cannot be used in this run: {reason}", at.value),
@@ -74,13 +74,15 @@ fn tool(step: &DraftStep<'_>, catalog: &dyn Catalog, notes: &mut Notes<'_>) {
             .hint("use another tool, or leave the step out"),
         );
     } else if catalog.tool(at.value).is_none() {
-        let near = same_letters(at.value, catalog).or_else(|| nearest(at.value, catalog.names()));
+        let near = tool_ignoring_case(at.value, catalog).or_else(|| nearest_tool(at.value, catalog.names()));
         let hint = match near {
             Some(name) => format!("did you mean `{name}`?"),
-            None => listed("the tools are", catalog.names().into_iter(), "there are no tools in this run"),
+            None => {
+                list_names("the tools are", catalog.names().into_iter(), "there are no tools in this run")
+            }
         };
         notes.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::UnknownTool,
                 at.pointer.clone(),
                 format!("no tool is named `{}`", at.value),
@@ -92,15 +94,15 @@ fn tool(step: &DraftStep<'_>, catalog: &dyn Catalog, notes: &mut Notes<'_>) {
 
 fn capture<'a>(
     step: &'a DraftStep<'_>,
-    world: &World<'_>,
+    world: &SymbolTable<'_>,
     taken: &mut HashMap<&'a str, &'a DraftStep<'a>>,
-    notes: &mut Notes<'_>,
+    notes: &mut FindingCollector<'_>,
 ) {
     let Some(at) = &step.capture_as else {
         return;
     };
     let name = at.value.as_str();
-    let by = if let Some(Variable::Given(_)) = world.vars.get(name) {
+    let by = if let Some(PlanVariable::Given(_)) = world.vars.get(name) {
         Some("`vars`".to_owned())
     } else {
         taken.get(name).map(|other| match other.label {
@@ -110,12 +112,12 @@ fn capture<'a>(
     };
     match by {
         Some(by) => notes.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::DuplicateCapture,
                 at.pointer.clone(),
                 format!("the variable `{name}` is already set by {by}"),
             )
-            .hint(format!("choose another name, such as `{}`", fresh(name, step))),
+            .hint(format!("choose another name, such as `{}`", unused_name(name, step))),
         ),
         None => {
             taken.insert(name, step);
@@ -123,17 +125,17 @@ fn capture<'a>(
     }
 }
 
-fn fresh(name: &str, step: &DraftStep<'_>) -> String {
+fn unused_name(name: &str, step: &DraftStep<'_>) -> String {
     match step.label {
         Some(label) if label != name => format!("{label}-{name}"),
         Some(_) | None => format!("{name}-2"),
     }
 }
 
-/// The words with a meaning of their own in every template.
+/// Words with a fixed meaning in every template.
 pub(super) const RESERVED: [&str; 2] = ["steps", "vars"];
 
-fn loop_names(step: &DraftStep<'_>, notes: &mut Notes<'_>) {
+fn loop_names(step: &DraftStep<'_>, notes: &mut FindingCollector<'_>) {
     let Some(foreach) = &step.foreach else {
         return;
     };
@@ -142,7 +144,7 @@ fn loop_names(step: &DraftStep<'_>, notes: &mut Notes<'_>) {
             continue;
         };
         notes.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::ShadowedName,
                 at.pointer.clone(),
                 format!("`{}` already means something in every template", at.value),
@@ -160,7 +162,7 @@ fn loop_names(step: &DraftStep<'_>, notes: &mut Notes<'_>) {
             "the position is called `index` unless `indexName` says otherwise; call the item `item`"
         };
         notes.push(
-            Finding::error(
+            PlanFinding::error(
                 FindingCode::ShadowedName,
                 at.map_or_else(|| foreach.pointer.clone(), |at| at.pointer.clone()),
                 format!("item and position of the foreach are both called `{index}`"),
@@ -170,14 +172,14 @@ fn loop_names(step: &DraftStep<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-fn retry(step: &DraftStep<'_>, draft: &Draft<'_>, notes: &mut Notes<'_>) {
+fn retry(step: &DraftStep<'_>, draft: &PlanDraft<'_>, notes: &mut FindingCollector<'_>) {
     let Some(at) = &step.on_failure.retry else {
         return;
     };
     let effective = step.on_failure.on_error.as_ref().or(draft.defaults.on_error.as_ref());
     if effective.map(|at| at.value) != Some(OnError::Retry) {
         notes.push(
-            Finding::warning(
+            PlanFinding::warning(
                 FindingCode::RetryWithoutOnerror,
                 at.pointer.clone(),
                 "`retry` has no effect without `\"onError\": \"retry\"`",
@@ -187,14 +189,14 @@ fn retry(step: &DraftStep<'_>, draft: &Draft<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-fn unused_default_retry(draft: &Draft<'_>, notes: &mut Notes<'_>) {
+fn unused_default_retry(draft: &PlanDraft<'_>, notes: &mut FindingCollector<'_>) {
     let retries = |on_failure: &DraftDefaults| {
         on_failure.on_error.as_ref().is_some_and(|at| at.value == OnError::Retry)
     };
     let used = retries(&draft.defaults) || draft.steps.iter().any(|step| retries(&step.on_failure));
     if let (Some(at), false) = (&draft.defaults.retry, used) {
         notes.push(
-            Finding::warning(
+            PlanFinding::warning(
                 FindingCode::RetryWithoutOnerror,
                 at.pointer.clone(),
                 "`defaults.retry` has no effect: no step has `\"onError\": \"retry\"`",
@@ -204,11 +206,11 @@ fn unused_default_retry(draft: &Draft<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-fn over_limit(on_failure: &DraftDefaults, limits: &CheckLimits, notes: &mut Notes<'_>) {
+fn over_limit(on_failure: &DraftDefaults, limits: &CheckLimits, notes: &mut FindingCollector<'_>) {
     let mut lowered = |pointer: &str, name: &str, value: u64, limit: u64| {
         if value > limit {
             notes.push(
-                Finding::warning(
+                PlanFinding::warning(
                     FindingCode::OverLimit,
                     pointer,
                     format!("`{name}` is {value}, but the settings allow {limit}, which is what counts"),
@@ -226,14 +228,19 @@ fn over_limit(on_failure: &DraftDefaults, limits: &CheckLimits, notes: &mut Note
     }
 }
 
-fn depends_on(index: usize, step: &DraftStep<'_>, world: &World<'_>, notes: &mut Notes<'_>) -> Vec<usize> {
+fn depends_on(
+    index: usize,
+    step: &DraftStep<'_>,
+    world: &SymbolTable<'_>,
+    notes: &mut FindingCollector<'_>,
+) -> Vec<usize> {
     let mut before = Vec::new();
     let mut seen = HashSet::new();
     for at in &step.depends_on {
-        let problem = |code, message: String| Finding::error(code, at.pointer.clone(), message);
+        let problem = |code, message: String| PlanFinding::error(code, at.pointer.clone(), message);
         if !seen.insert(at.value) {
-            let message = format!("`{}` stands twice in `dependsOn`", at.value);
-            let finding = Finding::warning(FindingCode::DuplicateDependency, at.pointer.clone(), message);
+            let message = format!("`{}` occurs twice in `dependsOn`", at.value);
+            let finding = PlanFinding::warning(FindingCode::DuplicateDependency, at.pointer.clone(), message);
             notes.push(finding.hint("remove one of the two"));
             continue;
         }
@@ -249,7 +256,7 @@ fn depends_on(index: usize, step: &DraftStep<'_>, world: &World<'_>, notes: &mut
                 let near = world.steps.get_key_value(bare).map(|(id, _)| *id);
                 let hint = match near.or_else(|| world.nearest_step(bare)) {
                     Some(id) => format!("did you mean `{id}`? `dependsOn` takes ids, not references"),
-                    None => listed("the steps are", world.steps.keys().copied(), "remove the entry"),
+                    None => list_names("the steps are", world.steps.keys().copied(), "remove the entry"),
                 };
                 let message = format!("`dependsOn` names `{}`, which is not a step", at.value);
                 notes.push(problem(FindingCode::UnknownStep, message).hint(hint));

@@ -1,50 +1,52 @@
-//! Compiles the templates of the plan, and checks everything that is written in them.
+//! Compiles the templates of the plan and checks their content.
 
-use envelope::Catalog;
+use envelope::ToolCatalog;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, DraftForeach, DraftStep};
-use super::fields::At;
-use super::place::Place;
-use super::shape::{Kind, Shape};
+use super::draft::{DraftForeach, DraftStep, PlanDraft};
+use super::object_fields::LocatedValue;
+use super::shape::{JsonType, ValueShape};
 use super::steps::RESERVED;
-use super::typing::{self, Target};
-use super::world::World;
-use super::{habits, literals, looping, spelling, strings};
-use crate::{Finding, FindingCode, Reference, Root, Scope, Severity, Template};
+use super::symbol_table::SymbolTable;
+use super::template_context::TemplateContext;
+use super::type_check::{self, TemplateTarget};
+use super::{foreach_list, literals, placeholders, spelling};
+use crate::{
+    FindingCode, PlanFinding, Reference, ReferenceRoot, Severity, Template, TemplateScope, json_pointer,
+};
 
-/// The templates of one step.
+/// The compiled templates of one step.
 #[derive(Default)]
-pub(super) struct Compiled {
+pub(super) struct CompiledStep {
     pub(super) args: Option<Template>,
     pub(super) preview: Option<Template>,
     pub(super) from: Option<Template>,
-    /// The steps whose output is read.
+    /// Steps whose output the templates read.
     pub(super) reads: Vec<usize>,
 }
 
 pub(super) fn check_step<'a>(
     index: usize,
     step: &'a DraftStep<'a>,
-    world: &World<'a>,
-    catalog: &dyn Catalog,
-    findings: &mut Vec<Finding>,
-) -> Compiled {
+    world: &SymbolTable<'a>,
+    catalog: &dyn ToolCatalog,
+    findings: &mut Vec<PlanFinding>,
+) -> CompiledStep {
     let before = findings.len();
-    let mut compiled = Compiled::default();
-    let mut place = Place {
+    let mut compiled = CompiledStep::default();
+    let mut place = TemplateContext {
         world,
         step: Some(index),
         label: step.label,
         pointer: String::new(),
-        scope: Scope::default(),
-        item: Shape::Unknown,
+        scope: TemplateScope::default(),
+        item: ValueShape::Unknown,
     };
     if let Some(foreach) = &step.foreach {
         if let Some(from) = &foreach.from {
             place.pointer.clone_from(&from.pointer);
             let template = compile(&place, from, findings);
-            let looped = looping::check(&place, &template, from.value, findings);
+            let looped = foreach_list::check(&place, &template, from.value, findings);
             compiled.reads.extend(looped.reads);
             compiled.from = Some(template);
             place.item = looped.item;
@@ -55,28 +57,32 @@ pub(super) fn check_step<'a>(
         place.pointer.clone_from(&args.pointer);
         compiled.args =
             Some(check_args(&place, args, world.tool(index), catalog, &mut compiled.reads, findings));
-        habits::check(&place, args.value, world.has_effects(index), findings);
+        placeholders::check(&place, args.value, world.has_effects(index), findings);
     }
     if let Some(preview) = &step.preview {
         place.pointer.clone_from(&preview.pointer);
         let template = compile(&place, preview, findings);
-        let target = Target { name: None, shape: Shape::Plain(Kind::String) };
-        compiled.reads.extend(typing::check(&place, &template, preview.value, &target, findings));
+        let target = TemplateTarget { name: None, shape: ValueShape::Plain(JsonType::String) };
+        compiled.reads.extend(type_check::check(&place, &template, preview.value, &target, findings));
         compiled.preview = Some(template);
     }
     unused_foreach(step, &compiled, before, findings);
     compiled
 }
 
-/// The names that a foreach brings into its step. A loop whose names are missing is read with the usual ones.
-fn scope_of<'a>(foreach: &'a DraftForeach<'_>) -> Scope<'a> {
-    Scope {
+/// Returns the names that a foreach defines in its step. Missing names are replaced by the usual ones.
+fn scope_of<'a>(foreach: &'a DraftForeach<'_>) -> TemplateScope<'a> {
+    TemplateScope {
         item_name: Some(foreach.item_name.as_ref().map_or("item", |at| at.value.as_str())),
         index_name: Some(foreach.index_name.as_ref().map_or("index", |at| at.value.as_str())),
     }
 }
 
-fn compile(place: &Place<'_, '_>, at: &At<&Value>, findings: &mut Vec<Finding>) -> Template {
+fn compile(
+    place: &TemplateContext<'_, '_>,
+    at: &LocatedValue<&Value>,
+    findings: &mut Vec<PlanFinding>,
+) -> Template {
     let mut notes = Vec::new();
     let template = Template::compile(at.value, &place.scope, &mut notes);
     spelling::check(place, at.value, notes, findings);
@@ -84,39 +90,44 @@ fn compile(place: &Place<'_, '_>, at: &At<&Value>, findings: &mut Vec<Finding>) 
 }
 
 fn check_args<'a>(
-    place: &Place<'a, '_>,
-    args: &At<&'a Value>,
+    place: &TemplateContext<'a, '_>,
+    args: &LocatedValue<&'a Value>,
     tool: Option<&'a envelope::ToolDecl>,
-    catalog: &dyn Catalog,
+    catalog: &dyn ToolCatalog,
     reads: &mut Vec<usize>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<PlanFinding>,
 ) -> Template {
     let template = compile(place, args, findings);
     let target = match tool {
-        Some(tool) => Target {
+        Some(tool) => TemplateTarget {
             name: Some(tool.name.as_str()),
-            shape: Shape::Schema { schema: &tool.input_schema, root: &tool.input_schema },
+            shape: ValueShape::Schema { schema: &tool.input_schema, root: &tool.input_schema },
         },
-        None => Target { name: None, shape: Shape::Unknown },
+        None => TemplateTarget { name: None, shape: ValueShape::Unknown },
     };
-    reads.extend(typing::check(place, &template, args.value, &target, findings));
+    reads.extend(type_check::check(place, &template, args.value, &target, findings));
     if let Some(name) = target.name {
         literals::check(place, name, &template, args.value, catalog, findings);
     }
     template
 }
 
-fn unused_foreach(step: &DraftStep<'_>, compiled: &Compiled, before: usize, findings: &mut Vec<Finding>) {
+fn unused_foreach(
+    step: &DraftStep<'_>,
+    compiled: &CompiledStep,
+    before: usize,
+    findings: &mut Vec<PlanFinding>,
+) {
     let (Some(foreach), Some(args)) = (&step.foreach, &compiled.args) else {
         return;
     };
     let mut used = false;
     for template in [Some(args), compiled.preview.as_ref()].into_iter().flatten() {
         template.references(&mut |_, reference, _| {
-            used |= matches!(reference.root, Root::Item(_) | Root::Index(_));
+            used |= matches!(reference.root, ReferenceRoot::Item(_) | ReferenceRoot::Index(_));
         });
     }
-    // A reference in the wrong spelling is a use that failed, and has its own finding.
+    // A misspelt reference is an attempted use and has its own finding.
     let meant = findings.iter().skip(before).any(|finding| {
         matches!(
             finding.code,
@@ -124,10 +135,10 @@ fn unused_foreach(step: &DraftStep<'_>, compiled: &Compiled, before: usize, find
         )
     });
     let item = scope_of(foreach).item_name.unwrap_or("item");
-    // The same goes for an item that can never be named.
+    // The same applies to an item name that cannot be used in a reference.
     if !used && !meant && !RESERVED.contains(&item) {
         findings.push(
-            Finding::warning(
+            PlanFinding::warning(
                 FindingCode::UnusedForeach,
                 foreach.pointer.clone(),
                 "every item would make the same call: neither item nor position is used in `args`",
@@ -140,34 +151,34 @@ fn unused_foreach(step: &DraftStep<'_>, compiled: &Compiled, before: usize, find
 
 /// Checks `outputs`. Returns the template and the steps it reads.
 pub(super) fn check_outputs<'a>(
-    draft: &Draft<'a>,
-    world: &World<'a>,
-    findings: &mut Vec<Finding>,
+    draft: &PlanDraft<'a>,
+    world: &SymbolTable<'a>,
+    findings: &mut Vec<PlanFinding>,
 ) -> (Template, Vec<usize>) {
     let mut outputs = Vec::new();
     let mut reads = Vec::new();
     for (name, at) in &draft.outputs {
-        let place = Place {
+        let place = TemplateContext {
             world,
             step: None,
             label: None,
             pointer: at.pointer.clone(),
-            scope: Scope::default(),
-            item: Shape::Unknown,
+            scope: TemplateScope::default(),
+            item: ValueShape::Unknown,
         };
         let template = compile(&place, at, findings);
-        let target = Target { name: None, shape: Shape::Unknown };
+        let target = TemplateTarget { name: None, shape: ValueShape::Unknown };
         let mut found = Vec::new();
-        reads.extend(typing::check(&place, &template, at.value, &target, &mut found));
-        // An output that turns out to be absent is left out of the report; nothing fails.
+        reads.extend(type_check::check(&place, &template, at.value, &target, &mut found));
+        // An output without a value is left out of the report; nothing fails.
         findings.extend(found.into_iter().filter(|finding| finding.severity == Severity::Error));
         outputs.push(((*name).to_owned(), template));
     }
-    (as_one(outputs), reads)
+    (merge_outputs(outputs), reads)
 }
 
-/// Outputs without any reference are a literal like any other.
-fn as_one(outputs: Vec<(String, Template)>) -> Template {
+/// Outputs without references become a literal.
+fn merge_outputs(outputs: Vec<(String, Template)>) -> Template {
     let literals: Option<Map<String, Value>> = outputs
         .iter()
         .map(|(name, template)| match template {
@@ -178,12 +189,12 @@ fn as_one(outputs: Vec<(String, Template)>) -> Template {
     literals.map_or(Template::Object(outputs), |map| Template::Literal(Value::Object(map)))
 }
 
-/// Variables are values, not templates: a reference in one would never be replaced.
-pub(super) fn check_vars(draft: &Draft<'_>, findings: &mut Vec<Finding>) {
+/// Variables are values, not templates: a reference in one would not be replaced.
+pub(super) fn check_vars(draft: &PlanDraft<'_>, findings: &mut Vec<PlanFinding>) {
     for (_, at) in &draft.vars {
-        strings::each(at.value, &at.pointer, &mut |pointer, _, text| {
+        json_pointer::visit_strings(at.value, &at.pointer, &mut |pointer, _, text| {
             let mut notes = Vec::new();
-            let template = Template::compile(&Value::from(text), &Scope::default(), &mut notes);
+            let template = Template::compile(&Value::from(text), &TemplateScope::default(), &mut notes);
             let mut first = None;
             template.references(&mut |_, reference, _| {
                 first.get_or_insert_with(|| reference.clone());
@@ -195,15 +206,15 @@ pub(super) fn check_vars(draft: &Draft<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn in_vars(pointer: &str, reference: &Reference) -> Finding {
+fn in_vars(pointer: &str, reference: &Reference) -> PlanFinding {
     let hint = match &reference.root {
-        Root::Steps(id) => format!(
+        ReferenceRoot::Steps(id) => format!(
             "write `{reference}` where the value is used, or give the step `{id}` a `captureAs` and refer to that"
         ),
-        Root::Vars(_) | Root::Item(_) | Root::Index(_) => {
+        ReferenceRoot::Vars(_) | ReferenceRoot::Item(_) | ReferenceRoot::Index(_) => {
             format!("write the value itself, or `{reference}` where it is used")
         }
     };
     let message = format!("`vars` are taken as they are: `{reference}` in one is not replaced");
-    Finding::error(FindingCode::BadReference, pointer, message).hint(hint)
+    PlanFinding::error(FindingCode::BadReference, pointer, message).hint(hint)
 }

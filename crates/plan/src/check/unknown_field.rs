@@ -1,13 +1,13 @@
-//! What to say about a field that plans do not have.
+//! Hints for fields that the plan format does not have.
 
 use envelope::nearest;
 
-use super::fields::Known;
-use crate::{Finding, FindingCode};
+use super::object_fields::KnownField;
+use crate::{FindingCode, PlanFinding};
 
-/// The field that a wrong name most likely stands for.
-pub(super) fn meant(key: &str, known: &'static [Known]) -> Option<&'static str> {
-    if absent(key).is_some() {
+/// Returns the field that a wrong name most likely stands for.
+pub(super) fn intended_field(key: &str, known: &'static [KnownField]) -> Option<&'static str> {
+    if absent_feature_hint(key).is_some() {
         return None;
     }
     let same = |word: &&str| word.eq_ignore_ascii_case(key);
@@ -18,8 +18,8 @@ pub(super) fn meant(key: &str, known: &'static [Known]) -> Option<&'static str> 
         .or_else(|| nearest(key, known.iter().map(|field| field.name)))
 }
 
-/// What plans do not have, and what to do without it.
-fn absent(key: &str) -> Option<&'static str> {
+/// Returns a hint for a feature that plans do not have.
+fn absent_feature_hint(key: &str) -> Option<&'static str> {
     match key {
         "if" | "when" | "condition" | "unless" => {
             Some("remove it: a plan has no conditions; plan for what you know, or read first and plan then")
@@ -39,9 +39,9 @@ pub(super) fn finding(
     pointer: &str,
     meant: Option<&str>,
     rename: bool,
-    known: &'static [Known],
-) -> Finding {
-    let hint = match (absent(key), meant) {
+    known: &'static [KnownField],
+) -> PlanFinding {
+    let hint = match (absent_feature_hint(key), meant) {
         (Some(hint), _) => hint.to_owned(),
         (None, Some(name)) if rename => format!("rename it to `{name}`"),
         (None, Some(name)) => format!("remove it; `{name}` is already there"),
@@ -50,6 +50,10 @@ pub(super) fn finding(
             format!("remove it; the known fields are {names}")
         }
     };
-    Finding::error(FindingCode::UnknownField, pointer, format!("`{key}` is not a field of the plan format"))
-        .hint(hint)
+    PlanFinding::error(
+        FindingCode::UnknownField,
+        pointer,
+        format!("`{key}` is not a field of the plan format"),
+    )
+    .hint(hint)
 }

@@ -1,19 +1,20 @@
-//! How long to wait before another attempt.
+//! The delay before another attempt.
 
 use envelope::{CallId, Hash};
 
-/// Doubles with every attempt, plus up to a quarter so that many failed calls do not come back at once.
+/// Returns the delay. It doubles with every attempt, plus up to a quarter of jitter so that many failed calls
+/// do not return at the same moment.
 ///
-/// The jitter is derived from the failed call's id: a replay waits exactly as long.
+/// The jitter is derived from the failed call's id, so a replay waits exactly as long.
 pub(super) fn delay_ms(backoff_ms: u64, attempt: u32, failed: &CallId, max_ms: u64) -> u64 {
     let doublings = attempt.saturating_sub(1).min(63);
     let base = backoff_ms.saturating_mul(1 << doublings);
     let spread = base / 4;
-    let jitter = if spread == 0 { 0 } else { draw(failed) % (spread + 1) };
+    let jitter = if spread == 0 { 0 } else { jitter(failed) % (spread + 1) };
     base.saturating_add(jitter).min(max_ms)
 }
 
-fn draw(id: &CallId) -> u64 {
+fn jitter(id: &CallId) -> u64 {
     let hash = Hash::of(id.as_str().as_bytes());
     hash.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
@@ -49,6 +50,7 @@ mod tests {
     }
 
     proptest! {
+        // Conformance: envelope 7.3
         #[test]
         fn the_policy_limit_always_holds(backoff in any::<u64>(), attempt in any::<u32>(), max in any::<u64>()) {
             prop_assert!(delay_ms(backoff, attempt, &id("c"), max) <= max);

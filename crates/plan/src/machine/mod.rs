@@ -1,37 +1,38 @@
 //! A run as a pure state machine: inputs in, outputs out, no I/O and no clock.
 //!
-//! It decides order, expansion, retries and skips. A driver feeds it and does what it says; any driver that
-//! feeds the same inputs gets the same outputs, which is what makes a recorded run derivable again.
+//! It decides order, expansion, retries and skips. A driver feeds it and executes its outputs. Any driver
+//! that feeds the same inputs gets the same outputs, which is why a recorded run can be derived again.
 //!
-//! What always holds, whatever comes in and in whatever order; `tests/machine` tries to break each of these:
+//! Invariants for every input in every order; `tests/it/machine` tries to break each of them:
 //!
 //! 1. Every step is settled exactly once, and is in the outcome exactly once.
-//! 2. A call id is started at most once; a started call is open until its first `Done`, and later ones are
+//! 2. A call id is started at most once. A started call is open until its first `Done`; later ones are
 //!    ignored.
-//! 3. Never more open calls than `max_parallel`, nor than the foreach's `concurrency` for one step.
+//! 3. There are never more open calls than `max_parallel`, nor more than the foreach's `concurrency` for one
+//!    step.
 //! 4. A step starts only after every step in its `after` has settled with an output.
-//! 5. `Finish` comes once, as the last output, when nothing is open; if every started call is done some day,
-//!    every timer fires and every question is answered, it comes.
-//! 6. After a cancel or a no nothing new starts. After a final failure under `stop`, no step starts that comes
-//!    after the failed one or follows one that was skipped for it.
-//! 7. Which calls are started depends on the plan and the results, never on how many run at once or who is first.
-//! 8. The cost of an input does not depend on how many items a foreach has: counters and sets of steps are
-//!    touched, never a list of items.
+//! 5. `Finish` is emitted once, as the last output, when nothing is open. If every started call is eventually
+//!    done, every timer fires and every question is answered, it is emitted.
+//! 6. After a cancel or a declined question nothing new starts. After a final failure under `stop`, no step
+//!    starts that comes after the failed one or follows one that was skipped for it.
+//! 7. The set of started calls depends on the plan and the results, never on parallelism or timing.
+//! 8. The cost of an input does not depend on the number of items of a foreach: counters and sets of steps
+//!    are touched, never a list of items.
 
 mod backoff;
-mod call;
-mod ending;
+mod call_draft;
+mod run_end;
 mod events;
 mod expand;
-mod outcome;
+mod run_outcome;
 mod question;
 mod retry;
 mod settle;
-mod signal;
-mod spec;
-mod step;
-mod store;
-mod work;
+mod machine_io;
+mod run_spec;
+mod step_state;
+mod output_store;
+mod step_work;
 
 #[cfg(test)]
 mod scale_tests;
@@ -40,49 +41,49 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use envelope::{CallId, ConfirmationId, Status, Timestamp, ToolResult};
 
-pub use outcome::{RunOutcome, RunStatus, StepStatus, StepSummary};
-pub use signal::{Input, Output, Question, TimerId};
-pub use spec::{RunLimits, RunSpec, SiblingPolicy};
+pub use machine_io::{MachineInput, MachineOutput, RunQuestion, TimerId};
+pub use run_outcome::{RunOutcome, RunStatus, StepStatus, StepSummary};
+pub use run_spec::{RunLimits, RunSpec, SiblingPolicy};
 
-use call::{Draft, Unstarted};
-use ending::Mode;
-use events::Telling;
-use question::Asked;
-use step::{Stage, StepState};
-use store::Store;
-use work::Attempt;
+use call_draft::{CallDraft, NotStartedReason};
+use events::EventBuilder;
+use output_store::OutputStore;
+use question::PendingQuestion;
+use run_end::MachineState;
+use step_state::{StepStage, StepState};
+use step_work::ItemAttempt;
 
-/// One run.
-pub struct Machine {
+/// The state machine of one run.
+pub struct RunMachine {
     spec: RunSpec,
     steps: Vec<StepState>,
-    store: Store,
-    open: BTreeMap<CallId, Slot>,
-    timers: BTreeMap<TimerId, Slot>,
-    /// The first one has been asked; one at a time, so that an answer has one meaning.
-    questions: VecDeque<Asked>,
-    /// Steps whose predecessors are all settled, not yet looked at.
+    store: OutputStore,
+    open: BTreeMap<CallId, CallSlot>,
+    timers: BTreeMap<TimerId, CallSlot>,
+    /// The first one has been asked. Questions are asked one at a time, so that an answer is unambiguous.
+    questions: VecDeque<PendingQuestion>,
+    /// Steps whose predecessors are all settled and that were not scheduled yet.
     ready: BTreeSet<usize>,
     /// Steps that could start a call if a slot is free.
     startable: BTreeSet<usize>,
-    mode: Mode,
+    state: MachineState,
     confirmation: Option<ConfirmationId>,
     now: Timestamp,
-    out: Vec<Output>,
+    out: Vec<MachineOutput>,
 }
 
-/// Which call of which step.
+/// The step, item and attempt of a call.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct CallSlot {
     step: usize,
-    attempt: Attempt,
+    attempt: ItemAttempt,
 }
 
-impl Machine {
-    pub fn new(spec: RunSpec) -> Machine {
+impl RunMachine {
+    pub fn new(spec: RunSpec) -> RunMachine {
         let steps = StepState::all(&spec.plan);
-        let store = Store::new(spec.plan.clone());
-        Machine {
+        let store = OutputStore::new(spec.plan.clone());
+        RunMachine {
             spec,
             steps,
             store,
@@ -91,65 +92,73 @@ impl Machine {
             questions: VecDeque::new(),
             ready: BTreeSet::new(),
             startable: BTreeSet::new(),
-            mode: Mode::NotBegun { cancelled: None },
+            state: MachineState::NotBegun { cancelled: None },
             confirmation: None,
             now: Timestamp::UNIX_EPOCH,
             out: Vec::new(),
         }
     }
 
-    /// Begins the run. Comes first, and once: later ones do nothing.
-    pub fn begin(&mut self, now: Timestamp) -> Vec<Output> {
-        let Mode::NotBegun { cancelled } = &mut self.mode else {
+    /// Begins the run. Must come first; later calls do nothing.
+    pub fn begin(&mut self, now: Timestamp) -> Vec<MachineOutput> {
+        let MachineState::NotBegun { cancelled } = &mut self.state else {
             return Vec::new();
         };
         let cancelled = cancelled.take();
         self.now = now;
-        self.mode = Mode::Running;
-        self.tell(events::started(&self.spec.plan));
+        self.state = MachineState::Running;
+        self.emit_event(events::started(&self.spec.plan));
         if let Some(reason) = cancelled {
             self.cancel(reason);
         } else if self.spec.confirm {
-            self.ask(Asked { question: Question::Plan, step: None });
+            self.ask(PendingQuestion { question: RunQuestion::Plan, step: None });
         } else {
             self.unblock_roots();
         }
-        self.go_on()
+        self.advance()
     }
 
-    /// Takes one input. What it does not know, or no longer needs, changes nothing.
-    pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Output> {
+    /// Handles one input. An input that is unknown or no longer needed changes nothing.
+    pub fn handle(&mut self, now: Timestamp, input: MachineInput) -> Vec<MachineOutput> {
         self.now = now;
-        match (&mut self.mode, input) {
-            (Mode::Finished, _) => return Vec::new(),
-            // The run must still say that it began, so a cancel before that is only remembered.
-            (Mode::NotBegun { cancelled }, Input::CancelRequested { reason }) => {
+        match (&mut self.state, input) {
+            (MachineState::Finished, _) => return Vec::new(),
+            // The run must still emit its start event, so a cancel before that is stored.
+            (MachineState::NotBegun { cancelled }, MachineInput::CancelRequested { reason }) => {
                 cancelled.get_or_insert(reason);
                 return Vec::new();
             }
-            (Mode::NotBegun { .. }, _) => return Vec::new(),
-            (Mode::Running | Mode::Ending(_), Input::Confirmed(confirmation)) => {
-                self.confirmed(&confirmation);
+            (MachineState::NotBegun { .. }, _) => return Vec::new(),
+            (MachineState::Running | MachineState::Stopping(_), MachineInput::Confirmed(confirmation)) => {
+                self.handle_confirmation(&confirmation);
             }
-            (Mode::Running | Mode::Ending(_), Input::Declined { reason }) => self.declined(reason),
-            (Mode::Running | Mode::Ending(_), Input::Done(result)) => self.done(result),
-            (Mode::Running | Mode::Ending(_), Input::TimerFired(id)) => self.timer_fired(&id),
-            (Mode::Running | Mode::Ending(_), Input::CancelRequested { reason }) => self.cancel(reason),
+            (MachineState::Running | MachineState::Stopping(_), MachineInput::Declined { reason }) => {
+                self.handle_decline(reason);
+            }
+            (MachineState::Running | MachineState::Stopping(_), MachineInput::Done(result)) => {
+                self.handle_result(result);
+            }
+            (MachineState::Running | MachineState::Stopping(_), MachineInput::TimerFired(id)) => {
+                self.timer_fired(&id);
+            }
+            (MachineState::Running | MachineState::Stopping(_), MachineInput::CancelRequested { reason }) => {
+                self.cancel(reason);
+            }
         }
-        self.go_on()
+        self.advance()
     }
 
-    /// Calls that were started and are not done.
+    /// Returns the calls that were started and are not done.
     pub fn open_calls(&self) -> impl Iterator<Item = &CallId> {
         self.open.keys()
     }
 
-    pub fn finished(&self) -> bool {
-        matches!(self.mode, Mode::Finished)
+    pub fn is_finished(&self) -> bool {
+        matches!(self.state, MachineState::Finished)
     }
 
-    /// Schedules what became ready, fills the free slots in plan order, and ends the run when nothing is left.
-    fn go_on(&mut self) -> Vec<Output> {
+    /// Schedules ready steps, fills the free slots in plan order, and ends the run if nothing is left.
+    fn advance(&mut self) -> Vec<MachineOutput> {
         let max_parallel = usize::try_from(self.spec.limits.max_parallel).unwrap_or(usize::MAX).max(1);
         loop {
             if let Some(step) = self.ready.pop_first() {
@@ -170,10 +179,10 @@ impl Machine {
         self.ready.extend((0..self.steps.len()).filter(|step| self.steps[*step].is_unblocked()));
     }
 
-    /// Starts the next call of a step, or settles it as failed when its arguments cannot be filled in.
+    /// Starts the next call of a step, or settles it as failed if its arguments cannot be filled in.
     fn start_next(&mut self, at: usize) {
         let state = &mut self.steps[at];
-        let Stage::Working(work) = &mut state.stage else {
+        let StepStage::Working(work) = &mut state.stage else {
             self.startable.remove(&at);
             return;
         };
@@ -181,7 +190,7 @@ impl Machine {
             self.startable.remove(&at);
             return;
         };
-        let draft = Draft {
+        let draft = CallDraft {
             spec: &self.spec,
             step: &self.spec.plan.steps[at],
             items: &work.items,
@@ -190,41 +199,41 @@ impl Machine {
             confirmation: state.confirmation.as_ref().or(self.confirmation.as_ref()),
             now: self.now,
         };
-        match draft.call() {
+        match draft.build() {
             Ok(call) => {
                 state.calls += 1;
-                self.open.insert(call.call_id.clone(), Slot { step: at, attempt });
-                self.out.push(Output::Start(Box::new(call)));
+                self.open.insert(call.call_id.clone(), CallSlot { step: at, attempt });
+                self.out.push(MachineOutput::Start(Box::new(call)));
             }
             Err(fault) => {
                 let index = work.index_of(attempt);
-                let result = self.unstarted(at, index, Unstarted::Refused(fault));
-                self.item_failed(Slot { step: at, attempt }, &result);
+                let result = self.record_not_started(at, index, NotStartedReason::Refused(fault));
+                self.item_failed(CallSlot { step: at, attempt }, &result);
             }
         }
-        self.note_startable(at);
+        self.update_startable(at);
     }
 
-    fn done(&mut self, result: ToolResult) {
+    fn handle_result(&mut self, result: ToolResult) {
         let Some(slot) = self.open.remove(&result.call_id) else {
             return;
         };
         match result.status {
-            Status::Ok => self.item_worked(slot, result.data),
+            Status::Ok => self.item_succeeded(slot, result.data),
             Status::Error | Status::Timeout | Status::Cancelled | Status::Skipped => {
-                if !self.will_retry(slot, &result) {
+                if !self.schedule_retry(slot, &result) {
                     self.item_failed(slot, &result);
                 }
             }
         }
-        self.note_startable(slot.step);
+        self.update_startable(slot.step);
     }
 
-    /// Keeps `startable` true after anything happened to a step.
-    fn note_startable(&mut self, at: usize) {
+    /// Updates `startable` after a change of a step.
+    fn update_startable(&mut self, at: usize) {
         let can_start = match &self.steps[at].stage {
-            Stage::Working(work) => self.mode.is_running() && work.can_start(),
-            Stage::Blocked | Stage::Asking(_) | Stage::Settled(_) => false,
+            StepStage::Working(work) => self.state.is_running() && work.can_start(),
+            StepStage::Blocked | StepStage::Asking(_) | StepStage::Settled(_) => false,
         };
         if can_start {
             self.startable.insert(at);
@@ -233,16 +242,16 @@ impl Machine {
         }
     }
 
-    fn tell(&mut self, telling: Telling) {
-        self.out.push(Output::Event(telling.event(&self.spec.run_id, self.now)));
+    fn emit_event(&mut self, telling: EventBuilder) {
+        self.out.push(MachineOutput::Event(telling.build(&self.spec.run_id, self.now)));
     }
 
-    /// What the machine holds beyond its plan and its steps, in entries. Must not grow with a foreach.
+    /// Number of entries that the machine holds beyond its plan and its steps. Must not grow with a foreach.
     #[cfg(test)]
     fn footprint(&self) -> usize {
         let works = self.steps.iter().map(|step| match &step.stage {
-            Stage::Working(work) => work.footprint(),
-            Stage::Blocked | Stage::Asking(_) | Stage::Settled(_) => 0,
+            StepStage::Working(work) => work.footprint(),
+            StepStage::Blocked | StepStage::Asking(_) | StepStage::Settled(_) => 0,
         });
         works.sum::<usize>() + self.open.len() + self.timers.len() + self.startable.len() + self.ready.len()
     }

@@ -1,40 +1,40 @@
-//! What a person is asked, one question at a time, and what the answer does.
+//! Questions to the user, one at a time, and the effects of the answers.
 
 use envelope::Confirmation;
 
-use super::ending::Ending;
-use super::{Machine, Output, Question, RunStatus, events};
+use super::run_end::EarlyStop;
+use super::{MachineOutput, RunMachine, RunQuestion, RunStatus, events};
 
-/// A question and the step that it is about; `None` for the whole plan.
-pub(super) struct Asked {
-    pub(super) question: Question,
+/// A question and the step it concerns; `None` for the whole plan.
+pub(super) struct PendingQuestion {
+    pub(super) question: RunQuestion,
     pub(super) step: Option<usize>,
 }
 
-impl Machine {
-    pub(super) fn ask(&mut self, asked: Asked) {
+impl RunMachine {
+    pub(super) fn ask(&mut self, asked: PendingQuestion) {
         self.questions.push_back(asked);
         if self.questions.len() == 1 {
-            self.put_question();
+            self.ask_next();
         }
     }
 
-    /// Puts the first question to the person.
-    fn put_question(&mut self) {
-        if let Some(Asked { question, step }) = self.questions.front() {
+    /// Asks the first question.
+    fn ask_next(&mut self) {
+        if let Some(PendingQuestion { question, step }) = self.questions.front() {
             let step = step.map(|step| &self.spec.plan.steps[step]);
-            let (telling, question) = (events::asked(question, step), question.clone());
-            self.tell(telling);
-            self.out.push(Output::AskConfirm(question));
+            let (telling, question) = (events::question_asked(question, step), question.clone());
+            self.emit_event(telling);
+            self.out.push(MachineOutput::AskConfirm(question));
         }
     }
 
-    pub(super) fn confirmed(&mut self, confirmation: &Confirmation) {
-        let Some(Asked { step, .. }) = self.questions.pop_front() else {
+    pub(super) fn handle_confirmation(&mut self, confirmation: &Confirmation) {
+        let Some(PendingQuestion { step, .. }) = self.questions.pop_front() else {
             return;
         };
         let about = step.map(|step| &self.spec.plan.steps[step]);
-        self.tell(events::confirmed(confirmation, about));
+        self.emit_event(events::confirmed(confirmation, about));
         let id = confirmation.confirmation_id.clone();
         if let Some(step) = step {
             self.steps[step].confirmation = Some(id);
@@ -43,14 +43,14 @@ impl Machine {
             self.confirmation = Some(id);
             self.unblock_roots();
         }
-        self.put_question();
+        self.ask_next();
     }
 
-    pub(super) fn declined(&mut self, reason: String) {
+    pub(super) fn handle_decline(&mut self, reason: String) {
         if self.questions.is_empty() {
             return;
         }
-        self.tell(events::declined(&reason, self.open.len()));
-        self.end(Ending { status: RunStatus::Declined, reason });
+        self.emit_event(events::declined(&reason, self.open.len()));
+        self.stop_early(EarlyStop { status: RunStatus::Declined, reason });
     }
 }

@@ -1,6 +1,6 @@
-//! A foreach of 100,000 items: what the machine holds must not grow with it, and no input may look at all of
-//! them. There is no clock in these tests; a scan of the items on every input would be 10^10 steps, and they
-//! would not end.
+//! Tests with a foreach of 100,000 items: the machine's size must not grow with it, and no input may scan the
+//! items. These tests have no clock; a scan of the items on every input would take 10^10 steps and would not
+//! finish.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use envelope::{
 };
 use serde_json::{Value, json};
 
-use super::{Input, Machine, Output, RunLimits, RunSpec, RunStatus, SiblingPolicy};
-use crate::{CheckedForeach, CheckedPlan, CheckedStep, Scope, Template};
+use super::{MachineInput, MachineOutput, RunLimits, RunMachine, RunSpec, RunStatus, SiblingPolicy};
+use crate::{CheckedForeach, CheckedPlan, CheckedStep, Template, TemplateScope};
 
 const ITEMS: usize = 100_000;
 const PARALLEL: u32 = 8;
 
 fn spec(keep_output: bool) -> RunSpec {
-    let compile = |value: &Value, scope: &Scope<'_>| Template::compile(value, scope, &mut Vec::new());
-    let scope = Scope { item_name: Some("item"), index_name: Some("index") };
+    let compile = |value: &Value, scope: &TemplateScope<'_>| Template::compile(value, scope, &mut Vec::new());
+    let scope = TemplateScope { item_name: Some("item"), index_name: Some("index") };
     let step = CheckedStep {
         id: StepId::parse("each").unwrap(),
         decl: Arc::new(decl()),
         args: compile(&json!({ "text": "number {item}", "at": "$index" }), &scope),
         preview: None,
         foreach: Some(CheckedForeach {
-            from: compile(&json!("$vars.list"), &Scope::default()),
+            from: compile(&json!("$vars.list"), &TemplateScope::default()),
             item_name: VarName::parse("item").unwrap(),
             index_name: VarName::parse("index").unwrap(),
             concurrency: None,
@@ -81,7 +81,7 @@ fn decl() -> ToolDecl {
         version: "1.0.0".to_owned(),
         summary: "Does something.".to_owned(),
         category: "test".to_owned(),
-        family: envelope::Family::External,
+        family: envelope::ReceiptFamily::External,
         risk_level: Risk::ReadOnly,
         side_effects: vec![],
         availability: vec![],
@@ -125,9 +125,9 @@ fn worked(call_id: CallId) -> ToolResult {
     }
 }
 
-/// Runs all items; gives the most the machine ever held, and how many outputs one input ever made.
+/// Runs all items. Returns the largest size of the machine, and the largest number of outputs of one input.
 fn peak(keep_output: bool) -> (usize, usize) {
-    let mut machine = Machine::new(spec(keep_output));
+    let mut machine = RunMachine::new(spec(keep_output));
     let mut started = 0;
     let mut open: std::collections::VecDeque<CallId> = std::collections::VecDeque::new();
     let mut outputs = machine.begin(Timestamp::UNIX_EPOCH);
@@ -135,24 +135,24 @@ fn peak(keep_output: bool) -> (usize, usize) {
     loop {
         for output in outputs.drain(..) {
             match output {
-                Output::Start(call) => {
+                MachineOutput::Start(call) => {
                     started += 1;
                     open.push_back(call.call_id);
                 }
-                Output::Finish(outcome) => assert_eq!(outcome.status, RunStatus::Ok),
-                Output::AskConfirm(_)
-                | Output::Settled(_)
-                | Output::SetTimer { .. }
-                | Output::CancelOpenCalls
-                | Output::Event(_) => {}
+                MachineOutput::Finish(outcome) => assert_eq!(outcome.status, RunStatus::Ok),
+                MachineOutput::AskConfirm(_)
+                | MachineOutput::Settled(_)
+                | MachineOutput::SetTimer { .. }
+                | MachineOutput::CancelOpenCalls
+                | MachineOutput::Event(_) => {}
             }
         }
         held = held.max(machine.footprint());
         let Some(id) = open.pop_front() else { break };
-        outputs = machine.handle(Timestamp::UNIX_EPOCH, Input::Done(worked(id)));
+        outputs = machine.handle(Timestamp::UNIX_EPOCH, MachineInput::Done(worked(id)));
         most_outputs = most_outputs.max(outputs.len());
     }
-    assert!(machine.finished());
+    assert!(machine.is_finished());
     assert_eq!(started, ITEMS);
     (held, most_outputs)
 }

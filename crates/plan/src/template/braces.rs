@@ -1,69 +1,70 @@
-//! Braces that are text: which belong together, and which look meant otherwise.
+//! Words between braces, such as `{item.path}` and `{{item.path}}`.
+//!
+//! Doubled braces are single literal ones only around a word that is in scope. Around any other text braces stay as they
+//! are, so that templates of other programs (`{{date}}`), JSON and formulas pass unchanged.
 
-use super::NoteKind;
-use crate::reference::Spelled;
-use crate::{Reference, Scope};
+use crate::reference::ReferenceParse;
+use crate::{Reference, TemplateScope};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Opened {
-    Single,
-    Double,
+/// Longer than any sensible reference; limits the search after a lone brace in a long text.
+const LONGEST: usize = 1024;
+
+/// A text between a run of opening and a run of closing braces, on one line.
+pub(crate) struct BracedText<'t> {
+    pub(crate) opening: usize,
+    pub(crate) inner: &'t str,
+    pub(crate) closing: usize,
+    /// The text behind the closing braces.
+    pub(crate) after: &'t str,
 }
 
-/// The braces of one string that are text: which are open, and which doubled ones look meant otherwise.
-#[derive(Default)]
-pub(super) struct Braces {
-    open: Vec<Opened>,
-    /// The first word that stood between doubled braces.
-    doubled_word: Option<String>,
-    stray_close: bool,
+/// What a text between braces is.
+pub(crate) enum BracedKind<'t> {
+    /// A reference in scope, an invalid one, or one with spaces around it: doubled braces are literal around it.
+    InScope(ReferenceParse<'t>),
+    /// The form of a reference, but not in scope.
+    Unscoped {
+        word: &'t str,
+        path: &'t str,
+    },
+    Other,
 }
 
-impl Braces {
-    pub(super) fn open_single(&mut self) {
-        self.open.push(Opened::Single);
+impl<'t> BracedText<'t> {
+    /// Reads the start of a text that begins with `{`. Returns `None` if the next brace does not close it.
+    pub(crate) fn read(here: &'t str) -> Option<BracedText<'t>> {
+        let inner = here.trim_start_matches('{');
+        let window = inner.as_bytes().get(..LONGEST).unwrap_or(inner.as_bytes());
+        let end = window.iter().position(|b| matches!(b, b'{' | b'}' | b'\n'))?;
+        let (inner_text, rest) = inner.split_at(end);
+        let after = rest.trim_start_matches('}');
+        let closing = rest.len() - after.len();
+        let opening = here.len() - inner.len();
+        (closing > 0).then_some(BracedText { opening, inner: inner_text, closing, after })
     }
 
-    pub(super) fn open_double(&mut self, after: &str) {
-        self.open.push(Opened::Double);
-        if self.doubled_word.is_some() {
-            return;
-        }
-        let window = after.as_bytes().get(..256).unwrap_or(after.as_bytes());
-        let end = window.iter().position(|b| matches!(b, b'{' | b'}' | b'\n'));
-        let Some(inner) = end.filter(|end| after[*end..].starts_with("}}")).map(|end| &after[..end]) else {
-            return;
-        };
-        if !matches!(Reference::read(inner.trim(), &Scope::default()), Spelled::Other) {
-            self.doubled_word = Some(inner.to_owned());
-        }
-    }
-
-    /// Takes what follows a `}`; gives back what is left once a second one that belongs to it is gone.
-    pub(super) fn close<'t>(&mut self, after: &'t str) -> &'t str {
-        let Some(after_double) = after.strip_prefix('}') else {
-            if self.open.last() == Some(&Opened::Single) {
-                self.open.pop();
-            }
-            return after;
-        };
-        match self.open.pop() {
-            Some(Opened::Single) => after,
-            Some(Opened::Double) => after_double,
-            None => {
-                self.stray_close = true;
-                after_double
-            }
+    pub(crate) fn kind(&self, scope: &TemplateScope<'_>) -> BracedKind<'t> {
+        match Reference::parse(self.inner, scope) {
+            ReferenceParse::Unscoped { word, path } => BracedKind::Unscoped { word, path },
+            ReferenceParse::Other => match Reference::parse(self.inner.trim(), scope) {
+                ReferenceParse::Reference(_) | ReferenceParse::Bad(_) if self.is_doubled() => {
+                    BracedKind::InScope(ReferenceParse::Other)
+                }
+                ReferenceParse::Reference(_)
+                | ReferenceParse::Bad(_)
+                | ReferenceParse::Unscoped { .. }
+                | ReferenceParse::Other => BracedKind::Other,
+            },
+            found @ (ReferenceParse::Reference(_) | ReferenceParse::Bad(_)) => BracedKind::InScope(found),
         }
     }
 
-    pub(super) fn report(self, note: &mut dyn FnMut(NoteKind)) {
-        if let Some(word) = self.doubled_word {
-            note(NoteKind::DoubledBraces { text: format!("{{{{{word}}}}}"), becomes: format!("{{{word}}}") });
-        } else if self.open.contains(&Opened::Double) {
-            note(NoteKind::DoubledBraces { text: "{{".to_owned(), becomes: "{".to_owned() });
-        } else if self.stray_close {
-            note(NoteKind::DoubledBraces { text: "}}".to_owned(), becomes: "}".to_owned() });
-        }
+    /// Number of opening braces that have a closing one.
+    pub(crate) fn pairs(&self) -> usize {
+        self.opening.min(self.closing)
+    }
+
+    fn is_doubled(&self) -> bool {
+        self.pairs() > 1
     }
 }

@@ -1,21 +1,21 @@
-//! Reads the strings of a plan into templates.
+//! Compiles the strings of a plan into templates.
 //!
-//! One pass from left to right, no backtracking past an opening brace: linear in the length of the text.
+//! One pass from left to right, without backtracking past an opening brace: linear in the length of the text.
 //!
-//! `}}` stands for one brace, except where it closes single braces that were opened before and stay text:
-//! JSON (`{"a":{"b":1}}`) and formulas (`x^{2^{n}}`) inside a note come through whole.
+//! Braces around anything but a word in scope stay text: JSON (`{"a":{"b":1}}`), formulas (`x^{2^{n}}`) and templates of
+//! other programs (`{{date}}`) inside a note are kept unchanged.
 
 use envelope::nearest;
 use serde_json::{Map, Value};
 
-use super::braces::Braces;
-use super::{NoteKind, Piece, Template, TemplateNote, push_segment};
-use crate::reference::Spelled;
-use crate::{Reference, Scope};
+use super::braces::{BracedKind, BracedText};
+use super::{NoteKind, Template, TemplateNote, TemplatePiece};
+use crate::reference::ReferenceParse;
+use crate::{Reference, TemplateScope, json_pointer};
 
 pub(super) fn value(
     value: &Value,
-    scope: &Scope<'_>,
+    scope: &TemplateScope<'_>,
     pointer: &mut String,
     notes: &mut Vec<TemplateNote>,
 ) -> Template {
@@ -27,11 +27,16 @@ pub(super) fn value(
     }
 }
 
-fn list(items: &[Value], scope: &Scope<'_>, pointer: &mut String, notes: &mut Vec<TemplateNote>) -> Template {
+fn list(
+    items: &[Value],
+    scope: &TemplateScope<'_>,
+    pointer: &mut String,
+    notes: &mut Vec<TemplateNote>,
+) -> Template {
     let length = pointer.len();
     let mut compiled = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        push_segment(pointer, &index.to_string());
+        json_pointer::push(pointer, &index.to_string());
         compiled.push(value(item, scope, pointer, notes));
         pointer.truncate(length);
     }
@@ -43,14 +48,14 @@ fn list(items: &[Value], scope: &Scope<'_>, pointer: &mut String, notes: &mut Ve
 
 fn object(
     map: &Map<String, Value>,
-    scope: &Scope<'_>,
+    scope: &TemplateScope<'_>,
     pointer: &mut String,
     notes: &mut Vec<TemplateNote>,
 ) -> Template {
     let length = pointer.len();
     let mut compiled = Vec::with_capacity(map.len());
     for (key, entry) in map {
-        push_segment(pointer, key);
+        json_pointer::push(pointer, key);
         compiled.push((key.clone(), value(entry, scope, pointer, notes)));
         pointer.truncate(length);
     }
@@ -61,8 +66,8 @@ fn object(
     Template::Literal(Value::Object(entries.collect()))
 }
 
-/// Parts without references fold into the literal around them. They are already unescaped, which is why the
-/// compiled parts are folded and not the value they came from.
+/// Returns a part without references as a literal, to be merged into the literal around it. Such parts are
+/// already unescaped, which is why the compiled parts are merged and not the original value.
 fn into_literal(part: Template) -> Option<Value> {
     match part {
         Template::Literal(value) => Some(value),
@@ -70,7 +75,7 @@ fn into_literal(part: Template) -> Option<Value> {
     }
 }
 
-fn string(raw: &str, scope: &Scope<'_>, pointer: &str, notes: &mut Vec<TemplateNote>) -> Template {
+fn string(raw: &str, scope: &TemplateScope<'_>, pointer: &str, notes: &mut Vec<TemplateNote>) -> Template {
     let first = notes.len();
     let mut note = |kind| add_note(notes, first, TemplateNote { pointer: pointer.to_owned(), kind });
     let Some(after_dollar) = raw.strip_prefix('$') else {
@@ -79,23 +84,23 @@ fn string(raw: &str, scope: &Scope<'_>, pointer: &str, notes: &mut Vec<TemplateN
     if after_dollar.starts_with('$') {
         return text(after_dollar, scope, &mut note);
     }
-    match Reference::read(after_dollar, scope) {
-        Spelled::Reference(reference) => return Template::Whole(reference),
-        Spelled::Bad(why) => note(NoteKind::BadReference { text: raw.to_owned(), why }),
-        Spelled::Unscoped { word, path } => {
-            // `$HOME` alone is ordinary text; a path behind the word makes it look meant.
-            let near = nearest(word, scope.words());
+    match Reference::parse(after_dollar, scope) {
+        ReferenceParse::Reference(reference) => return Template::Whole(reference),
+        ReferenceParse::Bad(why) => note(NoteKind::BadReference { text: raw.to_owned(), why }),
+        ReferenceParse::Unscoped { word, path } => {
+            // `$HOME` alone is ordinary text; with a path after the word it looks intended.
+            let near = nearest(word, scope.root_words());
             if let Some(near) = near.filter(|near| !path.is_empty() || near.eq_ignore_ascii_case(word)) {
                 note(NoteKind::UnscopedDollar { text: raw.to_owned(), nearest: format!("${near}{path}") });
             }
         }
-        Spelled::Other => {}
+        ReferenceParse::Other => {}
     }
     text(raw, scope, &mut note)
 }
 
-/// Says the same about one string only once, and not more than a reader takes in. A bad reference is never
-/// left out: it decides whether the plan can run.
+/// Adds a note. The same note about one string is added only once, and their number is limited. A bad
+/// reference is never left out: it decides whether the plan can run.
 fn add_note(notes: &mut Vec<TemplateNote>, first: usize, note: TemplateNote) {
     const MANY: usize = 20;
     let of_this_string = &notes[first..];
@@ -106,83 +111,103 @@ fn add_note(notes: &mut Vec<TemplateNote>, first: usize, note: TemplateNote) {
     }
 }
 
-/// Reads the braces of a string.
-fn text(raw: &str, scope: &Scope<'_>, note: &mut dyn FnMut(NoteKind)) -> Template {
+/// Compiles the braces of a string.
+fn text(raw: &str, scope: &TemplateScope<'_>, note: &mut dyn FnMut(NoteKind)) -> Template {
     let mut pieces = Vec::new();
     let mut plain = String::with_capacity(raw.len());
-    let mut braces = Braces::default();
     let mut rest = raw;
-    while let Some(at) = rest.find(['{', '}']) {
+    while let Some(at) = rest.find('{') {
         plain.push_str(&rest[..at]);
         let here = &rest[at..];
-        if let Some(after) = here.strip_prefix("{{") {
-            plain.push('{');
-            braces.open_double(after);
-            rest = after;
-        } else if let Some(after) = here.strip_prefix('}') {
-            plain.push('}');
-            rest = braces.close(after);
-        } else if let Some((reference, after)) = brace_reference(here, scope, note) {
-            if !plain.is_empty() {
-                pieces.push(Piece::Literal(std::mem::take(&mut plain)));
+        let Some(braced) = BracedText::read(here) else {
+            let inner = here.trim_start_matches('{');
+            plain.push_str(&here[..here.len() - inner.len()]);
+            rest = inner;
+            continue;
+        };
+        rest = braced.after;
+        match braced.kind(scope) {
+            BracedKind::InScope(found) => in_scope(&braced, found, &mut pieces, &mut plain, note),
+            kind @ (BracedKind::Unscoped { .. } | BracedKind::Other) => {
+                if braced.pairs() == 1 {
+                    note_unscoped(&braced, &kind, scope, note);
+                }
+                push_braced(&braced, &mut plain, braced.opening, braced.closing);
             }
-            pieces.push(Piece::Ref(reference));
-            rest = after;
-        } else {
-            plain.push('{');
-            braces.open_single();
-            rest = &here[1..];
         }
     }
-    braces.report(note);
     plain.push_str(rest);
     if pieces.is_empty() {
         return Template::Literal(Value::String(plain));
     }
     if !plain.is_empty() {
-        pieces.push(Piece::Literal(plain));
+        pieces.push(TemplatePiece::Literal(plain));
     }
     Template::Text(pieces)
 }
 
-/// Reads `{word.path}` at the start of a text; `None` when the brace is only a brace.
-fn brace_reference<'t>(
-    here: &'t str,
-    scope: &Scope<'_>,
+/// Compiles a word in scope: each two pairs of braces are one literal pair, and a pair that is left makes the reference.
+fn in_scope(
+    braced: &BracedText<'_>,
+    found: ReferenceParse<'_>,
+    pieces: &mut Vec<TemplatePiece>,
+    plain: &mut String,
     note: &mut dyn FnMut(NoteKind),
-) -> Option<(Reference, &'t str)> {
-    let (inner, after) = braced(here)?;
-    let written = || format!("{{{inner}}}");
-    match Reference::read(inner, scope) {
-        Spelled::Reference(reference) => return Some((reference, after)),
-        Spelled::Bad(why) => note(NoteKind::BadReference { text: written(), why }),
-        Spelled::Unscoped { word, path } => {
-            let nearest = nearest(word, scope.words()).map(|near| format!("{{{near}{path}}}"));
-            note(NoteKind::UnscopedBrace { text: written(), nearest });
+) {
+    let pairs = braced.pairs();
+    let (opening, closing) = (braced.opening - pairs, braced.closing - pairs);
+    match found {
+        ReferenceParse::Reference(reference) if pairs % 2 == 1 => {
+            plain.extend(std::iter::repeat_n('{', opening + pairs / 2));
+            if !plain.is_empty() {
+                pieces.push(TemplatePiece::Literal(std::mem::take(plain)));
+            }
+            pieces.push(TemplatePiece::Ref(reference));
+            plain.extend(std::iter::repeat_n('}', closing + pairs / 2));
         }
-        Spelled::Other => {
-            // `{ item.path }` is no reference, but whoever wrote it most likely meant one.
-            if let Spelled::Reference(meant) = Reference::read(inner.trim(), scope) {
-                let nearest = Some(in_braces(&meant));
-                note(NoteKind::UnscopedBrace { text: written(), nearest });
+        ReferenceParse::Bad(why) if pairs % 2 == 1 => {
+            note(NoteKind::BadReference { text: format!("{{{}}}", braced.inner), why });
+            push_braced(braced, plain, opening + pairs / 2 + 1, closing + pairs / 2 + 1);
+        }
+        ReferenceParse::Reference(_)
+        | ReferenceParse::Bad(_)
+        | ReferenceParse::Unscoped { .. }
+        | ReferenceParse::Other => {
+            let literal = pairs.div_ceil(2);
+            push_braced(braced, plain, opening + literal, closing + literal);
+        }
+    }
+}
+
+fn push_braced(braced: &BracedText<'_>, plain: &mut String, opening: usize, closing: usize) {
+    plain.extend(std::iter::repeat_n('{', opening));
+    plain.push_str(braced.inner);
+    plain.extend(std::iter::repeat_n('}', closing));
+}
+
+/// Notes a word in single braces that is not in scope. Templates of other programs have doubled braces and need no note.
+fn note_unscoped(
+    braced: &BracedText<'_>,
+    kind: &BracedKind<'_>,
+    scope: &TemplateScope<'_>,
+    note: &mut dyn FnMut(NoteKind),
+) {
+    let text = format!("{{{}}}", braced.inner);
+    match kind {
+        BracedKind::Unscoped { word, path } => {
+            let nearest = nearest(word, scope.root_words()).map(|near| format!("{{{near}{path}}}"));
+            note(NoteKind::UnscopedBrace { text, nearest });
+        }
+        BracedKind::InScope(_) | BracedKind::Other => {
+            // `{ item.path }` is not a reference, but was most likely meant as one.
+            if let ReferenceParse::Reference(meant) = Reference::parse(braced.inner.trim(), scope) {
+                note(NoteKind::UnscopedBrace { text, nearest: Some(in_braces(&meant)) });
             }
         }
     }
-    None
 }
 
-/// What stands between a `{` and the next brace, if that one closes it.
-fn braced(here: &str) -> Option<(&str, &str)> {
-    /// Longer than any sensible reference; keeps a lone brace in a long text from being searched to its end.
-    const LONGEST: usize = 1024;
-    let inner = here.strip_prefix('{')?;
-    let window = inner.as_bytes().get(..LONGEST).unwrap_or(inner.as_bytes());
-    let end = window.iter().position(|b| matches!(b, b'{' | b'}' | b'\n'))?;
-    let after = inner[end..].strip_prefix('}')?;
-    Some((&inner[..end], after))
-}
-
-/// The text form of a reference.
+/// Returns the text form of a reference.
 pub(super) fn in_braces(reference: &Reference) -> String {
     let spelled = reference.to_string();
     format!("{{{}}}", spelled.trim_start_matches('$'))

@@ -1,20 +1,20 @@
-//! What strings of a plan become.
+//! Tests of how the strings of a plan are compiled and resolved.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Map, Value, json};
 
-use super::{Bindings, NoteKind, Template, TemplateNote, Values};
-use crate::{Scope, literal};
+use super::{NoteKind, Template, TemplateBindings, TemplateNote, ValueSource};
+use crate::{TemplateScope, literal};
 
-const SCOPE: Scope<'static> = Scope { item_name: Some("note"), index_name: Some("i") };
+const SCOPE: TemplateScope<'static> = TemplateScope { item_name: Some("note"), index_name: Some("i") };
 
 struct World {
     steps: Map<String, Value>,
     vars: Map<String, Value>,
 }
 
-impl Values for World {
+impl ValueSource for World {
     fn step(&self, id: &str) -> Option<&Value> {
         self.steps.get(id)
     }
@@ -41,7 +41,7 @@ fn check(value: Value, expected: &Expect) {
         vars: object(json!({ "folder": "Inbox", "half": 0.5, "big": 18_446_744_073_709_551_615_u64 })),
     };
     let item = json!({ "title": "Tea", "tags": ["a", "b"], "n": 7 });
-    let bindings = Bindings { values: &world, item: Some(&item), index: Some(3) };
+    let bindings = TemplateBindings { values: &world, item: Some(&item), index: Some(3) };
     let (template, notes) = compiled(&value);
     let mut printed = match template.resolve(&bindings) {
         Ok(value) => format!("{value}\n"),
@@ -52,13 +52,16 @@ fn check(value: Value, expected: &Expect) {
             NoteKind::BadReference { text, why } => format!("bad reference {text}: {why}"),
             NoteKind::UnscopedBrace { text, nearest } => format!("not in scope {text}, nearest {nearest:?}"),
             NoteKind::UnscopedDollar { text, nearest } => format!("not in scope {text}, nearest {nearest}"),
-            NoteKind::DoubledBraces { text, becomes } => format!("doubled {text} becomes {becomes}"),
         };
         printed.push_str(&format!("note at {pointer:?}: {told}\n"));
     }
     expected.assert_eq(&printed);
 }
 
+// Conformance: envelope 2.2
+//     A call has concrete arguments: variables, outputs of earlier steps and the current item are filled in.
+//     In: plan/template/resolve.rs
+// Conformance: envelope 6.1
 #[test]
 fn a_string_that_is_wholly_a_reference_keeps_the_type() {
     check(
@@ -77,6 +80,8 @@ fn a_string_that_is_wholly_a_reference_keeps_the_type() {
     );
 }
 
+// Conformance: envelope 2.2
+// Conformance: envelope 6.1
 #[test]
 fn braces_inside_a_string_become_text() {
     check(
@@ -92,8 +97,8 @@ fn doubled_braces_and_a_leading_double_dollar_are_literal() {
     check(
         json!(["{{{note.title}}}", "$$steps.parse", "$$", "$$$", "a $$ b", "{{ }}"]),
         &expect![[r#"
-        ["{Tea}","$steps.parse","$","$$","a $$ b","{ }"]
-    "#]],
+            ["{Tea}","$steps.parse","$","$$","a $$ b","{{ }}"]
+        "#]],
     );
 }
 
@@ -124,12 +129,10 @@ fn json_and_formulas_inside_a_text_come_through_whole() {
     check(
         json!(["{\"a\":{\"b\":1}}", "x^{2^{n}} = \\frac{{a}}{b_{n}}", "{n}}", "{{\"a\":{\"b\":{}}}"]),
         &expect![[r#"
-        ["{\"a\":{\"b\":1}}","x^{2^{n}} = \\frac{a}{b_{n}}","{n}}","{\"a\":{\"b\":{}}}"]
-        note at "/1": not in scope {n}, nearest None
-        note at "/1": doubled {{a}} becomes {a}
-        note at "/2": not in scope {n}, nearest None
-        note at "/3": doubled {{ becomes {
-    "#]],
+            ["{\"a\":{\"b\":1}}","x^{2^{n}} = \\frac{{a}}{b_{n}}","{n}}","{{\"a\":{\"b\":{}}}"]
+            note at "/1": not in scope {n}, nearest None
+            note at "/2": not in scope {n}, nearest None
+        "#]],
     );
 }
 
@@ -164,16 +167,22 @@ fn what_starts_like_a_reference_but_is_none_is_noted() {
 }
 
 #[test]
-fn doubled_braces_that_were_probably_meant_otherwise_are_noted() {
+fn doubled_braces_are_literal_around_a_word_in_scope_and_nowhere_else() {
     check(
-        json!(["{{date}}", "{{note.title}}", "a }} b", "{{ok"]),
+        json!([
+            "{{date}}",
+            "{{note.title}}",
+            "a }} b",
+            "{{ok",
+            "{{ note.title }}",
+            "{{{{note.title}}}}",
+            "{{steps}}",
+            "{{i}",
+            "{i}}"
+        ]),
         &expect![[r#"
-        ["{date}","{note.title}","a } b","{ok"]
-        note at "/0": doubled {{date}} becomes {date}
-        note at "/1": doubled {{note.title}} becomes {note.title}
-        note at "/2": doubled }} becomes }
-        note at "/3": doubled {{ becomes {
-    "#]],
+            ["{{date}}","{note.title}","a }} b","{{ok","{ note.title }","{{note.title}}","{steps}","{3","3}"]
+        "#]],
     );
 }
 
@@ -185,19 +194,20 @@ fn a_text_full_of_brace_words_draws_few_notes_and_hides_no_error() {
     assert!(matches!(notes[20].kind, NoteKind::BadReference { .. }));
 }
 
+// Conformance: envelope 6.4
 #[test]
 fn a_reference_without_a_value_names_where_it_stands_and_why() {
     for (value, expected) in [
         (
             json!({ "a": [0, { "b~/c": "$steps.parse.none" }] }),
             expect![[r#"
-            error at "/a/1/b~0~1c": `$steps.parse.none` points at nothing: there is no `none`
+            error at "/a/1/b~0~1c": `$steps.parse.none` has no value: there is no `none`
         "#]],
         ),
         (
             json!("$steps.parse.items[2]"),
             expect![[r#"
-            error at "": `$steps.parse.items[2]` points at nothing: there is no [2] in a list of 2 items
+            error at "": `$steps.parse.items[2]` has no value: there is no [2] in a list of 2 items
         "#]],
         ),
         (
@@ -258,11 +268,11 @@ fn every_reference_is_visited_with_its_place() {
 
 #[test]
 fn what_holds_no_reference_is_one_literal() {
-    let (template, _) = compiled(&json!({ "a": ["{{x}}", 1], "b": { "c": "$$" } }));
-    assert_eq!(template, Template::Literal(json!({ "a": ["{x}", 1], "b": { "c": "$" } })));
+    let (template, _) = compiled(&json!({ "a": ["{{i}}", 1], "b": { "c": "$$" } }));
+    assert_eq!(template, Template::Literal(json!({ "a": ["{i}", 1], "b": { "c": "$" } })));
 }
 
-/// Strings that have to do with templates far more often than chance would make them.
+/// Strings with much more template syntax than random ones would have.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -290,7 +300,7 @@ fn value() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn a_literal_comes_back_as_it_was(value in value()) {
-        let (template, _) = compiled(&literal(&value));
+        let (template, _) = compiled(&literal(&value, &SCOPE));
         prop_assert_eq!(template, Template::Literal(value));
     }
 
@@ -298,8 +308,8 @@ proptest! {
     fn no_text_makes_the_compiler_panic(text in text()) {
         let world = World { steps: Map::new(), vars: Map::new() };
         let (template, _) = compiled(&Value::String(text));
-        // Without values a reference fails and anything else resolves; neither may panic.
-        drop(template.resolve(&Bindings { values: &world, item: None, index: None }));
+        // Without values a reference fails and everything else resolves; neither may panic.
+        drop(template.resolve(&TemplateBindings { values: &world, item: None, index: None }));
     }
 
     #[test]
@@ -309,11 +319,14 @@ proptest! {
         prop_assert_eq!(notes, []);
     }
 
+    // Conformance: envelope 6.5
+    //     Resolving is pure: the same values in, the same arguments out.
+    //     In: plan/template/resolve.rs
     #[test]
     fn what_an_item_says_is_never_read_as_a_template(said in text()) {
         let world = World { steps: Map::new(), vars: Map::new() };
         let item = Value::String(said.clone());
-        let bindings = Bindings { values: &world, item: Some(&item), index: Some(0) };
+        let bindings = TemplateBindings { values: &world, item: Some(&item), index: Some(0) };
         let (template, _) = compiled(&json!(["$note", "<{note}>"]));
         prop_assert_eq!(template.resolve(&bindings), Ok(json!([said, format!("<{said}>")])));
     }
@@ -322,9 +335,9 @@ proptest! {
     fn lending_and_resolving_agree(text in text()) {
         let world = World { steps: object(json!({ "a": { "a": [1] } })), vars: object(json!({ "a": "x" })) };
         let item = json!({ "a": 1 });
-        let bindings = Bindings { values: &world, item: Some(&item), index: Some(0) };
+        let bindings = TemplateBindings { values: &world, item: Some(&item), index: Some(0) };
         let (template, _) = compiled(&Value::String(text));
-        let lent = template.lend(&bindings).map(std::borrow::Cow::into_owned);
+        let lent = template.resolve_borrowed(&bindings).map(std::borrow::Cow::into_owned);
         prop_assert_eq!(lent, template.resolve(&bindings));
     }
 }

@@ -1,11 +1,11 @@
-//! What `artifact.read` is asked.
+//! Arguments of `artifact.read`.
 
 use envelope::{Failure, Fault};
+use receipts::families::artifact::{ByteSelection, GrepQuery, LineSelection};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolkit::families::artifact::{Bytes, Grep, Lines};
 
-/// The folder of a run in which artifacts are.
+/// The folder of a run with its artifacts.
 pub(super) const FOLDER: &str = "artifacts/";
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -20,19 +20,19 @@ pub(super) struct Args {
     /// These lines. Give one of `lines`, `bytes`, `grep`, `head` and `tail`; without any of them the beginning and
     /// the end are shown.
     #[serde(default)]
-    lines: Option<Lines>,
+    lines: Option<LineSelection>,
     /// These bytes.
     #[serde(default)]
-    bytes: Option<Bytes>,
+    bytes: Option<ByteSelection>,
     /// The lines that match.
     #[serde(default)]
-    grep: Option<Grep>,
+    grep: Option<GrepQuery>,
     /// The first lines.
     #[serde(default)]
-    head: Option<Count>,
+    head: Option<LineCount>,
     /// The last lines.
     #[serde(default)]
-    tail: Option<Count>,
+    tail: Option<LineCount>,
     /// How long the receipt may be, 50 at the least; what does not fit can be asked for again.
     #[serde(default)]
     #[schemars(range(min = 50))]
@@ -42,44 +42,44 @@ pub(super) struct Args {
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub(super) struct Count {
+pub(super) struct LineCount {
     /// How many lines.
     #[schemars(range(min = 1))]
     pub(super) lines: u64,
 }
 
-/// The one view that was asked for.
+/// The requested view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ask {
-    Lines(Lines),
-    Bytes(Bytes),
-    Grep(Grep),
+pub(super) enum ArtifactQuery {
+    Lines(LineSelection),
+    Bytes(ByteSelection),
+    Grep(GrepQuery),
     Head(u64),
     Tail(u64),
     HeadAndTail,
 }
 
 impl Args {
-    pub(super) fn ask(&self) -> Result<Ask, Fault> {
-        let asks: Vec<Ask> = [
-            self.lines.map(Ask::Lines),
-            self.bytes.map(Ask::Bytes),
-            self.grep.clone().map(Ask::Grep),
-            self.head.map(|count| Ask::Head(count.lines)),
-            self.tail.map(|count| Ask::Tail(count.lines)),
+    pub(super) fn query(&self) -> Result<ArtifactQuery, Fault> {
+        let asks: Vec<ArtifactQuery> = [
+            self.lines.map(ArtifactQuery::Lines),
+            self.bytes.map(ArtifactQuery::Bytes),
+            self.grep.clone().map(ArtifactQuery::Grep),
+            self.head.map(|count| ArtifactQuery::Head(count.lines)),
+            self.tail.map(|count| ArtifactQuery::Tail(count.lines)),
         ]
         .into_iter()
         .flatten()
         .collect();
         match asks.as_slice() {
-            [] => Ok(Ask::HeadAndTail),
+            [] => Ok(ArtifactQuery::HeadAndTail),
             [one] => Ok(one.clone()),
-            _ => Err(Fault::new(Failure::InvalidArguments, "only one view can be had at a time")
+            _ => Err(Fault::new(Failure::InvalidArguments, "only one view can be requested at a time")
                 .hint("give one of `lines`, `bytes`, `grep`, `head` and `tail`")),
         }
     }
 
-    /// That the path can be one of an artifact, before anyone looks for it.
+    /// Checks that the path can be one of an artifact, before it is opened.
     pub(super) fn check_path(&self) -> Result<(), Fault> {
         let name = self.path.strip_prefix(FOLDER).unwrap_or_default();
         if !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']) {

@@ -1,23 +1,22 @@
-//! `artifact.read`: what calls left beside their results, read piece by piece.
+//! `artifact.read`: reads the artifacts of calls page by page.
 //!
-//! An artifact can be larger than memory. It is read in blocks, never whole; a page has a bound of its own, and
-//! what comes behind it can be asked for. Nothing here writes, and no path of a vault is understood.
+//! An artifact can be larger than memory. It is read in blocks, never as a whole; a page has a limit of its own, and
+//! the rest can be requested. This module does not write, and does not know paths of a vault.
 
 mod args;
-mod blocks;
-mod ends;
+mod line_blocks;
+mod head_tail;
 mod grep;
-mod hit;
-mod pages;
+mod matched_line;
+mod reader;
 mod past_runs;
-mod place;
-mod read;
-mod text;
-mod window;
+mod line_positions;
+mod read_artifact;
+mod text_encoding;
 
 use std::sync::Arc;
 
-use toolkit::{Refused, Registry};
+use toolkit::{RegistrationError, Registry};
 
 pub use past_runs::PastRuns;
 
@@ -25,27 +24,27 @@ pub use past_runs::PastRuns;
 pub fn register_artifact_read(
     registry: &mut Registry,
     past: Option<Arc<dyn PastRuns>>,
-) -> Result<(), Refused> {
-    registry.register(read::ReadArtifact { past })
+) -> Result<(), RegistrationError> {
+    registry.register(read_artifact::ReadArtifact { past })
 }
 
-/// How much is read at once, and how much is told.
+/// Limits of reads and results.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ReadLimits {
     /// Bytes of one page.
     page: u64,
     /// The lines of an artifact up to this size are counted.
     counted: u64,
-    /// What is searched at once. A longer line is searched in pieces of this length.
+    /// Bytes that are searched at once. A longer line is searched in pieces of this length.
     block: usize,
-    /// Bytes of a matching line that are shown.
+    /// Bytes of a matching line that are returned.
     shown: usize,
 }
 
-const LIMITS: Limits = Limits { page: 256 << 10, counted: 64 << 20, block: 1 << 20, shown: 2 << 10 };
+const LIMITS: ReadLimits = ReadLimits { page: 256 << 10, counted: 64 << 20, block: 1 << 20, shown: 2 << 10 };
 
-/// Asked between two blocks; an error ends the reading.
-type GoOn<'a> = &'a dyn Fn() -> Result<(), envelope::Fault>;
+/// Called between two blocks. An error stops the read.
+type ContinueCheck<'a> = &'a dyn Fn() -> Result<(), envelope::Fault>;
 
 #[cfg(test)]
 mod tests;

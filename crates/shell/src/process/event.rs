@@ -1,7 +1,6 @@
-//! What a thread can wait for: a flag, a bell, a span of time, the end of a process.
+//! Events that a thread can wait for: a flag, a wake signal, a timer, the end of a process.
 //!
-//! Each of them is a descriptor, so one `poll` waits for any of them at once. No clock is read and nobody
-//! wakes up just to look.
+//! Each is a file descriptor, so one `poll` waits for any of them. No clock is read, and no thread polls at intervals.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,19 +10,19 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::system::{Alarm, Beacon};
+use crate::platform::{EventDescriptor, TimerDescriptor};
 
-/// Raised once, and then up for good.
+/// A flag that stays raised.
 #[derive(Debug)]
-pub(super) struct Flag(Beacon);
+pub(super) struct EventFlag(EventDescriptor);
 
-impl Flag {
-    pub(super) fn new() -> io::Result<Flag> {
-        Beacon::new().map(Flag)
+impl EventFlag {
+    pub(super) fn new() -> io::Result<EventFlag> {
+        EventDescriptor::new().map(EventFlag)
     }
 
     pub(super) fn raise(&self) {
-        self.0.light();
+        self.0.set();
     }
 
     pub(super) fn is_raised(&self) -> bool {
@@ -31,41 +30,41 @@ impl Flag {
     }
 }
 
-impl AsFd for Flag {
+impl AsFd for EventFlag {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Raises a flag when it is dropped, whatever happens before: whoever waits for the flag waits not for ever.
+/// Raises a flag when it is dropped, so that a waiter never waits for a thread that has failed.
 #[derive(Debug)]
-pub(super) struct RaisedInTheEnd(pub(super) Arc<Flag>);
+pub(super) struct RaiseOnDrop(pub(super) Arc<EventFlag>);
 
-impl Drop for RaisedInTheEnd {
+impl Drop for RaiseOnDrop {
     fn drop(&mut self) {
         self.0.raise();
     }
 }
 
-/// Rung any number of times; quiet again after [`Bell::silence`].
+/// A signal that can be sent any number of times, until [`WakeSignal::reset`].
 #[derive(Debug)]
-pub(super) struct Bell(Flag);
+pub(super) struct WakeSignal(EventFlag);
 
-impl Bell {
-    pub(super) fn new() -> io::Result<Bell> {
-        Flag::new().map(Bell)
+impl WakeSignal {
+    pub(super) fn new() -> io::Result<WakeSignal> {
+        EventFlag::new().map(WakeSignal)
     }
 
-    pub(super) fn ring(&self) {
+    pub(super) fn notify(&self) {
         self.0.raise();
     }
 
-    pub(super) fn silence(&self) {
-        self.0.0.put_out();
+    pub(super) fn reset(&self) {
+        self.0.0.clear();
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for WakeSignal {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -73,16 +72,16 @@ impl AsFd for Bell {
 
 /// Ready when its time has passed.
 #[derive(Debug)]
-pub(super) struct Timer(Alarm);
+pub(super) struct Timer(TimerDescriptor);
 
 impl Timer {
     pub(super) fn after(span: Duration) -> io::Result<Timer> {
-        Alarm::after(span).map(Timer)
+        TimerDescriptor::after(span).map(Timer)
     }
 
-    /// A timer whose time does not come.
+    /// Returns a timer that never becomes ready.
     pub(super) fn never() -> io::Result<Timer> {
-        Alarm::never().map(Timer)
+        TimerDescriptor::never().map(Timer)
     }
 
     pub(super) fn has_passed(&self) -> bool {
@@ -96,8 +95,8 @@ impl AsFd for Timer {
     }
 }
 
-/// Waits until at least one of them is ready, and says which are.
-pub(super) fn wait<const N: usize>(sources: [BorrowedFd<'_>; N]) -> io::Result<[bool; N]> {
+/// Waits until at least one source is ready. Returns which ones are.
+pub(crate) fn wait<const N: usize>(sources: [BorrowedFd<'_>; N]) -> io::Result<[bool; N]> {
     let mut polled = sources.map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
     loop {
         match poll(&mut polled, None) {
@@ -108,8 +107,8 @@ pub(super) fn wait<const N: usize>(sources: [BorrowedFd<'_>; N]) -> io::Result<[
     }
 }
 
-/// Waits until `sink` takes bytes or the flag is up; true when it takes bytes.
-pub(super) fn wait_writable(sink: BorrowedFd<'_>, unless: &Flag) -> io::Result<bool> {
+/// Waits until `sink` is writable or the flag is raised. Returns true if it is writable.
+pub(super) fn wait_writable(sink: BorrowedFd<'_>, unless: &EventFlag) -> io::Result<bool> {
     let mut polled = [PollFd::from_borrowed_fd(sink, PollFlags::OUT), PollFd::new(unless, PollFlags::IN)];
     loop {
         match poll(&mut polled, None) {
@@ -120,8 +119,8 @@ pub(super) fn wait_writable(sink: BorrowedFd<'_>, unless: &Flag) -> io::Result<b
     }
 }
 
-/// Waits until the flag is up, but no longer than `span`; true when it is up.
-pub(super) fn wait_at_most(flag: &Flag, span: Duration) -> io::Result<bool> {
+/// Waits until the flag is raised, for `span` at most. Returns whether it is.
+pub(super) fn wait_at_most(flag: &EventFlag, span: Duration) -> io::Result<bool> {
     let mut polled = [PollFd::new(flag, PollFlags::IN)];
     match poll(&mut polled, Some(&timespec(span))) {
         Ok(ready) => Ok(ready > 0),
@@ -130,7 +129,7 @@ pub(super) fn wait_at_most(flag: &Flag, span: Duration) -> io::Result<bool> {
     }
 }
 
-pub(super) fn timespec(span: Duration) -> Timespec {
+pub(crate) fn timespec(span: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(span.subsec_nanos()),
@@ -148,16 +147,16 @@ mod tests {
 
     #[test]
     fn a_flag_stays_up_and_a_bell_falls_silent() {
-        let (flag, bell) = (Flag::new().unwrap(), Bell::new().unwrap());
-        assert_eq!((flag.is_raised(), is_ready(bell.as_fd())), (false, false));
+        let (flag, signal) = (EventFlag::new().unwrap(), WakeSignal::new().unwrap());
+        assert_eq!((flag.is_raised(), is_ready(signal.as_fd())), (false, false));
         flag.raise();
         flag.raise();
-        bell.ring();
-        bell.ring();
-        assert_eq!(wait([flag.as_fd(), bell.as_fd()]).unwrap(), [true, true]);
-        bell.silence();
-        bell.silence();
-        assert_eq!(wait([flag.as_fd(), bell.as_fd()]).unwrap(), [true, false]);
+        signal.notify();
+        signal.notify();
+        assert_eq!(wait([flag.as_fd(), signal.as_fd()]).unwrap(), [true, true]);
+        signal.reset();
+        signal.reset();
+        assert_eq!(wait([flag.as_fd(), signal.as_fd()]).unwrap(), [true, false]);
     }
 
     #[test]

@@ -1,55 +1,47 @@
-//! A command while it runs.
+//! A running command: its processes, its streams and its end.
 //!
-//! Its output is kept while it is produced, in memory that does not grow; its end is the end of everything it
-//! started. Nothing here decides whether it may run or what it can reach: it gets a command that is ready, and
-//! the times and names it works with come from outside as well.
+//! The output is stored while it is printed, in constant memory. The end of the command is the end of every process
+//! that it started. This module does not decide whether a command may run or what it can reach: it gets a prepared
+//! command, and its times and names come from the caller.
 
-mod alive;
-mod capture;
-mod child;
-mod disk;
-mod event;
-mod exit;
-mod family;
-mod feed;
-mod finished;
-mod flow;
-mod input;
-mod job;
-mod keeper;
-mod piece;
-mod pty;
-mod run;
+mod running_command;
+mod run_command;
+mod command_job;
+mod command_input;
+mod finished_command;
+mod supervisor;
+mod process_tree;
+mod process_handle;
 mod spawner;
-mod spool;
+mod stdio;
+mod terminal;
+mod output_capture;
+mod capture_file;
 #[cfg(test)]
-mod spool_tests;
-mod table;
-mod tasks;
-mod tree;
-mod wires;
-#[cfg(any(test, not(target_os = "linux")))]
-mod elsewhere;
-#[cfg(target_os = "linux")]
-mod linux;
+mod capture_file_tests;
+mod tail;
+mod pipeline;
+mod chunk;
+mod disk_writer;
+mod event;
+mod task_registry;
 
-#[cfg(not(target_os = "linux"))]
-use elsewhere as system;
-#[cfg(target_os = "linux")]
-use linux as system;
-
-pub(crate) use alive::{Alive, Mouths};
-pub use child::Running;
-pub use exit::Exit;
-pub use feed::{Fresh, Progress};
-pub use finished::{Cause, Cursor, End, Finished, NewOutput};
-pub use input::Input;
-pub use job::{CommandResources, Job, Limits};
-pub use pty::Window;
-pub use run::{Outcome, run};
-pub use spawner::Spawner;
+pub use capture_file::{CapturedStream, HEAD_BYTES};
+pub use command_input::CommandInput;
+pub use command_job::{CommandJob, CommandResources, JobLimits};
+pub(crate) use event::timespec;
+#[cfg(test)]
+pub(crate) use event::wait;
+pub use finished_command::{ChildExit, CommandEnd, EndCause, FinishedCommand, NewOutput, OutputCursor};
+pub(crate) use process_handle::ProcessHandle;
+pub use process_tree::{MARK, ProcessContainment};
+pub use run_command::{CommandOutcome, run_command};
+pub use running_command::RunningCommand;
+pub use spawner::CommandSpawner;
 pub(crate) use spawner::unavailable;
-pub use spool::{HEAD_BYTES, Stream};
-pub use table::MARK;
-pub use tasks::{RetrievalStatus, Retrieved, Taken, TaskId, TaskInfo, TaskState, Tasks};
-pub use tree::Enclosure;
+pub use stdio::StdioPipes;
+pub use tail::{StreamDelta, StreamPosition};
+pub use task_registry::{
+    RetrievalStatus, TaskId, TaskInfo, TaskRegistry, TaskState, TaskUpdate, UnconfirmedRead,
+};
+pub use terminal::TerminalSize;

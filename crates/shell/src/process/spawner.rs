@@ -1,7 +1,7 @@
 //! One thread that starts every command, and lives as long as any of them.
 //!
-//! A wall that ends with its parent ends with the *thread* that started it. Were commands started wherever a
-//! call happens to run, they would die with that worker instead of with us.
+//! A sandbox that ends with its parent ends with the *thread* that started it. Commands started on a worker thread
+//! would die with that worker.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,41 +15,41 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Pid;
 use tokio::sync::oneshot;
 
-use super::system;
+use crate::platform;
 
-/// The child's ends of what connects it to us.
+/// The child's ends of its streams.
 #[derive(Debug)]
-pub(super) struct ChildEnds {
+pub(super) struct ChildStdio {
     pub(super) stdin: Stdio,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
 }
 
-/// A process that was started and not collected: its id belongs to nobody else.
+/// A process that was started and not collected, so its id is not reused.
 #[derive(Debug)]
-pub(super) struct Started {
+pub(super) struct SpawnedProcess {
     pub(super) pid: Pid,
     pub(super) end: OwnedFd,
 }
 
-type Work = Box<dyn FnOnce() + Send>;
+type SpawnTask = Box<dyn FnOnce() + Send>;
 
-/// Starts commands. Clones share the thread; it ends when the last of them is gone.
+/// Starts commands. Clones share the thread, which ends with the last of them.
 #[derive(Debug, Clone)]
-pub struct Spawner(mpsc::Sender<Work>);
+pub struct CommandSpawner(mpsc::Sender<SpawnTask>);
 
-impl Spawner {
-    pub fn new() -> Result<Spawner, Fault> {
-        let (work, inbox) = mpsc::channel::<Work>();
+impl CommandSpawner {
+    pub fn new() -> Result<CommandSpawner, Fault> {
+        let (work, inbox) = mpsc::channel::<SpawnTask>();
         let serve = move || inbox.into_iter().for_each(|work| work());
         match thread::Builder::new().name("spawner".to_owned()).spawn(serve) {
-            Ok(_runs_until_nobody_asks) => Ok(Spawner(work)),
+            Ok(_runs_until_nobody_asks) => Ok(CommandSpawner(work)),
             Err(error) => Err(unavailable(&error)),
         }
     }
 
-    /// Does something on the thread. It is done even if nobody waits for it any more: what it gives back has to
-    /// end what it started when it is dropped.
+    /// Runs a closure on the thread. It runs even if the caller does not wait any more, so dropping its result has to
+    /// end what it started.
     pub(super) async fn on_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
@@ -62,30 +62,39 @@ impl Spawner {
     }
 }
 
-/// Starts a process. To be called on the thread.
-pub(super) fn start(command: Command, ends: ChildEnds, inherits: Option<OwnedFd>) -> Result<Started, Fault> {
+/// Starts a process. Must be called on the thread.
+pub(super) fn start(
+    command: Command,
+    ends: ChildStdio,
+    inherits: Option<OwnedFd>,
+) -> Result<SpawnedProcess, Fault> {
     let program = command.get_program().to_string_lossy().into_owned();
     try_start(command, ends, inherits).map_err(|error| cannot_start(&program, &error))
 }
 
-fn try_start(mut command: Command, ends: ChildEnds, inherits: Option<OwnedFd>) -> io::Result<Started> {
+fn try_start(
+    mut command: Command,
+    ends: ChildStdio,
+    inherits: Option<OwnedFd>,
+) -> io::Result<SpawnedProcess> {
     command.stdin(ends.stdin).stdout(ends.stdout).stderr(ends.stderr).process_group(0);
     if let Some(inherited) = &inherits {
-        // Only for this moment: what another thread starts meanwhile inherits it too, and knows nothing of it.
+        // Only for this moment. A process that another thread starts meanwhile inherits the descriptor too, and ignores
+        // it.
         fcntl_setfd(inherited, FdFlags::empty())?;
     }
     let mut child = command.spawn()?;
     drop(inherits);
     let pid = Pid::from_child(&child);
-    match system::watch(pid) {
-        Ok(end) => Ok(Started { pid, end }),
+    match platform::watch_process(pid) {
+        Ok(end) => Ok(SpawnedProcess { pid, end }),
         Err(error) => {
             let _ended = child.kill();
             let _exit = child.wait();
             Err(error)
         }
     }
-    // The command goes here, and with it our copies of the child's ends: while we hold them, no output ends.
+    // The command is dropped here, and with it our copies of the child's ends, which would keep its output open.
 }
 
 fn cannot_start(program: &str, error: &io::Error) -> Fault {
@@ -100,9 +109,6 @@ fn cannot_start(program: &str, error: &io::Error) -> Fault {
 }
 
 pub(crate) fn unavailable(error: &io::Error) -> Fault {
-    Fault::new(
-        Failure::DependencyUnavailable,
-        format!("the system gives nothing to run a command with: {error}"),
-    )
-    .hint("Wait until other commands have ended, or raise the limits on processes and open files.")
+    Fault::new(Failure::DependencyUnavailable, format!("the system has no resources for a command: {error}"))
+        .hint("Wait until other commands have ended, or raise the limits on processes and open files.")
 }

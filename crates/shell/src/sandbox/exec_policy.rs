@@ -1,23 +1,23 @@
-//! Which programs a command may execute.
+//! Which programs a command can execute.
 //!
-//! Rules about commands decide by the words of a call. This holds for what those words start in turn: a rule that
-//! allows `make` does not let it execute a file that somebody put into the vault, and a rule that denies `rm` holds
-//! for scripts too. It is a guard rail: an interpreter, and the dynamic linker is one, reads the file that it runs
-//! and executes nothing.
+//! Rules about commands see the words of a call. This policy also covers the programs that those start: a rule that
+//! allows `make` does not let it execute a file in the vault, and a rule that denies `rm` holds for scripts too. It is
+//! a guard rail, not a barrier: an interpreter, such as the dynamic linker, reads the file that it runs and executes
+//! nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// The folders that programs are looked for in besides those of the settings.
+/// Folders for programs besides those of the settings.
 const PROGRAM_FOLDERS: [&str; 7] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/games"];
 
-/// Where a system keeps links to the one of several programs that was chosen.
+/// The system's links to the chosen one of several programs.
 const ALTERNATIVES: &str = "/etc/alternatives";
 
-/// Which programs a command may execute.
+/// Which programs a command can execute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecPolicy {
     pub vault_files: VaultFiles,
@@ -30,7 +30,7 @@ pub struct ExecPolicy {
 #[serde(rename_all = "snake_case")]
 pub enum VaultFiles {
     All,
-    /// None but these, as real paths.
+    /// Only these, as real paths.
     Only(Vec<PathBuf>),
 }
 
@@ -41,10 +41,10 @@ impl ExecPolicy {
     }
 }
 
-/// The files that a program is, by its name or its whole path: one for each folder in which it is found.
+/// Returns the files of a program, by its name or its absolute path: one for each folder in which it is found.
 ///
-/// A program that is a link to one of another name is left out, unless the system's list of alternatives leads there:
-/// with `rm` that is a link to `busybox`, every other program would be gone too.
+/// A link to a program of another name is left out, unless the system's alternatives lead there: if `rm` is a link to
+/// `busybox`, every other program would be denied too.
 pub fn program_files(program: &str, search_path: &str) -> Vec<PathBuf> {
     let candidates: Vec<PathBuf> = if program.contains('/') {
         vec![PathBuf::from(program)].into_iter().filter(|path| path.is_absolute()).collect()

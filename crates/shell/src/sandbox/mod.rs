@@ -1,28 +1,23 @@
-//! What a command can reach.
+//! The command sandbox: what a command can reach.
 //!
-//! A command runs behind a [`Wall`]: bubblewrap where it can be built, else Landlock, and no wall only where
-//! a policy says so. Both walls need Linux. On other systems commands are refused, or run without a wall.
-//!
-//! What is absent on purpose: a way down. A wall that cannot be built is a fault, never the next lower wall.
+//! A command runs in the best [`SandboxKind`] that the system has: bubblewrap, or Landlock alone. It runs without a
+//! sandbox only if the settings say so. A sandbox that cannot be built is an error: there is no fallback to a weaker
+//! one. Both kinds need Linux; the code that builds them is in `crate::platform`.
 
 mod exec_policy;
-mod reach;
-mod scratch;
-mod wall;
+mod kind;
+mod profile;
+mod scratch_folder;
 mod workdir;
-#[cfg(any(test, not(target_os = "linux")))]
-mod elsewhere;
-#[cfg(target_os = "linux")]
-mod linux;
 
-#[cfg(not(target_os = "linux"))]
-use elsewhere as here;
-#[cfg(target_os = "linux")]
-use linux as here;
-
+pub use crate::platform::{
+    LAUNCH, PreparedCommand, SandboxResources, StartNotifier, StartSignal, launcher_main, prepare_command,
+    probe_sandboxes,
+};
+pub(crate) use crate::platform::{sandbox_failure, start_signal};
 pub use exec_policy::{ExecPolicy, VaultFiles, program_files};
-pub use here::{Doorbell, LAUNCH, Leftovers, Prepared, Threshold, command, launcher_main, probe};
-pub(crate) use here::{not_run, threshold};
-pub use reach::{Launch, Limits, Reach, Workdir};
-pub use wall::{Wall, Walls};
+pub(crate) use kind::sandbox_unavailable;
+pub use kind::{AvailableSandboxes, SandboxKind};
+pub use profile::{CommandWorkdir, LaunchSpec, ResourceLimits, SandboxProfile};
+pub(crate) use scratch_folder::ScratchFolder;
 pub use workdir::resolve_workdir;

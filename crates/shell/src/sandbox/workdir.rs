@@ -1,19 +1,20 @@
-//! Where in the vault a command starts.
+//! Resolves the working directory of a command.
 
 use std::path::{Component, Path, PathBuf};
 
 use envelope::{Failure, Fault};
 
-use super::here::beneath;
+use crate::platform::resolve_beneath;
 
-/// The folder that the call names, or the root when it names none: absolute, free of links, inside the root.
+/// Returns the folder that the call names, or the root if it names none: absolute, without links, inside the root.
+/// Fails with `SandboxViolation` if it is outside or protected.
 pub fn resolve_workdir(root: &Path, given: Option<&str>, protected: &[String]) -> Result<PathBuf, Fault> {
     let Some(given) = given.filter(|given| !matches!(*given, "" | ".")) else {
         return Ok(root.to_owned());
     };
     inside(root, given)
         .filter(|found| found.strip_prefix(root).is_ok_and(|below| !is_protected(below, protected)))
-        .ok_or_else(|| outside(given))
+        .ok_or_else(|| outside_root(given))
 }
 
 fn inside(root: &Path, given: &str) -> Option<PathBuf> {
@@ -21,16 +22,16 @@ fn inside(root: &Path, given: &str) -> Option<PathBuf> {
     if !Path::new(given).components().all(plain) {
         return None;
     }
-    beneath(root, given)
+    resolve_beneath(root, given)
 }
 
-/// Whether the first name below the root is a protected one, however its letters are cased.
+/// Whether the first name below the root is protected, in any case of letters.
 fn is_protected(below: &Path, protected: &[String]) -> bool {
     let top = below.components().next().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
     top.is_some_and(|top| protected.iter().any(|name| name.to_lowercase() == top))
 }
 
-pub(super) fn outside(given: &str) -> Fault {
+pub(super) fn outside_root(given: &str) -> Fault {
     Fault::new(Failure::SandboxViolation, "requested working directory is outside the current execution root")
         .detail("workdir", given)
         .hint("omit workdir or use a relative path inside the active workspace")
@@ -45,7 +46,7 @@ mod tests {
 
     use super::resolve_workdir;
 
-    /// What becomes of each folder that a call names, in a vault with links that lead everywhere.
+    /// Resolves each folder in a vault with links that lead everywhere.
     fn resolved(given: &[Option<&str>]) -> String {
         let base = tempfile::tempdir().unwrap();
         let root = base.path().canonicalize().unwrap().join("vault");

@@ -1,41 +1,46 @@
-//! `ExecCommand`: runs a command in the sandbox and waits for it, or lets it go on as a task.
+//! `ExecCommand`: runs a command in the sandbox and waits for it, or lets it continue as a task.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, Timestamp};
+use command_line::{CallInput, CommandLine};
+use envelope::{Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect, Timestamp};
+use receipts::families::command;
+use receipts::families::command::{CommandReport, ProcessExit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::command_line::{CallInput, CommandLine};
-use toolkit::families::command::{Command, End};
-use toolkit::families::{Projected, Projection, command};
-use toolkit::{PathKeys, Reach, Tool, ToolCx};
+use toolkit::{PathKeys, PathScope, ProjectedResult, Projection, Tool, ToolCx};
 
 use super::session;
-use super::streams::{self, StreamOutput, WINDOW, exit_words};
-use crate::process::{self, Enclosure, Finished, Input, Job, Limits, Outcome, Window};
-use crate::sandbox::Wall;
-use crate::session::{CommandRequest, GRACE, Lifetime, Ready, STOP_MS, Session, Shell};
+use super::streams::{self, StreamOutput, WINDOW, describe_exit};
+use crate::process::{
+    self, CommandInput, CommandJob, CommandOutcome, FinishedCommand, JobLimits, ProcessContainment,
+    TerminalSize,
+};
+use crate::sandbox::SandboxKind;
+use crate::shell_session::{
+    CommandRequest, GRACE, ProcessLifetime, ReadyCommand, STOP_MS, SharedSession, ShellSession,
+};
 
 /// A longer one is a program, and belongs into a file.
 const MAX_COMMAND: usize = 64 * 1024;
 const MAX_STDIN: usize = 1024 * 1024;
 /// Characters of an input that a preview shows.
 const SHOWN_INPUT: usize = 2000;
-/// What a command is waited for before it goes on as a task, unless the caller says so.
+/// Time after which a command becomes a task, unless the caller sets it.
 const YIELD_MS: u64 = 10_000;
-/// Less than the longest time of a call, so that it is the yield that ends the wait.
+/// Less than the longest time of a call, so that the yield ends the wait.
 const MAX_YIELD_MS: u64 = 590_000;
-/// The statuses with which a shell says that a program cannot be executed, and that there is none. Some shells give the
-/// second for both, if they look for the program in several folders.
+/// The exit codes with which a shell reports that a program cannot be executed, and that it does not exist. Some shells
+/// use the second for both, if they search several folders.
 const CANNOT_EXECUTE: i32 = 126;
 const NOT_FOUND: i32 = 127;
-/// Tokens for what a command had printed when it was stopped.
+/// Tokens for the output of a command that was stopped.
 const STOPPED_BUDGET: usize = 800;
 
-pub(super) struct ExecCommand(pub(super) Shell);
+pub(super) struct ExecCommand(pub(super) SharedSession);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -109,7 +114,7 @@ impl Tool for ExecCommand {
     const SUMMARY: &'static str =
         "Run a command in a sandbox in the vault; one that takes long goes on as a background task.";
     const CATEGORY: &'static str = "command";
-    const FAMILY: Family = Family::Command;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Command;
     const RISK: Risk = Risk::Commands;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::RunCommand];
     const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
@@ -121,37 +126,37 @@ impl Tool for ExecCommand {
     type Output = Output;
 
     async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.check()?;
+        args.check_arguments()?;
         let session = session(&self.0)?;
-        session.wall().await?;
-        session.room_for_task()?;
+        session.sandbox_kind().await?;
+        session.check_task_limit()?;
         session.workdir(args.workdir.as_deref()).map(|_found| ())
     }
 
-    /// Nobody can say beforehand what a command touches, so it is taken to touch everything.
+    /// The effects of a command are not known before it runs, so it is treated as writing the whole vault.
     fn paths(&self, _args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: vec![Reach::Vault] }
+        PathKeys { reads: Vec::new(), writes: vec![PathScope::Vault] }
     }
 
     fn command(&self, args: &Args) -> Option<CommandLine> {
-        Some(args.line())
+        Some(args.command_line())
     }
 
     fn preview(&self, args: &Args) -> String {
-        let mut said = format!("Run {}", args.line().shown);
+        let mut text = format!("Run {}", args.command_line().shown);
         if let Some(workdir) = &args.workdir {
-            said.push_str(&format!(" in {workdir}"));
+            text.push_str(&format!(" in {workdir}"));
         }
         for (name, value) in args.env.iter().flatten() {
-            said.push_str(&format!(" with {name}={value}"));
+            text.push_str(&format!(" with {name}={value}"));
         }
-        if let Some(text) = args.stdin.as_ref().filter(|text| !text.is_empty()) {
-            said.push_str(&shown_input(text));
+        if let Some(input) = args.stdin.as_ref().filter(|input| !input.is_empty()) {
+            text.push_str(&shown_input(input));
         }
         if args.tty {
-            said.push_str(" at a terminal");
+            text.push_str(" at a terminal");
         }
-        said
+        text
     }
 
     fn budget(&self, args: &Args) -> Option<u32> {
@@ -160,23 +165,23 @@ impl Tool for ExecCommand {
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
-        let wall = session.wall().await?;
+        let kind = session.sandbox_kind().await?;
         let began = session.now();
-        let outcome = start(session, cx, &args, wall).await?;
-        let ended = |finished: Finished| {
-            let mut output = completed(cx, &finished, wall, elapsed(began, session.now()))?;
-            if output.could_not_execute() && wall != Wall::Open {
-                let vault_files = request(session, cx, &args)?.vault_files;
-                output.warnings.extend(session.not_executable(&vault_files));
+        let outcome = start(session, cx, &args, kind).await?;
+        let ended = |finished: FinishedCommand| {
+            let mut output = completed_output(cx, &finished, kind, elapsed(began, session.now()))?;
+            if output.could_not_execute() && kind != SandboxKind::Unsandboxed {
+                let vault_files = command_request(session, cx, &args)?.vault_files;
+                output.warnings.extend(session.execution_hint(&vault_files));
             }
             Ok(output)
         };
         match outcome {
-            Outcome::Completed(finished) => ended(finished),
-            Outcome::Promoted(task) => {
-                let (seen, taken) = session.tasks(cx).look(task, Duration::ZERO, WINDOW).await?;
-                cx.once_recorded(move || taken.arrived());
-                let (stdout, stderr) = streams::fresh(&seen);
+            CommandOutcome::Completed(finished) => ended(finished),
+            CommandOutcome::Promoted(task) => {
+                let (seen, taken) = session.tasks(cx).read_output(task, Duration::ZERO, WINDOW).await?;
+                cx.once_recorded(move || taken.confirm());
+                let (stdout, stderr) = streams::new_output(&seen);
                 Ok(Output {
                     disposition: Disposition::PromotedToTask,
                     exit_status: None,
@@ -184,33 +189,33 @@ impl Tool for ExecCommand {
                     task_id: Some(task.to_string()),
                     stdout,
                     stderr,
-                    sandbox: sandbox_name(wall).to_owned(),
+                    sandbox: sandbox_name(kind).to_owned(),
                     warnings: Vec::new(),
                     duration_ms: elapsed(began, session.now()),
                 })
             }
-            Outcome::TimedOut(finished) => {
+            CommandOutcome::TimedOut(finished) => {
                 let limit = args.timeout_ms.unwrap_or_default();
                 let message =
                     format!("the command did not end within {limit} ms and was killed with all it started");
                 let fault = Fault::new(Failure::Timeout, message)
                     .detail("timeout_ms", limit)
                     .hint("give it more time with `timeout_ms`, or let it go on as a task");
-                Err(stopped(cx, &finished, (wall, &args), fault))
+                Err(stopped_fault(cx, &finished, (kind, &args), fault))
             }
-            Outcome::Cancelled(finished) => {
+            CommandOutcome::Cancelled(finished) => {
                 let message = "the command was cancelled and killed with all it started";
-                Err(stopped(cx, &finished, (wall, &args), Fault::new(Failure::Canceled, message)))
+                Err(stopped_fault(cx, &finished, (kind, &args), Fault::new(Failure::Canceled, message)))
             }
-            Outcome::OutputLimit(finished) => {
+            CommandOutcome::OutputLimit(finished) => {
                 let limit = session.output_bytes();
                 let message = format!("the command printed more than {limit} bytes and was killed");
                 let fault = Fault::new(Failure::ResultTooLarge, message).hint(
                     "let it print less, or raise `output_mb` under [commands] in .tollgate/config.toml",
                 );
-                Err(stopped(cx, &finished, (wall, &args), fault))
+                Err(stopped_fault(cx, &finished, (kind, &args), fault))
             }
-            Outcome::Failed(fault) => Err(fault),
+            CommandOutcome::Failed(fault) => Err(fault),
         }
     }
 
@@ -223,17 +228,17 @@ impl Tool for ExecCommand {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let printed = streams::printed(&output.stdout, output.stderr.as_ref());
-        let unsandboxed = output.sandbox == sandbox_name(Wall::Open);
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let printed = streams::process_output(&output.stdout, output.stderr.as_ref());
+        let unsandboxed = output.sandbox == sandbox_name(SandboxKind::Unsandboxed);
         let became = match (output.disposition, &output.task_id) {
             (Disposition::PromotedToTask, Some(task_id)) => {
-                Command::Promoted { task_id, output: printed, unsandboxed }
+                CommandReport::Promoted { task_id, output: printed, unsandboxed }
             }
-            (Disposition::PromotedToTask, None) | (Disposition::Completed, _) => Command::Completed {
+            (Disposition::PromotedToTask, None) | (Disposition::Completed, _) => CommandReport::Completed {
                 end: match (output.exit_status, &output.signal) {
-                    (Some(code), _) => End::Exited(code),
-                    (None, signal) => End::Signal(signal.as_deref().unwrap_or("a signal")),
+                    (Some(code), _) => ProcessExit::Exited(code),
+                    (None, signal) => ProcessExit::Signal(signal.as_deref().unwrap_or("a signal")),
                 },
                 output: printed,
                 unsandboxed,
@@ -245,7 +250,8 @@ impl Tool for ExecCommand {
 }
 
 impl Output {
-    /// Whether a shell says so. What other programs say of it is their own.
+    /// Whether a shell reports that a program could not be executed. Other programs use these codes for their own
+    /// purposes.
     fn could_not_execute(&self) -> bool {
         let complaint = self.stderr.as_ref().unwrap_or(&self.stdout);
         self.exit_status == Some(CANNOT_EXECUTE)
@@ -254,7 +260,7 @@ impl Output {
 }
 
 impl Args {
-    fn check(&self) -> Result<(), Fault> {
+    fn check_arguments(&self) -> Result<(), Fault> {
         let bad = |message: String| Err(Fault::new(Failure::InvalidArguments, message));
         match (&self.cmd, &self.argv) {
             (Some(_), Some(_)) => return bad("`cmd` and `argv` are both given; give one of them".to_owned()),
@@ -280,7 +286,7 @@ impl Args {
                 && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
         };
         if let Some(name) = self.env.iter().flatten().map(|(name, _)| name).find(|name| !is_name(name)) {
-            return bad(format!("`env` has `{name}`, which is no name of a variable"));
+            return bad(format!("`env` has `{name}`, which is not a valid variable name"));
         }
         let env: usize = self.env.iter().flatten().map(|(name, value)| name.len() + value.len() + 2).sum();
         if env > MAX_COMMAND {
@@ -295,20 +301,20 @@ impl Args {
         Ok(())
     }
 
-    /// What is run, as rules and people see it.
-    fn line(&self) -> CommandLine {
+    /// The command as rules and users see it.
+    fn command_line(&self) -> CommandLine {
         let env = self.env.iter().flatten().map(|(name, _)| name.clone()).collect();
         let line = match (&self.cmd, &self.argv) {
             (Some(cmd), _) => CommandLine::of_shell(cmd, env),
             (None, Some(argv)) => CommandLine::of_argv(argv, env),
             (None, None) => CommandLine::of_argv(&[], env),
         };
-        // An empty text is what a program reads anyway.
+        // Without an input a program reads an empty one anyway.
         let stdin = self.stdin.as_ref().is_some_and(|text| !text.is_empty());
         line.in_folder(self.workdir.as_deref()).with_input(CallInput { stdin, tty: self.tty })
     }
 
-    fn words(&self) -> Vec<OsString> {
+    fn argv(&self) -> Vec<OsString> {
         match (&self.cmd, &self.argv) {
             (Some(cmd), _) => ["/bin/sh", "-c", cmd].map(OsString::from).into(),
             (None, argv) => argv.iter().flatten().map(OsString::from).collect(),
@@ -316,103 +322,119 @@ impl Args {
     }
 }
 
-/// Starts the command behind its wall and waits for it as long as the call wants.
-async fn start(session: &Arc<Session>, cx: &ToolCx, args: &Args, wall: Wall) -> Result<Outcome, Fault> {
+/// Starts the command in its sandbox and waits as long as the call wants.
+async fn start(
+    session: &Arc<ShellSession>,
+    cx: &ToolCx,
+    args: &Args,
+    kind: SandboxKind,
+) -> Result<CommandOutcome, Fault> {
     let mark = cx.call_id().to_string();
-    let request = request(session, cx, args)?;
-    let Ready { prepared, threshold } = ready(session, wall, &mark, request).await?;
+    let request = command_request(session, cx, args)?;
+    let ReadyCommand { prepared, start_signal } = prepare(session, kind, &mark, request).await?;
     let typed = args.stdin.clone().map(String::into_bytes);
     let input = match (args.tty, typed) {
-        (true, typed) => Input::Open(typed.unwrap_or_default()),
-        (false, Some(typed)) => Input::Text(typed),
-        (false, None) => Input::Nothing,
+        (true, typed) => CommandInput::Open(typed.unwrap_or_default()),
+        (false, Some(typed)) => CommandInput::Text(typed),
+        (false, None) => CommandInput::Nothing,
     };
     let artifacts = cx.artifacts().cloned().ok_or_else(|| {
         Fault::new(Failure::SetupRequired, "this run has no place for what a command prints")
     })?;
-    let job = Job {
+    let job = CommandJob {
         command: prepared.command,
-        shown: args.line().shown,
+        shown: args.command_line().shown,
         marker: mark,
         started: session.now(),
         input,
-        terminal: args.tty.then(Window::default),
-        enclosure: Enclosure::from(wall),
-        threshold,
-        limits: Limits {
+        terminal: args.tty.then(TerminalSize::default),
+        containment: ProcessContainment::from(kind),
+        start_signal,
+        limits: JobLimits {
             timeout: args.timeout_ms.map(Duration::from_millis),
             grace: GRACE,
             output_bytes: session.output_bytes(),
         },
         artifacts,
-        keep: Box::new(prepared.leftovers),
+        resources: Box::new(prepared.resources),
     };
     let usual = match session.lifetime() {
-        Lifetime::Run => None,
-        Lifetime::Session => Some(YIELD_MS),
+        ProcessLifetime::Run => None,
+        ProcessLifetime::Session => Some(YIELD_MS),
     };
     let yield_after = args.yield_time_ms.or(usual).map(Duration::from_millis);
-    // From here on something may have happened.
+    // From here on there may be effects.
     cx.observed(SideEffect::RunCommand);
-    Ok(process::run(session.spawner()?, &session.place_for_tasks(cx), job, yield_after, cx.cancel()).await)
+    Ok(process::run_command(session.spawner()?, &session.tasks_entry(cx), job, yield_after, cx.cancel())
+        .await)
 }
 
-fn request(session: &Session, cx: &ToolCx, args: &Args) -> Result<CommandRequest, Fault> {
+fn command_request(session: &ShellSession, cx: &ToolCx, args: &Args) -> Result<CommandRequest, Fault> {
     let workdir = session.workdir(args.workdir.as_deref())?;
     Ok(CommandRequest {
-        argv: args.words(),
-        vault_files: session.vault_files(cx.permitted_by(), &args.line(), &workdir),
+        argv: args.argv(),
+        vault_files: session.vault_files(cx.permitted_by(), &args.command_line(), &workdir),
         workdir,
         env: args.env.clone().unwrap_or_default(),
         tty: args.tty,
     })
 }
 
-/// Looks around in the vault and the system for what the wall has to cover, where waiting holds nobody up.
-async fn ready(
-    session: &Arc<Session>,
-    wall: Wall,
+/// Prepares the command off the runtime: it reads folders of the vault and the system.
+async fn prepare(
+    session: &Arc<ShellSession>,
+    kind: SandboxKind,
     mark: &str,
     request: CommandRequest,
-) -> Result<Ready, Fault> {
+) -> Result<ReadyCommand, Fault> {
     let (session, mark) = (Arc::clone(session), mark.to_owned());
-    let work = move || session.prepare(wall, &mark, request);
+    let work = move || session.prepare(kind, &mark, request);
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_panic| {
-        Err(Fault::new(Failure::ExecutionFailed, "building the sandbox around the command crashed"))
+        Err(Fault::new(Failure::ExecutionFailed, "building the sandbox for the command crashed"))
     })
 }
 
-fn completed(cx: &ToolCx, finished: &Finished, wall: Wall, duration_ms: u64) -> Result<Output, Fault> {
-    let (exit_status, signal) = exit_words(finished.exit);
+fn completed_output(
+    cx: &ToolCx,
+    finished: &FinishedCommand,
+    kind: SandboxKind,
+    duration_ms: u64,
+) -> Result<Output, Fault> {
+    let (exit_status, signal) = describe_exit(finished.exit);
     Ok(Output {
         disposition: Disposition::Completed,
         exit_status,
         signal,
         task_id: None,
-        stdout: streams::ended(cx, "stdout", &finished.stdout)?,
-        stderr: finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?,
-        sandbox: sandbox_name(wall).to_owned(),
+        stdout: streams::ended_stream(cx, "stdout", &finished.stdout)?,
+        stderr: finished.stderr.as_ref().map(|err| streams::ended_stream(cx, "stderr", err)).transpose()?,
+        sandbox: sandbox_name(kind).to_owned(),
         warnings: finished.warnings.clone(),
         duration_ms,
     })
 }
 
-/// A failure that says what the command had printed by then.
-fn stopped(cx: &ToolCx, finished: &Finished, (wall, args): (Wall, &Args), mut fault: Fault) -> Fault {
+/// Adds the output so far to a failure.
+fn stopped_fault(
+    cx: &ToolCx,
+    finished: &FinishedCommand,
+    (kind, args): (SandboxKind, &Args),
+    mut fault: Fault,
+) -> Fault {
     let budget = args.max_output_tokens.map_or(STOPPED_BUDGET, |wanted| STOPPED_BUDGET.min(wanted as usize));
-    let printed = streams::ended(cx, "stdout", &finished.stdout).and_then(|out| {
-        let err = finished.stderr.as_ref().map(|err| streams::ended(cx, "stderr", err)).transpose()?;
+    let printed = streams::ended_stream(cx, "stdout", &finished.stdout).and_then(|out| {
+        let err = finished.stderr.as_ref().map(|err| streams::ended_stream(cx, "stderr", err)).transpose()?;
         let mut with = Projection::new(budget, cx.artifacts().map(|artifacts| &**artifacts));
-        let said = command::details(&streams::printed(&out, err.as_ref()), &mut with)?;
-        with.into_artifacts().into_iter().for_each(|artifact| cx.left(artifact));
-        Ok(said)
+        let text = command::details(&streams::process_output(&out, err.as_ref()), &mut with)?;
+        with.into_artifacts().into_iter().for_each(|artifact| cx.report_artifact(artifact));
+        Ok(text)
     });
-    // What it printed is lost to the answer, not the reason why it was stopped.
+    // If the output cannot be read, the failure is still returned.
     for (name, value) in printed.unwrap_or_default() {
         fault = fault.detail(&name, value);
     }
-    if wall == Wall::Open {
-        fault = fault.detail("sandbox", sandbox_name(wall));
+    if kind == SandboxKind::Unsandboxed {
+        fault = fault.detail("sandbox", sandbox_name(kind));
     }
     if !finished.survivors.is_empty() {
         fault = fault.detail("survivors", finished.survivors.clone());
@@ -423,7 +445,7 @@ fn stopped(cx: &ToolCx, finished: &Finished, (wall, args): (Wall, &Args), mut fa
     fault
 }
 
-/// What a program reads, as people see it. The beginning of a long text, with a count of the rest.
+/// Formats the beginning of an input, with a count of the rest.
 fn shown_input(text: &str) -> String {
     match text.char_indices().nth(SHOWN_INPUT) {
         Some((end, _)) => {
@@ -437,24 +459,24 @@ fn elapsed(began: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond() - began.as_millisecond()).unwrap_or_default()
 }
 
-/// As the record spells it.
-fn sandbox_name(wall: Wall) -> &'static str {
-    match wall {
-        Wall::Bubblewrap | Wall::Landlock => wall.name(),
-        Wall::Open => "none",
+/// The name in the record.
+fn sandbox_name(kind: SandboxKind) -> &'static str {
+    match kind {
+        SandboxKind::Bubblewrap | SandboxKind::Landlock => kind.name(),
+        SandboxKind::Unsandboxed => "none",
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use command_line::CallInput;
     use serde_json::json;
-    use toolkit::command_line::CallInput;
 
     use super::{Args, shown_input};
 
     #[test]
     fn rules_see_the_folder_the_input_and_the_terminal_of_a_call() {
-        let line = |args| serde_json::from_value::<Args>(args).unwrap().line();
+        let line = |args| serde_json::from_value::<Args>(args).unwrap().command_line();
         let whole = line(json!({ "argv": ["ls"], "workdir": "./Notes/", "stdin": "x", "tty": true }));
         assert_eq!(whole.workdir.as_deref(), Some("Notes"));
         assert_eq!(whole.input, CallInput { stdin: true, tty: true });

@@ -1,4 +1,4 @@
-//! The tools: one runs commands, four are for the tasks that commands become.
+//! The tools: one runs commands, four work on background tasks.
 
 mod exec_command;
 mod streams;
@@ -10,14 +10,14 @@ mod task_stop;
 use std::sync::Arc;
 
 use envelope::{Failure, Fault};
-use toolkit::families::task::{Snapshot, TaskStatus};
-use toolkit::{Refused, Registry};
+use receipts::families::task::{TaskSnapshot, TaskStatus};
+use toolkit::{RegistrationError, Registry};
 
 use crate::process::{TaskId, TaskInfo, TaskState};
-use crate::session::{Session, Shell};
+use crate::shell_session::{SharedSession, ShellSession};
 
-/// Adds the tools. Without a session they can be listed and checked against, not called.
-pub fn register(registry: &mut Registry, shell: &Shell) -> Result<(), Refused> {
+/// Registers the tools. Without a session they can be listed and checked, but not called.
+pub fn register(registry: &mut Registry, shell: &SharedSession) -> Result<(), RegistrationError> {
     registry.register(exec_command::ExecCommand(shell.clone()))?;
     registry.register(task_output::TaskOutput(shell.clone()))?;
     registry.register(task_input::TaskInput(shell.clone()))?;
@@ -25,14 +25,14 @@ pub fn register(registry: &mut Registry, shell: &Shell) -> Result<(), Refused> {
     registry.register(task_list::TaskList(shell.clone()))
 }
 
-fn session(shell: &Shell) -> Result<&Arc<Session>, Fault> {
+fn session(shell: &SharedSession) -> Result<&Arc<ShellSession>, Fault> {
     shell.as_ref().ok_or_else(|| {
         Fault::new(Failure::SetupRequired, "no vault is open, so there is nowhere to run a command")
             .hint("name one with `--vault`")
     })
 }
 
-/// The task that a call names.
+/// Parses the task id of a call.
 fn task_id(given: &str) -> Result<TaskId, Fault> {
     TaskId::parse(given).ok_or_else(|| {
         Fault::new(Failure::NotFound, format!("there is no task `{given}`"))
@@ -44,7 +44,7 @@ fn task_id(given: &str) -> Result<TaskId, Fault> {
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct TaskOut {
+struct TaskDetails {
     /// The handle of the task.
     task_id: String,
     /// What it runs.
@@ -63,10 +63,10 @@ struct TaskOut {
     bytes: u64,
 }
 
-impl TaskOut {
-    fn of(info: &TaskInfo, session: &Session) -> TaskOut {
-        let (exit_status, signal) = streams::exit_words(info.exit);
-        TaskOut {
+impl TaskDetails {
+    fn of(info: &TaskInfo, session: &ShellSession) -> TaskDetails {
+        let (exit_status, signal) = streams::describe_exit(info.exit);
+        TaskDetails {
             task_id: info.id.to_string(),
             command: info.command.clone(),
             status: match info.state {
@@ -82,8 +82,8 @@ impl TaskOut {
         }
     }
 
-    fn snapshot(&self) -> Snapshot<'_> {
-        Snapshot {
+    fn snapshot(&self) -> TaskSnapshot<'_> {
+        TaskSnapshot {
             task_id: &self.task_id,
             command: &self.command,
             status: self.status,

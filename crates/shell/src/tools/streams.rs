@@ -1,19 +1,19 @@
-//! What a command printed, as it stands in the complete output of a call.
+//! The output streams of a command in the complete output of a call.
 
 use std::io::{Read, Write};
 
 use envelope::{Failure, Fault};
+use receipts::families::process_output::ProcessOutput;
+use receipts::families::streams::ProcessStream as Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::ToolCx;
-use toolkit::families::printed::Output;
-use toolkit::families::streams::Stream as Shown;
 
-use crate::process::{Exit, Fresh, HEAD_BYTES, Retrieved, Stream};
+use crate::process::{CapturedStream, ChildExit, HEAD_BYTES, StreamDelta, TaskUpdate};
 
-/// How much of what is new is looked at; the rest is in the artifact.
+/// Limit of new output that is returned; the rest is in the artifact.
 pub(super) const WINDOW: usize = HEAD_BYTES;
-/// How much of a long stream stands in the record besides the artifact.
+/// Beginning of a long stream in the record, besides the artifact.
 const BEGINNING: u64 = 4 * 1024;
 
 /// One stream of a process.
@@ -54,24 +54,24 @@ impl StreamOutput {
     }
 }
 
-/// Both streams for the projector; one of them for a terminal.
-pub(super) fn printed<'a>(out: &'a StreamOutput, err: Option<&'a StreamOutput>) -> Output<'a> {
+/// Both streams for the projector, or the one of a terminal.
+pub(super) fn process_output<'a>(out: &'a StreamOutput, err: Option<&'a StreamOutput>) -> ProcessOutput<'a> {
     match err {
-        Some(err) => Output::Separate { stdout: out.shown(), stderr: err.shown() },
-        None => Output::Combined(out.shown()),
+        Some(err) => ProcessOutput::Separate { stdout: out.shown(), stderr: err.shown() },
+        None => ProcessOutput::Combined(out.shown()),
     }
 }
 
-/// A stream that has ended. Its artifact is reported as left by the call.
-pub(super) fn ended(cx: &ToolCx, role: &str, stream: &Stream) -> Result<StreamOutput, Fault> {
+/// Converts a stream that has ended. Its artifact is reported.
+pub(super) fn ended_stream(cx: &ToolCx, role: &str, stream: &CapturedStream) -> Result<StreamOutput, Fault> {
     let artifact = match (&stream.text, &stream.artifact) {
-        // No text, so it is kept as the bytes that it is.
-        (Some(bytes), None) if std::str::from_utf8(bytes).is_err() => keep(cx, role, bytes, stream)?,
+        // Not UTF-8, so the bytes are stored as they are.
+        (Some(bytes), None) if std::str::from_utf8(bytes).is_err() => store_bytes(cx, role, bytes, stream)?,
         (_, artifact) => artifact.clone(),
     };
     let text = match (&stream.text, &artifact) {
         (Some(bytes), _) => String::from_utf8_lossy(bytes).into_owned(),
-        (None, Some(artifact)) => beginning(cx, &artifact.path)?,
+        (None, Some(artifact)) => read_beginning(cx, &artifact.path)?,
         (None, None) => String::new(),
     };
     let output = StreamOutput {
@@ -83,39 +83,44 @@ pub(super) fn ended(cx: &ToolCx, role: &str, stream: &Stream) -> Result<StreamOu
         digest: Some(stream.hash.to_string()),
         artifact: artifact.as_ref().map(|artifact| artifact.path.clone()),
     };
-    artifact.into_iter().for_each(|artifact| cx.left(artifact));
+    artifact.into_iter().for_each(|artifact| cx.report_artifact(artifact));
     Ok(output)
 }
 
-fn keep(cx: &ToolCx, role: &str, bytes: &[u8], stream: &Stream) -> Result<Option<envelope::Artifact>, Fault> {
+fn store_bytes(
+    cx: &ToolCx,
+    role: &str,
+    bytes: &[u8],
+    stream: &CapturedStream,
+) -> Result<Option<envelope::Artifact>, Fault> {
     let Some(artifacts) = cx.artifacts() else { return Ok(None) };
     let Some(mut open) = artifacts.create(role, "bin")? else { return Ok(None) };
-    open.file.write_all(bytes).map_err(|error| unkept(&open.path, &error))?;
+    open.file.write_all(bytes).map_err(|error| storage_fault(&open.path, &error))?;
     artifacts.seal(open, stream.bytes, stream.hash).map(Some)
 }
 
-fn beginning(cx: &ToolCx, path: &str) -> Result<String, Fault> {
+fn read_beginning(cx: &ToolCx, path: &str) -> Result<String, Fault> {
     let Some(artifacts) = cx.artifacts() else { return Ok(String::new()) };
     let mut bytes = Vec::new();
     let read = artifacts.open(path)?.take(BEGINNING).read_to_end(&mut bytes);
-    read.map_err(|error| unkept(path, &error))?;
-    // A character that was cut in two is not part of the beginning.
+    read.map_err(|error| storage_fault(path, &error))?;
+    // An incomplete character at the end is left out.
     let whole = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let cut = if bytes.len() - whole < 4 { whole } else { bytes.len() };
     Ok(String::from_utf8_lossy(bytes.get(..cut).unwrap_or_default()).into_owned())
 }
 
-fn unkept(path: &str, error: &std::io::Error) -> Fault {
+fn storage_fault(path: &str, error: &std::io::Error) -> Fault {
     Fault::new(Failure::ExecutionFailed, format!("the output in `{path}` could not be kept: {error}"))
         .hint("make room where the runs are kept, then run the command again")
 }
 
-/// What is new of a task: both streams, or the one of a terminal.
-pub(super) fn fresh(seen: &Retrieved) -> (StreamOutput, Option<StreamOutput>) {
-    (part(&seen.output.stdout), seen.output.stderr.as_ref().map(part))
+/// New output of a task: both streams, or the one of a terminal.
+pub(super) fn new_output(seen: &TaskUpdate) -> (StreamOutput, Option<StreamOutput>) {
+    (stream_delta(&seen.output.stdout), seen.output.stderr.as_ref().map(stream_delta))
 }
 
-fn part(fresh: &Fresh) -> StreamOutput {
+fn stream_delta(fresh: &StreamDelta) -> StreamOutput {
     let text = String::from_utf8_lossy(&fresh.head).into_owned();
     let bytes = fresh.to - fresh.from;
     StreamOutput {
@@ -129,11 +134,11 @@ fn part(fresh: &Fresh) -> StreamOutput {
     }
 }
 
-/// How a process ended, as a code or as the name of a signal.
-pub(super) fn exit_words(exit: Option<Exit>) -> (Option<i32>, Option<String>) {
+/// Returns how a process ended, as an exit code or the name of a signal.
+pub(super) fn describe_exit(exit: Option<ChildExit>) -> (Option<i32>, Option<String>) {
     match exit {
-        Some(Exit::Code(code)) => (Some(code), None),
-        Some(Exit::Signal(number)) => (None, Some(signal_name(number))),
+        Some(ChildExit::Code(code)) => (Some(code), None),
+        Some(ChildExit::Signal(number)) => (None, Some(signal_name(number))),
         None => (None, None),
     }
 }

@@ -1,19 +1,19 @@
-//! `TaskInput`: types into a task.
+//! `TaskInput`: writes to the terminal of a task.
 
-use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use command_line::CommandLine;
+use envelope::{Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::task;
+use receipts::families::task::TaskReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::command_line::CommandLine;
-use toolkit::families::task::Task;
-use toolkit::families::{Projected, Projection, task};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
 use super::{session, task_id};
-use crate::session::Shell;
+use crate::shell_session::SharedSession;
 
 const MAX_INPUT: usize = 64 * 1024;
 
-pub(super) struct TaskInput(pub(super) Shell);
+pub(super) struct TaskInput(pub(super) SharedSession);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,8 +43,8 @@ impl Tool for TaskInput {
     const NAME: &'static str = "TaskInput";
     const SUMMARY: &'static str = "Type into a background task that has a terminal.";
     const CATEGORY: &'static str = "command";
-    const FAMILY: Family = Family::Task;
-    // What is typed into a shell is a command.
+    const FAMILY: ReceiptFamily = ReceiptFamily::Task;
+    // Input for a shell is a command.
     const RISK: Risk = Risk::Commands;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::RunCommand];
     const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
@@ -55,19 +55,19 @@ impl Tool for TaskInput {
 
     async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
         if args.input.is_empty() && !args.close {
-            return Err(Fault::new(Failure::InvalidArguments, "nothing is typed and nothing is closed"));
+            return Err(Fault::new(Failure::InvalidArguments, "`input` is empty and `close` is not set"));
         }
         if args.input.len() > MAX_INPUT {
             let message = format!("`input` has more than {MAX_INPUT} bytes");
-            return Err(Fault::new(Failure::InvalidArguments, message).hint("type it in several pieces"));
+            return Err(Fault::new(Failure::InvalidArguments, message).hint("write it in several parts"));
         }
         session(&self.0)?.tasks(cx).get(task_id(&args.task_id)?).map(|_found| ())
     }
 
-    /// Whoever reads what is typed decides what it means, so no rule can allow it.
+    /// The program that reads the input decides what it means, so no rule can allow it.
     fn command(&self, args: &Args) -> Option<CommandLine> {
         let typed = CommandLine::of_shell(&args.input, Vec::new());
-        let why = "what is typed is read by the program that is running".to_owned();
+        let why = "the running program decides what its input means".to_owned();
         Some(CommandLine { opaque: Some(typed.opaque.unwrap_or(why)), ..typed })
     }
 
@@ -87,9 +87,12 @@ impl Tool for TaskInput {
         format!("wrote {} bytes to task {}", output.bytes_written, output.task_id)
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let said =
-            Task::Told { task_id: &output.task_id, bytes: output.bytes_written, closed: output.stdin_closed };
-        task::project(&said, with)
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let report = TaskReport::Written {
+            task_id: &output.task_id,
+            bytes: output.bytes_written,
+            closed: output.stdin_closed,
+        };
+        task::project(&report, with)
     }
 }

@@ -1,16 +1,16 @@
-//! `TaskList`: the tasks of this run.
+//! `TaskList`: lists the tasks of this run.
 
-use envelope::{Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::task;
+use receipts::families::task::TaskReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::task::Task;
-use toolkit::families::{Projected, Projection, task};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
-use super::{TaskOut, session};
-use crate::session::Shell;
+use super::{TaskDetails, session};
+use crate::shell_session::SharedSession;
 
-pub(super) struct TaskList(pub(super) Shell);
+pub(super) struct TaskList(pub(super) SharedSession);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -20,14 +20,14 @@ pub(super) struct Args {}
 #[serde(deny_unknown_fields)]
 pub(super) struct Output {
     /// The tasks, the oldest first; ended ones stay listed for a while.
-    tasks: Vec<TaskOut>,
+    tasks: Vec<TaskDetails>,
 }
 
 impl Tool for TaskList {
     const NAME: &'static str = "TaskList";
     const SUMMARY: &'static str = "List the background tasks that commands have become.";
     const CATEGORY: &'static str = "command";
-    const FAMILY: Family = Family::Task;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Task;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -43,7 +43,7 @@ impl Tool for TaskList {
     async fn run(&self, cx: &ToolCx, _args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
         let tasks = session.tasks(cx).list();
-        Ok(Output { tasks: tasks.iter().map(|info| TaskOut::of(info, session)).collect() })
+        Ok(Output { tasks: tasks.iter().map(|info| TaskDetails::of(info, session)).collect() })
     }
 
     fn summary(&self, output: &Output) -> String {
@@ -54,7 +54,7 @@ impl Tool for TaskList {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        task::project(&Task::Listed(output.tasks.iter().map(TaskOut::snapshot).collect()), with)
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        task::project(&TaskReport::Listed(output.tasks.iter().map(TaskDetails::snapshot).collect()), with)
     }
 }

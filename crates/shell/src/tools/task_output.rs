@@ -1,23 +1,23 @@
-//! `TaskOutput`: what a task has printed since it was last asked, and whether it has ended.
+//! `TaskOutput`: reads the new output of a task, and whether it has ended.
 
 use std::time::Duration;
 
-use envelope::{Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::task;
+use receipts::families::task::{TaskReport, TaskRetrieval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::task::{Retrieval, Task};
-use toolkit::families::{Projected, Projection, task};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
 use super::streams::{self, StreamOutput, WINDOW};
-use super::{TaskOut, session, task_id};
-use crate::process::{RetrievalStatus, Retrieved};
-use crate::session::Shell;
+use super::{TaskDetails, session, task_id};
+use crate::process::{RetrievalStatus, TaskUpdate};
+use crate::shell_session::SharedSession;
 
 const WAIT_MS: u64 = 10_000;
 const MAX_WAIT_MS: u64 = 600_000;
 
-pub(super) struct TaskOutput(pub(super) Shell);
+pub(super) struct TaskOutput(pub(super) SharedSession);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,8 +45,8 @@ const fn yes() -> bool {
 #[serde(deny_unknown_fields)]
 pub(super) struct Output {
     /// Whether there was anything to report.
-    retrieval_status: Retrieval,
-    task: TaskOut,
+    retrieval_status: TaskRetrieval,
+    task: TaskDetails,
     /// What is new; with a terminal, of everything.
     stdout: StreamOutput,
     /// Absent with a terminal.
@@ -62,10 +62,10 @@ impl Tool for TaskOutput {
     const SUMMARY: &'static str =
         "Read what a background task has printed since the last look, waiting for it if need be.";
     const CATEGORY: &'static str = "command";
-    const FAMILY: Family = Family::Task;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Task;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
-    // What was read is not given again.
+    // Output that was read is not returned again.
     const IDEMPOTENCY: Idempotency = Idempotency::NotIdempotent;
     const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
     const TIMEOUT_MS: u64 = MAX_WAIT_MS + 10_000;
@@ -95,21 +95,21 @@ impl Tool for TaskOutput {
         let tasks = session.tasks(cx);
         let looked = tokio::select! {
             biased;
-            _cause = cx.cancel().cancelled() => tasks.look(id, Duration::ZERO, WINDOW).await,
-            looked = tasks.look(id, limit, WINDOW) => looked,
+            _cause = cx.cancel().cancelled() => tasks.read_output(id, Duration::ZERO, WINDOW).await,
+            looked = tasks.read_output(id, limit, WINDOW) => looked,
         };
         let (seen, taken) = looked?;
-        // What nobody gets to see is new the next time as well.
-        cx.once_recorded(move || taken.arrived());
-        let (mut stdout, mut stderr) = streams::fresh(&seen);
+        // Output that was not delivered is returned again.
+        cx.once_recorded(move || taken.confirm());
+        let (mut stdout, mut stderr) = streams::new_output(&seen);
         describe_end(cx, &seen, &mut stdout, stderr.as_mut())?;
         Ok(Output {
             retrieval_status: match seen.status {
-                RetrievalStatus::Success => Retrieval::Success,
-                RetrievalStatus::Timeout => Retrieval::Timeout,
-                RetrievalStatus::NotReady => Retrieval::NotReady,
+                RetrievalStatus::Success => TaskRetrieval::Success,
+                RetrievalStatus::Timeout => TaskRetrieval::Timeout,
+                RetrievalStatus::NotReady => TaskRetrieval::NotReady,
             },
-            task: TaskOut::of(&seen.task, session),
+            task: TaskDetails::of(&seen.task, session),
             stdout,
             stderr,
             warnings: warnings_of(&seen),
@@ -121,32 +121,34 @@ impl Tool for TaskOutput {
         match (output.task.exit_status, &output.task.signal, output.retrieval_status) {
             (Some(code), _, _) => format!("task {id} exited with status {code}"),
             (None, Some(signal), _) => format!("task {id} was killed by {signal}"),
-            (None, None, Retrieval::Success) => format!("task {id} has new output"),
-            (None, None, Retrieval::Timeout | Retrieval::NotReady) => format!("task {id} is still running"),
+            (None, None, TaskRetrieval::Success) => format!("task {id} has new output"),
+            (None, None, TaskRetrieval::Timeout | TaskRetrieval::NotReady) => {
+                format!("task {id} is still running")
+            }
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let printed = streams::printed(&output.stdout, output.stderr.as_ref());
-        let said = Task::Output {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let printed = streams::process_output(&output.stdout, output.stderr.as_ref());
+        let report = TaskReport::Output {
             retrieval: output.retrieval_status,
             task: output.task.snapshot(),
             output: printed,
             warnings: &output.warnings,
         };
-        task::project(&said, with)
+        task::project(&report, with)
     }
 }
 
-fn warnings_of(seen: &Retrieved) -> Vec<String> {
+fn warnings_of(seen: &TaskUpdate) -> Vec<String> {
     let finished = seen.end.as_deref().and_then(|end| end.as_ref().ok());
     finished.map(|finished| finished.warnings.clone()).unwrap_or_default()
 }
 
-/// Once a task is over its artifacts are complete: they are part of the record from now on.
+/// Once a task has ended its artifacts are complete and become part of the record.
 fn describe_end(
     cx: &ToolCx,
-    seen: &Retrieved,
+    seen: &TaskUpdate,
     stdout: &mut StreamOutput,
     stderr: Option<&mut StreamOutput>,
 ) -> Result<(), Fault> {
@@ -160,7 +162,7 @@ fn describe_end(
     for (shown, ended) in streams {
         if let Some(artifact) = ended.and_then(|ended| ended.artifact.clone()) {
             shown.digest = Some(artifact.hash.to_string());
-            cx.left(artifact);
+            cx.report_artifact(artifact);
         }
     }
     Ok(())

@@ -1,17 +1,17 @@
 //! `TaskStop`: ends a task with everything it started.
 
-use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::task;
+use receipts::families::task::TaskReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::task::Task;
-use toolkit::families::{Projected, Projection, task};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
-use super::{TaskOut, session, task_id};
+use super::{TaskDetails, session, task_id};
 use crate::process::TaskState;
-use crate::session::{GRACE, STOP_MS, Shell};
+use crate::shell_session::{GRACE, STOP_MS, SharedSession};
 
-pub(super) struct TaskStop(pub(super) Shell);
+pub(super) struct TaskStop(pub(super) SharedSession);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +23,7 @@ pub(super) struct Args {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Output {
-    task: TaskOut,
+    task: TaskDetails,
     /// False when it had ended before.
     was_running: bool,
     /// What it left that you should look at, once it has ended.
@@ -35,8 +35,8 @@ impl Tool for TaskStop {
     const NAME: &'static str = "TaskStop";
     const SUMMARY: &'static str = "End a background task with everything it started.";
     const CATEGORY: &'static str = "command";
-    const FAMILY: Family = Family::Task;
-    // It only ends what a yes has started, so nobody is asked; that it reads is not said of it.
+    const FAMILY: ReceiptFamily = ReceiptFamily::Task;
+    // It only ends what was approved before, so it needs no approval; its side effect is declared all the same.
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::StopTask];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -73,14 +73,17 @@ impl Tool for TaskStop {
                 .into_iter()
                 .flatten()
                 .filter_map(|stream| stream.artifact.clone())
-                .for_each(|left| cx.left(left));
+                .for_each(|left| cx.report_artifact(left));
             if !finished.survivors.is_empty() {
-                return Err(Fault::new(Failure::ExecutionFailed, format!("{id} could not be ended whole"))
-                    .detail("survivors", finished.survivors.clone())
-                    .hint("end these processes by hand"));
+                return Err(Fault::new(
+                    Failure::ExecutionFailed,
+                    format!("{id} could not be ended completely"),
+                )
+                .detail("survivors", finished.survivors.clone())
+                .hint("end these processes by hand"));
             }
         }
-        Ok(Output { task: TaskOut::of(&session.tasks(cx).get(id)?, session), was_running, warnings })
+        Ok(Output { task: TaskDetails::of(&session.tasks(cx).get(id)?, session), was_running, warnings })
     }
 
     fn summary(&self, output: &Output) -> String {
@@ -91,8 +94,8 @@ impl Tool for TaskStop {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let stopped = Task::Stopped {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let stopped = TaskReport::Stopped {
             task: output.task.snapshot(),
             was_running: output.was_running,
             warnings: &output.warnings,

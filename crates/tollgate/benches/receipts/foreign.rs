@@ -1,26 +1,25 @@
-//! A tool that hands on what another server answered, as tools do that were not written here.
+//! A tool that passes on what another server answered.
 
 use envelope::{Fault, Idempotency, Risk, SideEffect};
+use receipts::families::external::{self, ExternalOutput, OutputBlock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolkit::families::external::{self, Block, External};
-use toolkit::families::{Projected, Projection};
-use toolkit::{Tool, ToolCx};
+use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
-pub(crate) struct AskServer;
+pub(crate) struct CallServer;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// What the server is asked.
+    /// The request to the server.
     question: String,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Answer {
-    /// What the server answered, in its order.
+pub(crate) struct ServerReply {
+    /// The parts of the server's answer, in order.
     pub(crate) blocks: Vec<OwnedBlock>,
 }
 
@@ -40,7 +39,7 @@ pub(crate) enum OwnedBlock {
     },
 }
 
-impl Tool for AskServer {
+impl Tool for CallServer {
     const NAME: &'static str = "server.ask";
     const SUMMARY: &'static str = "Ask another server.";
     const CATEGORY: &'static str = "server";
@@ -49,26 +48,26 @@ impl Tool for AskServer {
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
 
     type Args = Args;
-    type Output = Answer;
+    type Output = ServerReply;
 
     fn preview(&self, args: &Args) -> String {
         format!("Ask {}", args.question)
     }
 
-    async fn run(&self, _cx: &ToolCx, _args: Args) -> Result<Answer, Fault> {
-        Ok(Answer { blocks: Vec::new() })
+    async fn run(&self, _cx: &ToolCx, _args: Args) -> Result<ServerReply, Fault> {
+        Ok(ServerReply { blocks: Vec::new() })
     }
 
-    fn summary(&self, _output: &Answer) -> String {
+    fn summary(&self, _output: &ServerReply) -> String {
         "server.ask answered".to_owned()
     }
 
-    fn project(&self, output: &Answer, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    fn project(&self, output: &ServerReply, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let blocks = output.blocks.iter().map(|block| match block {
-            OwnedBlock::Text { text } => Block::Text(text),
-            OwnedBlock::Json { value } => Block::Json(value),
-            OwnedBlock::Binary { media_type, bytes } => Block::Binary { media_type, bytes },
+            OwnedBlock::Text { text } => OutputBlock::Text(text),
+            OwnedBlock::Json { value } => OutputBlock::Json(value),
+            OwnedBlock::Binary { media_type, bytes } => OutputBlock::Binary { media_type, bytes },
         });
-        external::project_blocks(&External { blocks: blocks.collect() }, with)
+        external::project_blocks(&ExternalOutput { blocks: blocks.collect() }, with)
     }
 }

@@ -1,7 +1,7 @@
-//! What receipts cost a model, beside the JSON that they stand for, and whether they still say what matters.
+//! Measures the tokens of receipts, beside the JSON that they replace, and checks that the important facts are in them.
 //!
-//! The measure is the canonical result of the same call, printed compactly and prettily. The complete output,
-//! which no model is ever shown, is a column of its own. Tokens are counted by the vocabulary `o200k_base`.
+//! The measure is the canonical result of the same call, printed compactly and prettily. The complete output, which no
+//! model sees, is a column of its own. Tokens are counted by the vocabulary `o200k_base`.
 //!
 //! `-- --show` prints each receipt; words after that name the cases.
 #![allow(
@@ -19,7 +19,7 @@ mod measure;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use measure::{Measured, Scale, Tokens, percent};
+use measure::{ReceiptSizes, ReceiptTokenCounts, TokenScale, percent};
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -27,8 +27,8 @@ fn main() -> ExitCode {
     words.retain(|word| word != "--show");
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
 
-    let scale = Scale::new();
-    let cases: Vec<Measured> =
+    let scale = TokenScale::new();
+    let cases: Vec<ReceiptSizes> =
         corpus::all().iter().filter(|case| wanted(case.name)).map(|case| scale.weigh(case)).collect();
     println!(
         "{:<34} {:>7} {:>7} {:>5} {:>7} {:>5} {:>7} {:>5} {:>6}",
@@ -41,14 +41,14 @@ fn main() -> ExitCode {
         }
     }
     totals(&cases);
-    let missing: Vec<&Measured> = cases.iter().filter(|case| !case.missing.is_empty()).collect();
+    let missing: Vec<&ReceiptSizes> = cases.iter().filter(|case| !case.missing.is_empty()).collect();
     for case in &missing {
         println!("MISSING in \"{}\": {}\n{}\n", case.name, case.missing.join(" | "), case.receipt);
     }
     if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn totals(cases: &[Measured]) {
+fn totals(cases: &[ReceiptSizes]) {
     println!();
     let families: BTreeSet<&str> = cases.iter().map(|case| case.family).collect();
     for family in families {
@@ -61,7 +61,7 @@ fn totals(cases: &[Measured]) {
     let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
     let median = shares.get(shares.len() / 2).copied().unwrap_or_default();
     println!("share of compact JSON by case: {mean:.1} % on average, {median:.1} % in the middle");
-    let off = |case: &Measured| percent(case.tokens.estimated, case.tokens.receipt) - 100.0;
+    let off = |case: &ReceiptSizes| percent(case.tokens.estimated, case.tokens.receipt) - 100.0;
     let (low, high) =
         cases.iter().map(off).fold((f64::MAX, f64::MIN), |(low, high), off| (low.min(off), high.max(off)));
     println!("the estimate is off by {low:+.1} % to {high:+.1} % for single receipts");
@@ -72,14 +72,14 @@ fn totals(cases: &[Measured]) {
     }
 }
 
-fn sum<'a>(cases: impl Iterator<Item = &'a Measured>) -> Tokens {
-    let mut sum = Tokens::default();
+fn sum<'a>(cases: impl Iterator<Item = &'a ReceiptSizes>) -> ReceiptTokenCounts {
+    let mut sum = ReceiptTokenCounts::default();
     cases.for_each(|case| sum.add(&case.tokens));
     sum
 }
 
-fn line(name: &str, tokens: &Tokens) {
-    let Tokens { receipt, compact, pretty, data, receipt_of_data, estimated } = *tokens;
+fn line(name: &str, tokens: &ReceiptTokenCounts) {
+    let ReceiptTokenCounts { receipt, compact, pretty, data, receipt_of_data, estimated } = *tokens;
     let of_data = match data {
         0 => format!("{:>7} {:>5}", "-", "-"),
         _ => format!("{data:>7} {:>5.1}", percent(receipt_of_data, data)),

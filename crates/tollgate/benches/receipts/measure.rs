@@ -1,7 +1,7 @@
-//! Maps a case as the gate would map it, and counts what each of its forms costs a model.
+//! Maps a case as the gate does, and counts the tokens of each form.
 //!
-//! The tools themselves make the canonical result and the receipt, with the budget that their family has unless
-//! someone says otherwise. Nothing is run, and no file of a vault is touched.
+//! The tools themselves make the canonical result and the receipt, with the budget of their family or a given one.
+//! Nothing is run, and no file of a vault is touched.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -9,30 +9,30 @@ use std::io::{Seek, Write};
 use std::sync::Mutex;
 
 use bpe_openai::Tokenizer;
-use envelope::{Artifact, CanonicalResult, Family, Fault, Hash, Requirement};
+use envelope::{Artifact, CanonicalResult, Fault, Hash, ReceiptFamily, Requirement};
+use receipts::families::{self, failed};
+use receipts::preview::tokenizer::estimate;
 use serde_json::Value;
-use toolkit::families::{self, Projection, failed};
-use toolkit::preview::tokens::estimate;
-use toolkit::{ArtifactSink, OpenArtifact, Registry, Surface, SurfaceRules};
+use toolkit::{ArtifactSink, OpenArtifact, Projection, Registry, Surface, SurfaceRules};
 
-use crate::corpus::{Call, Case};
-use crate::foreign::AskServer;
+use super::corpus::{CorpusCall, CorpusCase};
+use super::foreign::CallServer;
 
 /// What one case comes to.
-pub(crate) struct Measured {
+pub(crate) struct ReceiptSizes {
     pub(crate) name: &'static str,
     pub(crate) family: &'static str,
-    /// Tokens that the receipt may have; none for a failure, whose words the gate never cuts.
+    /// Tokens that the receipt may have; `None` for a failure, which is never cut.
     pub(crate) budget: Option<usize>,
     pub(crate) receipt: String,
-    pub(crate) tokens: Tokens,
-    /// Facts that the receipt does not say.
+    pub(crate) tokens: ReceiptTokenCounts,
+    /// Facts that are missing in the receipt.
     pub(crate) missing: Vec<String>,
 }
 
 /// Tokens, counted by the vocabulary `o200k_base`, and those that the receipt was thought to have.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Tokens {
+pub(crate) struct ReceiptTokenCounts {
     pub(crate) receipt: usize,
     pub(crate) compact: usize,
     pub(crate) pretty: usize,
@@ -43,8 +43,8 @@ pub(crate) struct Tokens {
     pub(crate) estimated: usize,
 }
 
-impl Tokens {
-    pub(crate) fn add(&mut self, other: &Tokens) {
+impl ReceiptTokenCounts {
+    pub(crate) fn add(&mut self, other: &ReceiptTokenCounts) {
         self.receipt += other.receipt;
         self.compact += other.compact;
         self.pretty += other.pretty;
@@ -59,12 +59,12 @@ pub(crate) fn percent(part: usize, whole: usize) -> f64 {
 }
 
 /// Every tool, and the vocabulary.
-pub(crate) struct Scale {
+pub(crate) struct TokenScale {
     surface: Surface,
     tokenizer: &'static Tokenizer,
 }
 
-struct Forms {
+struct ResultForms {
     family: &'static str,
     budget: Option<usize>,
     data: Option<Value>,
@@ -72,25 +72,25 @@ struct Forms {
     receipt: String,
 }
 
-impl Scale {
-    pub(crate) fn new() -> Scale {
+impl TokenScale {
+    pub(crate) fn new() -> TokenScale {
         let mut registry = Registry::new();
         vault::register(&mut registry, None).unwrap();
         host::register(&mut registry, None).unwrap();
         shell::register(&mut registry, &None).unwrap();
         shell::register_artifact_read(&mut registry, None).unwrap();
-        registry.register(AskServer).unwrap();
+        registry.register(CallServer).unwrap();
         let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host]);
         let surface = Surface::new(&registry, &satisfied, &SurfaceRules::default());
-        Scale { surface, tokenizer: bpe_openai::o200k_base() }
+        TokenScale { surface, tokenizer: bpe_openai::o200k_base() }
     }
 
-    pub(crate) fn weigh(&self, case: &Case) -> Measured {
-        let sink = Run::with(&case.artifacts);
+    pub(crate) fn weigh(&self, case: &CorpusCase) -> ReceiptSizes {
+        let sink = CorpusRun::with(&case.artifacts);
         let forms = self.forms(case, &sink);
         let receipt = self.tokenizer.count(&*forms.receipt);
         let data = forms.data.as_ref().map(|data| self.tokenizer.count(&*data.to_string()));
-        let tokens = Tokens {
+        let tokens = ReceiptTokenCounts {
             receipt,
             compact: self.tokenizer.count(&*serde_json::to_string(&forms.canonical).unwrap()),
             pretty: self.tokenizer.count(&*serde_json::to_string_pretty(&forms.canonical).unwrap()),
@@ -99,32 +99,32 @@ impl Scale {
             estimated: estimate(&forms.receipt),
         };
         let missing = case.facts.iter().filter(|fact| !forms.receipt.contains(*fact)).cloned().collect();
-        let Forms { family, budget, receipt, .. } = forms;
-        Measured { name: case.name, family, budget, receipt, tokens, missing }
+        let ResultForms { family, budget, receipt, .. } = forms;
+        ReceiptSizes { name: case.name, family, budget, receipt, tokens, missing }
     }
 
-    fn forms(&self, case: &Case, sink: &Run) -> Forms {
+    fn forms(&self, case: &CorpusCase, sink: &CorpusRun) -> ResultForms {
         match &case.call {
-            Call::Answered { tool, data } => {
+            CorpusCall::Answered { tool, data } => {
                 let entry = self.surface.resolve(tool).unwrap();
                 let family = entry.decl.family;
                 let budget = family.default_budget() as usize;
                 let mapped = entry.tool.remap(data, Projection::new(budget, Some(sink))).unwrap();
                 let problems = entry.output.validate(&mapped.data);
                 assert!(problems.is_empty(), "{}: {problems:?}", case.name);
-                Forms {
+                ResultForms {
                     family: family.name(),
                     budget: Some(budget),
-                    // What bytes cost as JSON says nothing about anyone.
-                    data: Some(mapped.data).filter(|_| family != Family::External),
+                    // Bytes as JSON cost says nothing useful.
+                    data: Some(mapped.data).filter(|_| family != ReceiptFamily::External),
                     canonical: mapped.canonical,
                     receipt: mapped.receipt,
                 }
             }
-            Call::Failed { tool, fault, done } => {
+            CorpusCall::Failed { tool, fault, done } => {
                 let canonical = failed::canonical(tool, fault, done.clone());
-                let receipt = families::render(Family::External, &canonical, usize::MAX);
-                Forms { family: "failure", budget: None, data: None, canonical, receipt }
+                let receipt = families::render(ReceiptFamily::External, &canonical, usize::MAX);
+                ResultForms { family: "failure", budget: None, data: None, canonical, receipt }
             }
         }
     }
@@ -132,11 +132,11 @@ impl Scale {
 
 /// The artifacts of one run: those that a call left, and those that a projection keeps.
 #[derive(Default)]
-struct Run(Mutex<HashMap<String, File>>);
+struct CorpusRun(Mutex<HashMap<String, File>>);
 
-impl Run {
-    fn with(artifacts: &[(&'static str, Vec<u8>)]) -> Run {
-        let run = Run::default();
+impl CorpusRun {
+    fn with(artifacts: &[(&'static str, Vec<u8>)]) -> CorpusRun {
+        let run = CorpusRun::default();
         for (path, content) in artifacts {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(content).unwrap();
@@ -146,7 +146,7 @@ impl Run {
     }
 }
 
-impl ArtifactSink for Run {
+impl ArtifactSink for CorpusRun {
     fn create(&self, role: &str, extension: &str) -> Result<Option<OpenArtifact>, Fault> {
         let file = tempfile::tempfile().unwrap();
         Ok(Some(OpenArtifact { path: format!("artifacts/step-1-{role}.{extension}"), file }))

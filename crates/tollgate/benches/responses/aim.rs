@@ -1,14 +1,14 @@
-//! What a figure should be, and whether it is.
+//! The aim of a figure, and whether it is met.
 
-pub(crate) use Aim::{AtLeast, AtMost};
+pub(crate) use BenchAim::{AtLeast, AtMost};
 
 #[derive(Clone, Copy)]
-pub(crate) enum Aim {
+pub(crate) enum BenchAim {
     AtMost(f64),
     AtLeast(f64),
 }
 
-impl Aim {
+impl BenchAim {
     pub(crate) fn judge(self, name: &str, is: f64) {
         let (met, word, aim) = match self {
             AtMost(aim) => (is <= aim, "at most", aim),

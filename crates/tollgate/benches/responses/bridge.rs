@@ -6,30 +6,30 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::aim::{Aim, AtLeast, AtMost};
+use crate::aim::{AtLeast, AtMost, BenchAim};
 use crate::litellm;
-use crate::load::{Figures, Kind, Load, once};
-use crate::target::Target;
+use crate::load::{ClientLoad, LoadFigures, RequestKind, once};
+use crate::target::BenchServer;
 use crate::upstream;
 
 const CONNECTIONS: usize = 32;
 /// How many times better than LiteLLM.
-const TIMES: Aim = AtLeast(100.0);
-const PSS_MIB: Aim = AtMost(30.0);
+const TIMES: BenchAim = AtLeast(100.0);
+const PSS_MIB: BenchAim = AtMost(30.0);
 
 pub(crate) fn compare(upstream: SocketAddr, span: Duration, rounds: usize) {
     println!("\nstreams on {CONNECTIONS} connections, made of /chat/completions");
-    let theirs = match Target::litellm(upstream) {
+    let theirs = match BenchServer::litellm(upstream) {
         Ok(target) => target,
         Err(why) => return println!("  {} is left out: {why}", litellm::NAME),
     };
-    let ours = Target::tollgate(upstream, &["--chat"]);
-    let (mut best_ours, mut best_theirs): (Option<Figures>, Option<Figures>) = (None, None);
+    let ours = BenchServer::tollgate(upstream, &["--chat"]);
+    let (mut best_ours, mut best_theirs): (Option<LoadFigures>, Option<LoadFigures>) = (None, None);
     for target in [&ours, &theirs] {
         // Also loads what is loaded with the first request.
         println!("  {:<10} {}", target.name(), shape(&once(target)));
     }
-    let load = Load { kind: Kind::Stream, connections: CONNECTIONS, span };
+    let load = ClientLoad { kind: RequestKind::Stream, connections: CONNECTIONS, span };
     for _ in 0..rounds {
         for (target, best) in [(&ours, &mut best_ours), (&theirs, &mut best_theirs)] {
             let figures = load.on(target);
@@ -57,7 +57,7 @@ pub(crate) fn compare(upstream: SocketAddr, span: Duration, rounds: usize) {
     }
 }
 
-/// That an answer is what it should be, in few words. All of the text is there; in how many deltas is for each to choose.
+/// Checks that an answer is right. All of the text must be there; the number of deltas is up to each gateway.
 fn shape(body: &str) -> String {
     let of = |kind: &str| body.matches(&format!("\"type\":\"response.{kind}\"")).count();
     let (deltas, ends) = (of("output_text.delta"), of("completed"));

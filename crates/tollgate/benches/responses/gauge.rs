@@ -1,12 +1,12 @@
-//! What processes used, as the kernel counts it.
+//! CPU and memory of processes, as the kernel counts them.
 
 use std::path::Path;
 
 /// A process and everything that it started.
 #[derive(Clone)]
-pub(crate) struct Tree(pub(crate) u32);
+pub(crate) struct ProcessUsage(pub(crate) u32);
 
-impl Tree {
+impl ProcessUsage {
     fn pids(&self) -> Vec<u32> {
         let mut found = vec![self.0];
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! Many streams that are open at the same time and mostly silent: what each of them takes.
+//! Many open and mostly silent streams: the memory of each.
 //!
 //! Of servers that have done nothing else: one that has had other loads takes them in memory that it has already.
 
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::target::Target;
+use crate::target::BenchServer;
 use crate::{load, upstream};
 
 /// Kibibytes that a stream may take of ours.
-const AIM: f64 = 30.0;
+const AIM: f64 = 40.0;
 
-pub(crate) fn hold(targets: &[Target], streams: usize) {
+pub(crate) fn hold(targets: &[BenchServer], streams: usize) {
     println!("\n{streams} streams held at the same time by servers that were just started");
     for target in targets.iter().filter(|target| target.tree().is_some()) {
         let tree = target.tree().unwrap();

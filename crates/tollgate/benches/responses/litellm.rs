@@ -1,7 +1,7 @@
-//! LiteLLM, the gateway that most people know: Python, installed from PyPI with what its proxy needs (650 MB).
+//! LiteLLM, the best-known gateway: Python, installed from PyPI with the packages of its proxy (650 MB).
 //!
-//! It is told to answer `/v1/responses` by asking the model's server through `/chat/completions`, which is what it
-//! does for every model whose server knows nothing else. It asks nobody but that server.
+//! It is configured to answer `/v1/responses` through `/chat/completions` of the model's server, as it does for every
+//! model whose server has nothing else. It calls no other server.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -48,8 +48,8 @@ pub(crate) fn start(upstream: SocketAddr, folder: &Path) -> Result<(Child, Socke
     Ok((pypi::listening(process, address, Duration::from_secs(300))?, address, key))
 }
 
-/// It requires a recent `certifi`, the list of certificate authorities. It only talks on loopback here, where none is
-/// needed, so uv is told that any version will do.
+/// It requires a recent `certifi`, the list of certificate authorities. It only uses loopback here, where none is
+/// needed, so uv accepts any version.
 fn install(folder: &Path) -> Result<(), String> {
     let any = folder.join("any-version.txt");
     std::fs::write(&any, "certifi\n").map_err(|error| format!("{}: {error}", any.display()))?;

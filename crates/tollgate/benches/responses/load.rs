@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::target::Target;
+use crate::target::BenchServer;
 use crate::upstream;
 
 const QUESTION: &str = "What is the weather?";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     /// One object with a few words and a call, as the published figures for answers that are no streams have it.
     Short,
     /// One object with all that a stream says.
@@ -24,30 +24,30 @@ pub(crate) enum Kind {
     Paced,
 }
 
-impl Kind {
+impl RequestKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Short => "short answers",
-            Kind::Whole => "whole answers",
-            Kind::Stream => "streams",
-            Kind::Burst => "streams in one piece",
-            Kind::Paced => "paced streams",
+            RequestKind::Short => "short answers",
+            RequestKind::Whole => "whole answers",
+            RequestKind::Stream => "streams",
+            RequestKind::Burst => "streams in one piece",
+            RequestKind::Paced => "paced streams",
         }
     }
 }
 
-pub(crate) struct Load {
-    pub(crate) kind: Kind,
+pub(crate) struct ClientLoad {
+    pub(crate) kind: RequestKind,
     pub(crate) connections: usize,
     pub(crate) span: Duration,
 }
 
 #[derive(Clone)]
-pub(crate) struct Figures {
+pub(crate) struct LoadFigures {
     pub(crate) rate: f64,
     pub(crate) first_p50: Duration,
     pub(crate) first_p99: Duration,
-    /// To the first delta of text, which is what a person sees.
+    /// Time to the first delta of text, which is what a user sees.
     words_p50: Duration,
     /// Seconds a thousand requests.
     pub(crate) cpu: Option<f64>,
@@ -55,25 +55,25 @@ pub(crate) struct Figures {
     pub(crate) answers: usize,
 }
 
-impl Load {
+impl ClientLoad {
     pub(crate) fn name(&self) -> String {
         format!("{} on {} connections", self.kind.name(), self.connections)
     }
 
-    pub(crate) fn on(&self, target: &Target) -> Figures {
+    pub(crate) fn on(&self, target: &BenchServer) -> LoadFigures {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let before = target.tree().map(|tree| tree.cpu());
         let began = Instant::now();
         let firsts = runtime.block_on(async {
             let until = began + self.span;
             let said = match self.kind {
-                Kind::Stream => QUESTION,
+                RequestKind::Stream => QUESTION,
                 // Directly a whole answer comes in one piece; through a gateway that asks for a stream as well.
-                Kind::Whole | Kind::Burst => upstream::BURST,
-                Kind::Short => upstream::SHORT,
-                Kind::Paced => upstream::PACED,
+                RequestKind::Whole | RequestKind::Burst => upstream::BURST,
+                RequestKind::Short => upstream::SHORT,
+                RequestKind::Paced => upstream::PACED,
             };
-            let request = target.request(!matches!(self.kind, Kind::Short | Kind::Whole), said);
+            let request = target.request(!matches!(self.kind, RequestKind::Short | RequestKind::Whole), said);
             let clients: Vec<_> = (0..self.connections)
                 .map(|_| tokio::spawn(client(target.address(), request.clone(), until)))
                 .collect();
@@ -93,7 +93,7 @@ impl Load {
             .tree()
             .zip(before)
             .map(|(tree, before)| (tree.cpu() - before) * 1_000.0 / firsts.len() as f64);
-        Figures {
+        LoadFigures {
             rate: firsts.len() as f64 / took,
             first_p50: firsts[firsts.len() / 2],
             first_p99: firsts[firsts.len() * 99 / 100],
@@ -105,8 +105,8 @@ impl Load {
     }
 }
 
-impl Figures {
-    pub(crate) fn print(&self, name: &str, direct: &Figures) {
+impl LoadFigures {
+    pub(crate) fn print(&self, name: &str, direct: &LoadFigures) {
         let millis = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1_000.0);
         let optional = |value: Option<f64>, digits: usize| {
             value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
@@ -127,12 +127,12 @@ impl Figures {
 }
 
 /// One streamed answer, as it is.
-pub(crate) fn once(target: &Target) -> String {
+pub(crate) fn once(target: &BenchServer) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut socket = TcpStream::connect(target.address()).await.unwrap();
         socket.write_all(&target.request(true, QUESTION)).await.unwrap();
-        let mut answer = Answer::default();
+        let mut answer = LoadAnswer::default();
         answer.read(&mut socket, Instant::now()).await;
         String::from_utf8_lossy(&answer.buffer).into_owned()
     })
@@ -140,7 +140,7 @@ pub(crate) fn once(target: &Target) -> String {
 
 /// How long an answer took to begin.
 #[derive(Clone, Copy)]
-struct First {
+struct FirstByte {
     /// Of the body.
     byte: Duration,
     /// The first delta of text; of an answer that is one object, its first byte.
@@ -148,11 +148,11 @@ struct First {
 }
 
 /// Asks until the time is over; gives how long each answer took to begin.
-async fn client(address: std::net::SocketAddr, request: Vec<u8>, until: Instant) -> Vec<First> {
+async fn client(address: std::net::SocketAddr, request: Vec<u8>, until: Instant) -> Vec<FirstByte> {
     let mut socket = TcpStream::connect(address).await.unwrap();
     socket.set_nodelay(true).unwrap();
     let mut firsts = Vec::new();
-    let mut answer = Answer::default();
+    let mut answer = LoadAnswer::default();
     while Instant::now() < until {
         let began = Instant::now();
         socket.write_all(&request).await.unwrap();
@@ -163,12 +163,12 @@ async fn client(address: std::net::SocketAddr, request: Vec<u8>, until: Instant)
 
 /// Reads answers of a connection, one after the other.
 #[derive(Default)]
-struct Answer {
+struct LoadAnswer {
     buffer: Vec<u8>,
 }
 
-impl Answer {
-    async fn read(&mut self, socket: &mut TcpStream, began: Instant) -> First {
+impl LoadAnswer {
+    async fn read(&mut self, socket: &mut TcpStream, began: Instant) -> FirstByte {
         const WORDS: &[u8] = b"event: response.output_text.delta";
         self.buffer.clear();
         let mut some = vec![0; 64 * 1024];
@@ -199,7 +199,7 @@ impl Answer {
             };
             if complete {
                 let byte = byte.unwrap_or_else(|| began.elapsed());
-                return First { byte, words: words.unwrap_or(byte) };
+                return FirstByte { byte, words: words.unwrap_or(byte) };
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Peers that come from PyPI, each in a virtual environment of its own in `target/peers`.
 //!
-//! They are installed when they are not there in the version that is asked for. What goes wrong is told, not
-//! panicked about: without a peer the rest is still worth measuring.
+//! They are installed if they are missing in the wanted version. A failure is printed and is no reason to stop: without
+//! a peer the rest is still worth measuring.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! The least that something in between can cost: bytes are copied both ways and nobody looks at them.
+//! The minimum cost of a relay: bytes are copied both ways, and not parsed.
 
 use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpStream};
 
-/// This program again, as a process of its own, when it is told so.
+/// This program again, as a process of its own, if the variable is set.
 pub(crate) const WORD: &str = "TOLLGATE_BENCH_RELAY_TO";
 
 pub(crate) fn run(to: SocketAddr) -> ! {

@@ -1,13 +1,13 @@
-//! What requests are sent to.
+//! The servers that requests are sent to.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use crate::gauge::Tree;
+use crate::gauge::ProcessUsage;
 use crate::{litellm, relay, smg};
 
-pub(crate) struct Target {
+pub(crate) struct BenchServer {
     name: &'static str,
     address: SocketAddr,
     token: String,
@@ -16,22 +16,22 @@ pub(crate) struct Target {
     _folder: Option<tempfile::TempDir>,
 }
 
-impl Target {
-    pub(crate) fn direct(upstream: SocketAddr) -> Target {
-        Target { name: "direct", address: upstream, token: String::new(), process: None, _folder: None }
+impl BenchServer {
+    pub(crate) fn direct(upstream: SocketAddr) -> BenchServer {
+        BenchServer { name: "direct", address: upstream, token: String::new(), process: None, _folder: None }
     }
 
-    pub(crate) fn relay(upstream: SocketAddr) -> Target {
+    pub(crate) fn relay(upstream: SocketAddr) -> BenchServer {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .env(relay::WORD, upstream.to_string())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let address = first_line(&mut process).parse().unwrap();
-        Target { name: "relay", address, token: String::new(), process: Some(process), _folder: None }
+        BenchServer { name: "relay", address, token: String::new(), process: Some(process), _folder: None }
     }
 
-    pub(crate) fn tollgate(upstream: SocketAddr, more: &[&str]) -> Target {
+    pub(crate) fn tollgate(upstream: SocketAddr, more: &[&str]) -> BenchServer {
         let folder = tempfile::tempdir().unwrap();
         // The one that is shipped, where there is one.
         let program = std::env::var_os("TOLLGATE_BENCH_PROGRAM");
@@ -46,18 +46,24 @@ impl Target {
         let ready: serde_json::Value = serde_json::from_str(&first_line(&mut process)).unwrap();
         let address = ready["url"].as_str().unwrap().trim_start_matches("http://").parse().unwrap();
         let token = std::fs::read_to_string(ready["tokenFile"].as_str().unwrap()).unwrap().trim().to_owned();
-        Target { name: "tollgate", address, token, process: Some(process), _folder: Some(folder) }
+        BenchServer { name: "tollgate", address, token, process: Some(process), _folder: Some(folder) }
     }
 
-    pub(crate) fn smg(upstream: SocketAddr) -> Result<Target, String> {
+    pub(crate) fn smg(upstream: SocketAddr) -> Result<BenchServer, String> {
         let (process, address) = smg::start(upstream)?;
-        Ok(Target { name: smg::NAME, address, token: String::new(), process: Some(process), _folder: None })
+        Ok(BenchServer {
+            name: smg::NAME,
+            address,
+            token: String::new(),
+            process: Some(process),
+            _folder: None,
+        })
     }
 
-    pub(crate) fn litellm(upstream: SocketAddr) -> Result<Target, String> {
+    pub(crate) fn litellm(upstream: SocketAddr) -> Result<BenchServer, String> {
         let folder = tempfile::tempdir().unwrap();
         let (process, address, token) = litellm::start(upstream, folder.path())?;
-        Ok(Target { name: litellm::NAME, address, token, process: Some(process), _folder: Some(folder) })
+        Ok(BenchServer { name: litellm::NAME, address, token, process: Some(process), _folder: Some(folder) })
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -68,8 +74,8 @@ impl Target {
         self.address
     }
 
-    pub(crate) fn tree(&self) -> Option<Tree> {
-        self.process.as_ref().map(|process| Tree(process.id()))
+    pub(crate) fn tree(&self) -> Option<ProcessUsage> {
+        self.process.as_ref().map(|process| ProcessUsage(process.id()))
     }
 
     /// A request as bytes.
@@ -91,7 +97,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
             process.kill().unwrap();

@@ -29,15 +29,15 @@ const PROSE_DELTAS: usize = 91;
 /// A few words and the call.
 const SHORT_DELTAS: usize = 12;
 
-struct Answers {
-    long: Answer,
-    short: Answer,
+struct AnswerScript {
+    long: LoadAnswer,
+    short: LoadAnswer,
     /// The events of the long one as `/chat/completions` has them.
     chat: Vec<Vec<u8>>,
 }
 
 /// One answer in all its forms.
-struct Answer {
+struct LoadAnswer {
     /// Each event as a chunk of a chunked body.
     events: Vec<Vec<u8>>,
     /// All of them in one piece.
@@ -64,7 +64,7 @@ pub(crate) fn start() -> SocketAddr {
     told.recv().unwrap()
 }
 
-async fn serve(mut socket: TcpStream, answers: Arc<Answers>) -> Option<()> {
+async fn serve(mut socket: TcpStream, answers: Arc<AnswerScript>) -> Option<()> {
     let mut buffer = Vec::new();
     loop {
         let (head, body) = request(&mut socket, &mut buffer).await?;
@@ -134,16 +134,16 @@ pub(crate) fn prose() -> impl Iterator<Item = String> {
     (0..PROSE_DELTAS).map(|number| format!("some words {number} "))
 }
 
-fn answers() -> Answers {
+fn answers() -> AnswerScript {
     let deltas = deltas();
-    Answers {
+    AnswerScript {
         long: answer(&deltas),
         short: answer(&deltas[DELTAS - SHORT_DELTAS..]),
         chat: chat::frames(&deltas),
     }
 }
 
-fn answer(deltas: &[String]) -> Answer {
+fn answer(deltas: &[String]) -> LoadAnswer {
     let text = deltas.concat();
     let response = |status: &str| json!({ "id": "resp_1", "object": "response", "created_at": 1, "status": status, "model": "m", "output": [], "usage": { "input_tokens": 10, "output_tokens": 100, "total_tokens": 110 } });
     let part = json!({ "type": "output_text", "text": "", "annotations": [] });
@@ -187,7 +187,7 @@ fn answer(deltas: &[String]) -> Answer {
         whole.len()
     );
     let burst = [HEAD, &frames.concat(), b"0\r\n\r\n"].concat();
-    Answer { events: frames, burst, object: object.into_bytes() }
+    LoadAnswer { events: frames, burst, object: object.into_bytes() }
 }
 
 pub(crate) fn chunk(text: &str) -> Vec<u8> {

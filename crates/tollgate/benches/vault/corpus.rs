@@ -1,4 +1,4 @@
-//! A vault that reads like one: prose with links, tags, tasks and dates. Always the same for the same size.
+//! A generated vault of prose with links, tags, tasks and dates. Deterministic for a given size.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,16 @@ const WORDS: &str = "the of and to in that it was for on with as at by from this
     university lecture student exam result degree research paper method sample figure measure number \
     average growth change process decision option risk plan goal habit focus rest sleep dream idea note";
 
-/// The vault on disk.
-pub(crate) struct Corpus {
+/// A vault on disk.
+pub(crate) struct NoteCorpus {
     pub(crate) path: PathBuf,
     pub(crate) notes: u32,
     pub(crate) folders: u32,
     pub(crate) bytes: u64,
 }
 
-impl Corpus {
-    pub(crate) fn open_or_make(target: &Path, notes: u32) -> Corpus {
+impl NoteCorpus {
+    pub(crate) fn open_or_make(target: &Path, notes: u32) -> NoteCorpus {
         let path = target.join("bench-vault").join(notes.to_string());
         let made = path.with_extension("made");
         if std::fs::read_to_string(&made).ok().is_none() {
@@ -46,14 +46,14 @@ impl Corpus {
             std::fs::write(&made, bytes.to_string()).unwrap();
         }
         let bytes = std::fs::read_to_string(&made).unwrap().parse().unwrap();
-        Corpus { path, notes, folders: notes.div_ceil(NOTES_A_FOLDER), bytes }
+        NoteCorpus { path, notes, folders: notes.div_ceil(NOTES_A_FOLDER), bytes }
     }
 }
 
-/// A generator that is the same everywhere and needs no crate.
-struct Dice(u64);
+/// A deterministic random generator without a dependency.
+struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -64,7 +64,7 @@ impl Dice {
 
 fn make(path: &Path, notes: u32) -> u64 {
     let words: Vec<&str> = WORDS.split_whitespace().collect();
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut dice = SeededRandom(0x9e37_79b9_7f4a_7c15);
     let mut bytes = 0;
     for number in 0..notes {
         let folder = path.join(folder_of(number));
@@ -87,7 +87,7 @@ fn name_of(number: u32) -> String {
     format!("Note {number:05}.md")
 }
 
-fn note(number: u32, notes: u32, words: &[&str], dice: &mut Dice) -> String {
+fn note(number: u32, notes: u32, words: &[&str], dice: &mut SeededRandom) -> String {
     let mut text = String::with_capacity(5_000);
     let (month, day) = (dice.below(12) + 1, dice.below(28) + 1);
     let tag = words[dice.below(words.len())];
@@ -122,7 +122,7 @@ fn note(number: u32, notes: u32, words: &[&str], dice: &mut Dice) -> String {
     text
 }
 
-fn sentence(text: &mut String, words: &[&str], dice: &mut Dice, notes: u32) {
+fn sentence(text: &mut String, words: &[&str], dice: &mut SeededRandom, notes: u32) {
     for place in 0..dice.below(14) + 5 {
         let word = words[dice.below(words.len())];
         match (place, dice.below(60)) {

@@ -1,4 +1,4 @@
-//! Creating notes durably through the gate against the least that makes a file durable.
+//! Durable creation of notes through the engine, compared with the minimum of system calls.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,16 +7,17 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::rig::{Gate, scratch};
+use crate::rig::{BenchEngine, scratch};
 
 const NOTES_A_FOLDER: u32 = 100;
 const ROUNDS: u32 = 4;
 
-/// In turns: a round of raw files, a round through the gate one at a time, a round eight at a time.
+/// Alternates a round of raw files, a round through the engine one call at a time, and a round of eight calls at a time.
 pub(crate) fn measure(notes: u32) {
     let text = "A line of ordinary prose, as notes have many.\n".repeat(40);
     let (raw_folder, alone_folder, eight_folder) = (scratch(), scratch(), scratch());
-    let (alone_gate, eight_gate) = (Gate::over(alone_folder.path()), Gate::over(eight_folder.path()));
+    let (alone_gate, eight_gate) =
+        (BenchEngine::over(alone_folder.path()), BenchEngine::over(eight_folder.path()));
     let (mut raw, mut alone, mut eight) = (0.0, 0.0, 0.0);
     let a_round = notes / ROUNDS;
     for round in 0..ROUNDS {
@@ -50,6 +51,49 @@ pub(crate) fn measure(notes: u32) {
         made / eight,
         raw / eight
     );
+}
+
+/// Creates notes in one folder that already has many, in turn for each size, and compares the CPU time of a note.
+pub(crate) fn measure_by_folder_size() {
+    const SIZES: [u32; 2] = [1_000, 20_000];
+    const NOTES_A_ROUND: u32 = 250;
+    /// Aim: a note in the large folder costs at most this much more.
+    const AIM: f64 = 1.3;
+    let folders = SIZES.map(|size| {
+        let folder = scratch();
+        for number in 0..size {
+            File::create(folder.path().join(format!("Existing {number:05}.md"))).unwrap();
+        }
+        let engine = BenchEngine::over(folder.path());
+        (folder, engine)
+    });
+    let mut cpu = [0.0; SIZES.len()];
+    for round in 0..ROUNDS {
+        for ((_, engine), cpu) in folders.iter().zip(&mut cpu) {
+            let began = cpu_seconds();
+            for number in round * NOTES_A_ROUND..(round + 1) * NOTES_A_ROUND {
+                let result = engine.call(
+                    "vault.createFile",
+                    &json!({"path": format!("New {number:05}.md"), "content": "x"}),
+                );
+                assert!(result.ok, "{result:?}");
+            }
+            *cpu += cpu_seconds() - began;
+        }
+    }
+    let a_note = cpu.map(|seconds| seconds * 1e3 / f64::from(ROUNDS * NOTES_A_ROUND));
+    let ratio = a_note[1] / a_note[0];
+    println!("create in one folder, CPU time of a note ({ROUNDS} rounds in turn; ms)");
+    for (size, a_note) in SIZES.iter().zip(a_note) {
+        println!("  folder of {size:>6} notes {a_note:>8.3}");
+    }
+    println!("  ratio {ratio:.2} (aim {AIM}) {}", if ratio <= AIM { "met" } else { "MISSED" });
+}
+
+/// Returns the CPU time of this process, all threads.
+fn cpu_seconds() -> f64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
 }
 
 fn path_of(number: u32) -> String {

@@ -1,32 +1,32 @@
-//! `vault.listFiles` through the gate against fd, find and a plain walk.
+//! `vault.listFiles` through the engine, compared with fd, find and a plain walk.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
 
-use crate::corpus::Corpus;
-use crate::rig::Gate;
-use crate::rounds::{Contender, compare};
+use crate::corpus::NoteCorpus;
+use crate::rig::BenchEngine;
+use crate::rounds::{BenchContender, compare};
 
-pub(crate) fn measure(corpus: &Corpus, fd: &Path) {
-    let gate = Gate::over(&corpus.path);
+pub(crate) fn measure(corpus: &NoteCorpus, fd: &Path) {
+    let gate = BenchEngine::over(&corpus.path);
     let whole = json!({"recursive": true, "extensions": ["md"], "limit": 100_000});
     let listed = gate.call("vault.listFiles", &whole).data.unwrap()["items"].as_array().unwrap().len();
     assert_eq!(listed, corpus.notes as usize);
     compare(
         &format!("list, all {listed} notes with size and time, in order"),
         vec![
-            Contender::new("find -printf '%p %s %T@', a process", || {
+            BenchContender::new("find -printf '%p %s %T@', a process", || {
                 let mut find = Command::new("find");
                 find.arg(&corpus.path).args(["-type", "f", "-name", "*.md", "-printf", "%p %s %T@\\n"]);
                 run(&mut find, listed);
             }),
-            Contender::new("fd, names only, a process", || run(&mut fd_command(fd, corpus), listed)),
-            Contender::new("a plain walk with stat, in this process", || {
+            BenchContender::new("fd, names only, a process", || run(&mut fd_command(fd, corpus), listed)),
+            BenchContender::new("a plain walk with stat, in this process", || {
                 assert_eq!(plain_walk(&corpus.path), listed);
             }),
-            Contender::new("through the gate, in this process", || {
+            BenchContender::new("through the gate, in this process", || {
                 gate.call("vault.listFiles", &whole);
             }),
         ],
@@ -37,10 +37,10 @@ pub(crate) fn measure(corpus: &Corpus, fd: &Path) {
     compare(
         "list, pages of 1,000",
         vec![
-            Contender::new("through the gate, the first", || {
+            BenchContender::new("through the gate, the first", || {
                 gate.call("vault.listFiles", &page(0));
             }),
-            Contender::new("through the gate, one after the other", || {
+            BenchContender::new("through the gate, one after the other", || {
                 offset = gate.call("vault.listFiles", &page(offset)).data.unwrap()["nextOffset"]
                     .as_u64()
                     .map_or(0, |next| usize::try_from(next).unwrap());
@@ -49,7 +49,7 @@ pub(crate) fn measure(corpus: &Corpus, fd: &Path) {
     );
 }
 
-fn fd_command(fd: &Path, corpus: &Corpus) -> Command {
+fn fd_command(fd: &Path, corpus: &NoteCorpus) -> Command {
     let mut command = Command::new(fd);
     command
         .args(["--no-ignore", "--type", "f", "--extension", "md", "--color", "never", "."])
@@ -62,7 +62,7 @@ fn run(command: &mut Command, lines: usize) {
     assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), lines);
 }
 
-/// What a program without a gate would do: every name with its size and time, in order, as JSON.
+/// The same work without the engine: every name with its size and time, in order, as JSON.
 fn plain_walk(path: &Path) -> usize {
     let mut entries = Vec::new();
     let mut todo = vec![path.to_owned()];

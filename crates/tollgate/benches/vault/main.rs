@@ -1,10 +1,10 @@
-//! What the vault costs at scale, side by side with ripgrep, fd, find and the raw disk.
+//! Measures the vault at scale, side by side with ripgrep, fd, find and the raw disk.
 //!
-//! One vault, made by us and always the same, is kept in the target folder. Every figure is wall time; ours
-//! and theirs are taken in turn, round by round, in the same run, and what counts is the ratio. Ours goes
-//! through the whole gate, with its journal on disk, in this process; theirs is a process of its own.
+//! One generated, deterministic vault is kept in the target folder. Every figure is wall time. The contenders
+//! alternate, round by round, in the same run, and the ratio is the result. Calls of this program pass all phases of
+//! the engine, with the journal on disk, in this process; the others are processes of their own.
 //!
-//! `-- --notes 2000` makes a small vault for a quick look; words after that name the parts to run.
+//! `-- --notes 2000` creates a small vault for a quick run; further words select the parts to run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,7 +37,7 @@ fn main() {
         }
     }
     let wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
-    let corpus = corpus::Corpus::open_or_make(&rig::target(), notes);
+    let corpus = corpus::NoteCorpus::open_or_make(&rig::target(), notes);
     println!(
         "{notes} notes in {} folders, {:.1} MB, {} threads",
         corpus.folders,
@@ -52,6 +52,7 @@ fn main() {
     }
     if wanted("create") {
         create::measure(notes / 5);
+        create::measure_by_folder_size();
     }
     println!("most memory this process had: {:.0} MB", rounds::peak_memory() as f64 / 1e6);
 }

@@ -1,4 +1,4 @@
-//! The programs we measure against, from the registry, once.
+//! Installs the programs to compare with from the registry, once.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A gate with the tools of the vault, and calls through it.
+//! An engine with the tools of the vault, and calls through it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{
-    Answer, ApprovalRequest, Approver, CallRequest, ConfirmRequest, Engine, EngineParts, Mode, Policy,
-    RunScope, SystemClock, SystemIds, UncertainCall, UncertainVerdict, Verdict,
+    ApprovalDecision, ApprovalRequest, Approver, ConfirmAnswer, ConfirmRequest, Engine, EngineParts, Mode,
+    Policy, RunScope, SystemClock, SystemIds, UncertainCall, UncertainDecision,
 };
 use envelope::{CallId, PolicySnapshot, Risk, RunId, StepId, ToolCall, ToolName, ToolResult};
 use journal::{Journal, RunHeader, RunKind};
@@ -16,22 +16,24 @@ use serde_json::{Value, json};
 use toolkit::{BoxFuture, CancelToken, Registry, Surface, SurfaceRules};
 use vault::Vault;
 
-struct Yes;
+struct ApproveAll;
 
-impl Approver for Yes {
-    fn confirm<'a>(&'a self, _: &'a ConfirmRequest) -> BoxFuture<'a, Answer> {
-        Box::pin(std::future::ready(Answer::Yes { channel: envelope::Channel::Embedder }))
+impl Approver for ApproveAll {
+    fn confirm<'a>(&'a self, _: &'a ConfirmRequest) -> BoxFuture<'a, ConfirmAnswer> {
+        Box::pin(std::future::ready(ConfirmAnswer::Approved { channel: envelope::ApprovalChannel::Embedder }))
     }
-    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        Box::pin(std::future::ready(Verdict::Once { channel: envelope::Channel::Embedder }))
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(std::future::ready(ApprovalDecision::ApproveOnce {
+            channel: envelope::ApprovalChannel::Embedder,
+        }))
     }
-    fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainVerdict> {
-        Box::pin(std::future::ready(UncertainVerdict::Leave))
+    fn settle<'a>(&'a self, _: &'a UncertainCall) -> BoxFuture<'a, UncertainDecision> {
+        Box::pin(std::future::ready(UncertainDecision::Leave))
     }
 }
 
-/// A gate over one vault, with a journal on disk.
-pub(crate) struct Gate {
+/// An engine on one vault, with a journal on disk.
+pub(crate) struct BenchEngine {
     engine: Engine,
     scope: Arc<RunScope>,
     runtime: tokio::runtime::Runtime,
@@ -39,8 +41,8 @@ pub(crate) struct Gate {
     _journal: tempfile::TempDir,
 }
 
-impl Gate {
-    pub(crate) fn over(vault: &Path) -> Gate {
+impl BenchEngine {
+    pub(crate) fn over(vault: &Path) -> BenchEngine {
         let mut registry = Registry::new();
         vault::register(&mut registry, Some(Arc::new(Vault::open(vault).unwrap()))).unwrap();
         let journal = scratch();
@@ -54,35 +56,44 @@ impl Gate {
             hooks: Vec::new(),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
-            approver: Arc::new(Yes),
+            approver: Arc::new(ApproveAll),
             observer: None,
             executor_version: "bench".into(),
             purpose: engine::Purpose::Act,
             forecaster: None,
-            closing: None,
+            cleanup: None,
         })
         .unwrap();
         let scope =
             RunScope::new(Journal::create(&journal.path().join("runs").join("bench"), &header()).unwrap());
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
-        Gate { engine, scope, runtime, calls: AtomicU64::new(0), _journal: journal }
+        BenchEngine { engine, scope, runtime, calls: AtomicU64::new(0), _journal: journal }
     }
 
-    /// One call through all phases.
+    /// Makes one call through all phases.
     pub(crate) fn call(&self, tool: &str, args: &Value) -> ToolResult {
-        let result = self.runtime.block_on(self.engine.run_call(&self.scope, self.request(tool, args)));
+        let result = self.runtime.block_on(self.engine.run_call(
+            &self.scope,
+            self.next_call(tool, args),
+            CancelToken::new(),
+        ));
         assert!(result.ok, "{:?}", result.error);
         result
     }
 
-    /// Several calls at a time.
+    /// Makes several calls at a time.
     pub(crate) fn call_all(&self, tool: &str, at_a_time: usize, args: impl Iterator<Item = Value> + Send) {
         let args = std::sync::Mutex::new(args);
         self.runtime.block_on(async {
             let lane = async || loop {
                 let Some(args) = args.lock().unwrap().next() else { break };
-                assert!(self.engine.run_call(&self.scope, self.request(tool, &args)).await.ok);
+                assert!(
+                    self.engine
+                        .run_call(&self.scope, self.next_call(tool, &args), CancelToken::new())
+                        .await
+                        .ok
+                );
             };
             let mut lanes: Vec<_> = (0..at_a_time).map(|_| Box::pin(lane())).collect();
             std::future::poll_fn(|cx| {
@@ -93,9 +104,9 @@ impl Gate {
         });
     }
 
-    fn request(&self, tool: &str, args: &Value) -> CallRequest {
+    fn next_call(&self, tool: &str, args: &Value) -> ToolCall {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        CallRequest::new(call(tool, args, number), CancelToken::new())
+        call(tool, args, number)
     }
 }
 

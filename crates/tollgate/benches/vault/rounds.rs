@@ -1,25 +1,25 @@
-//! Taking turns: each contender once a round, so that whatever else the machine does hits all alike.
+//! Runs each contender once per round, so that other load on the machine affects all alike.
 
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
 
-/// One contender: its name and one turn of its work.
-pub(crate) struct Contender<'a> {
+/// One contender: its name and one round of its work.
+pub(crate) struct BenchContender<'a> {
     pub(crate) name: String,
     pub(crate) turn: Box<dyn FnMut() + 'a>,
 }
 
-impl<'a> Contender<'a> {
-    pub(crate) fn new(name: impl Into<String>, turn: impl FnMut() + 'a) -> Contender<'a> {
-        Contender { name: name.into(), turn: Box::new(turn) }
+impl<'a> BenchContender<'a> {
+    pub(crate) fn new(name: impl Into<String>, turn: impl FnMut() + 'a) -> BenchContender<'a> {
+        BenchContender { name: name.into(), turn: Box::new(turn) }
     }
 }
 
-/// Milliseconds of every turn.
-struct Times(Vec<f64>);
+/// Milliseconds of every round.
+struct RoundTimes(Vec<f64>);
 
-impl Times {
+impl RoundTimes {
     fn best(&self) -> f64 {
         self.0.iter().copied().fold(f64::MAX, f64::min)
     }
@@ -32,12 +32,12 @@ impl Times {
 }
 
 /// Prints the best and the median of each, as times and as ratios to the first.
-pub(crate) fn compare(what: &str, mut contenders: Vec<Contender<'_>>) {
-    // Once for the caches, unmeasured.
+pub(crate) fn compare(what: &str, mut contenders: Vec<BenchContender<'_>>) {
+    // One unmeasured round fills the caches.
     for contender in &mut contenders {
         (contender.turn)();
     }
-    let mut times: Vec<Times> = contenders.iter().map(|_| Times(Vec::new())).collect();
+    let mut times: Vec<RoundTimes> = contenders.iter().map(|_| RoundTimes(Vec::new())).collect();
     for _ in 0..ROUNDS {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
             let began = Instant::now();
@@ -58,7 +58,7 @@ pub(crate) fn compare(what: &str, mut contenders: Vec<Contender<'_>>) {
     }
 }
 
-/// The most memory this process has had, in bytes.
+/// Returns the peak memory of this process in bytes.
 pub(crate) fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

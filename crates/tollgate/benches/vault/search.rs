@@ -1,29 +1,29 @@
-//! `vault.searchText` through the gate against ripgrep, for the same matches.
+//! `vault.searchText` through the engine, compared with ripgrep for the same matches.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::corpus::{Corpus, FREQUENT, PATTERN, RARE, UNCOMMON};
-use crate::rig::Gate;
-use crate::rounds::{Contender, compare};
+use crate::corpus::{FREQUENT, NoteCorpus, PATTERN, RARE, UNCOMMON};
+use crate::rig::BenchEngine;
+use crate::rounds::{BenchContender, compare};
 
-struct Case {
+struct SearchCase {
     name: &'static str,
     query: &'static str,
     regex: bool,
     case_sensitive: bool,
 }
 
-const CASES: [Case; 4] = [
-    Case { name: "plain, rare", query: RARE, regex: false, case_sensitive: true },
-    Case { name: "plain, any case", query: UNCOMMON, regex: false, case_sensitive: false },
-    Case { name: "plain, in every second note", query: FREQUENT, regex: false, case_sensitive: true },
-    Case { name: "regex", query: PATTERN, regex: true, case_sensitive: true },
+const CASES: [SearchCase; 4] = [
+    SearchCase { name: "plain, rare", query: RARE, regex: false, case_sensitive: true },
+    SearchCase { name: "plain, any case", query: UNCOMMON, regex: false, case_sensitive: false },
+    SearchCase { name: "plain, in every second note", query: FREQUENT, regex: false, case_sensitive: true },
+    SearchCase { name: "regex", query: PATTERN, regex: true, case_sensitive: true },
 ];
 
-impl Case {
+impl SearchCase {
     fn args(&self, limit: u32) -> Value {
         json!({
             "query": self.query,
@@ -33,8 +33,8 @@ impl Case {
         })
     }
 
-    /// Ripgrep on the same files: hidden ones left out, none ignored.
-    fn ripgrep(&self, rg: &Path, corpus: &Corpus) -> Command {
+    /// Runs ripgrep on the same files: hidden files left out, no ignore files.
+    fn ripgrep(&self, rg: &Path, corpus: &NoteCorpus) -> Command {
         let mut command = Command::new(rg);
         command.args(["--no-config", "--no-ignore", "--no-heading", "--line-number", "--color", "never"]);
         command.arg(if self.case_sensitive { "--case-sensitive" } else { "--ignore-case" });
@@ -46,8 +46,8 @@ impl Case {
     }
 }
 
-pub(crate) fn measure(corpus: &Corpus, rg: &Path) {
-    let gate = Gate::over(&corpus.path);
+pub(crate) fn measure(corpus: &NoteCorpus, rg: &Path) {
+    let gate = BenchEngine::over(&corpus.path);
     let cold = env!("CARGO_BIN_EXE_tollgate");
     for case in &CASES {
         let ours = gate.call("vault.searchText", &case.args(50_000)).data.unwrap();
@@ -57,16 +57,16 @@ pub(crate) fn measure(corpus: &Corpus, rg: &Path) {
         compare(
             &format!("search, {}: {found} matches", case.name),
             vec![
-                Contender::new("rg, a process", || {
+                BenchContender::new("rg, a process", || {
                     assert_eq!(lines_of(&mut case.ripgrep(rg, corpus)), found);
                 }),
-                Contender::new("through the gate, in this process", || {
+                BenchContender::new("through the gate, in this process", || {
                     gate.call("vault.searchText", &case.args(50_000));
                 }),
-                Contender::new("through the gate, the first 50", || {
+                BenchContender::new("through the gate, the first 50", || {
                     gate.call("vault.searchText", &case.args(50));
                 }),
-                Contender::new("tollgate call, a process, the first 50", || {
+                BenchContender::new("tollgate call, a process, the first 50", || {
                     let done = Command::new(cold)
                         .args(["call", "vault.searchText", &case.args(50).to_string(), "--json", "--vault"])
                         .arg(&corpus.path)

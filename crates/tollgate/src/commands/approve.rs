@@ -1,7 +1,7 @@
-//! `tollgate approve`: answers the questions that lie on the desk.
+//! `tollgate approve`: answers the questions that wait in the approval queue.
 //!
-//! Only what is typed at a terminal is an answer. There is no flag that says yes and nothing is read from a pipe: an
-//! agent that can start programs would answer for its person.
+//! Only a terminal gives an answer. No flag approves, and nothing is read from a pipe: an agent that can
+//! start programs could answer for its user.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -14,34 +14,37 @@ use clap::Args;
 use engine::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use crate::approvals::Turns;
-use crate::ask;
-use crate::desk::{self, About, Folder, Question, Reply, Word};
+use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
-use crate::place::find_vault;
-use crate::screen::{self, Paint};
-use crate::stop::{Outcome, Stop};
-use crate::visible::one_line;
+use crate::prompt;
+use crate::screen::{self};
+use app::approval_queue::{
+    self, ApprovalAnswer, ApprovalQuestion, QuestionFolder, QuestionReply, QuestionTopic,
+};
+use app::approvals::ClientTurns;
+use app::display_text::escape_line;
+use app::vault_context::find_vault;
 
-/// How often the desk is looked at while nothing is typed.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Interval between looks at the queue while nothing is typed.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Answers what clients want to do and may not do unasked
+/// Answers questions of clients that need your approval
 ///
-/// A call over MCP that needs the yes of a person waits here for a while. Each question is shown whole, and answered at a
-/// terminal only. A yes that comes after its client has stopped waiting holds for the same call made again, once and
-/// within ten minutes. Neither clients nor commands in the sandbox reach the questions; other programs that run as you do.
+/// A call of an MCP client, or of a model behind `tollgate serve`, that needs your approval waits here for a while. Each question is shown in full and can be answered
+/// at a terminal only. If you approve after the client has stopped waiting, the same call can be made again, once,
+/// within ten minutes. Neither clients nor commands in the sandbox can reach the questions; other programs that run as
+/// you can.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  tollgate approve\n  tollgate approve 7k2m9x4p\n  tollgate approve --watch\n  tollgate approve --list --json"
 )]
-pub(crate) struct Approve {
-    /// The question, or the beginning of its id [default: each that waits, clients in turn]
+pub(crate) struct ApproveCommand {
+    /// The question, or the beginning of its id [default: all that wait, clients in turn]
     id: Option<String>,
-    /// Only list what waits
+    /// Only list the questions that wait
     #[arg(long, conflicts_with_all = ["id", "watch"])]
     list: bool,
-    /// Stay, and show questions as they come
+    /// Keep running and show questions as they come
     #[arg(long, conflicts_with = "id")]
     watch: bool,
     /// With --list: answer in JSON
@@ -49,70 +52,70 @@ pub(crate) struct Approve {
     pub(crate) json: bool,
 }
 
-impl Approve {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+impl ApproveCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
         let vault = vault.map(|vault| find_vault(Some(vault))).transpose()?;
-        let desk = Visit {
-            folder: Folder::new(desk::folder(vault.as_deref())?),
+        let session = ApproveSession {
+            folder: QuestionFolder::new(approval_queue::folder(vault.as_deref())?),
             vault: vault.map(|vault| vault.to_string_lossy().into_owned()),
             clock: SystemClock::new(),
         };
         if self.list {
-            return desk.list(self.json);
+            return session.list(self.json);
         }
         if self.watch {
-            return desk.watch();
+            return session.watch();
         }
         match &self.id {
-            Some(id) => desk.ask(&desk.find(id)?)?,
-            None if !desk.ask_all(&mut HashSet::new())? => screen::say(NOTHING),
+            Some(id) => session.ask(&session.find(id)?)?,
+            None if !session.ask_all(&mut HashSet::new())? => screen::print(NOTHING_WAITS),
             None => {}
         }
         Ok(Exit::Done)
     }
 }
 
-const NOTHING: &str = "Nothing waits for an answer.";
+const NOTHING_WAITS: &str = "Nothing waits for an answer.";
 
-/// A person at the desk.
-struct Visit {
-    folder: Folder,
-    /// Only questions about this one.
+/// One run of `tollgate approve`.
+struct ApproveSession {
+    folder: QuestionFolder,
+    /// Only questions about this vault.
     vault: Option<String>,
     clock: SystemClock,
 }
 
-impl Visit {
-    fn waiting(&self) -> Result<Vec<Question>, Stop> {
+impl ApproveSession {
+    fn waiting(&self) -> Result<Vec<ApprovalQuestion>, CliError> {
         let waiting = self.folder.waiting(self.clock.now());
-        let mut waiting = waiting.map_err(|error| Stop::io("look at the questions", error))?;
+        let mut waiting = waiting.map_err(|error| CliError::io("read the questions", error))?;
         waiting.retain(|question| self.vault.as_ref().is_none_or(|vault| *vault == question.subject.vault));
         Ok(waiting)
     }
 
-    fn list(&self, json: bool) -> Outcome {
+    fn list(&self, json: bool) -> CommandResult {
         let waiting = self.waiting()?;
         if json {
-            let questions: Vec<Value> = waiting.iter().map(desk::as_json).collect();
+            let questions: Vec<Value> = waiting.iter().map(approval_queue::question_json).collect();
             screen::json(&json!({ "questions": questions }));
         } else if waiting.is_empty() {
-            screen::say(NOTHING);
+            screen::print(NOTHING_WAITS);
         } else {
-            waiting.iter().for_each(|question| screen::say(in_short(question)));
+            waiting.iter().for_each(|question| screen::print(question_summary(question)));
         }
         Ok(Exit::Done)
     }
 
-    fn find(&self, id: &str) -> Result<Question, Stop> {
+    fn find(&self, id: &str) -> Result<ApprovalQuestion, CliError> {
         let mut waiting = self.waiting()?;
         waiting.retain(|question| question.id.starts_with(id));
         match (waiting.pop(), waiting.len()) {
             (Some(question), 0) => Ok(question),
             (Some(_), _) => {
-                Err(Stop::bad_input("ambiguous_question", format!("several questions begin with `{id}`"))
+                Err(CliError::bad_input("ambiguous_question", format!("several questions begin with `{id}`"))
                     .hint("give more of the id"))
             }
-            (None, _) => Err(Stop::bad_input(
+            (None, _) => Err(CliError::bad_input(
                 "no_such_question",
                 format!("no question `{id}` waits: it was answered or withdrawn, or ten minutes are over"),
             )
@@ -120,10 +123,10 @@ impl Visit {
         }
     }
 
-    /// Asks what waits, and what comes meanwhile. Returns whether there was anything.
-    fn ask_all(&self, seen: &mut HashSet<String>) -> Result<bool, Stop> {
+    /// Asks the questions that wait, and those that come meanwhile. Returns whether there were any.
+    fn ask_all(&self, seen: &mut HashSet<String>) -> Result<bool, CliError> {
         let mut any = false;
-        let mut turns = Turns::default();
+        let mut turns = ClientTurns::default();
         loop {
             let mut waiting = self.waiting()?;
             waiting.retain(|question| !seen.contains(&question.id));
@@ -136,56 +139,56 @@ impl Visit {
         Ok(any)
     }
 
-    fn watch(&self) -> Outcome {
-        // Whoever cannot answer need not wait for a question.
-        drop(terminal()?);
-        screen::note("Questions appear here as they come. Ctrl-C ends this.");
+    fn watch(&self) -> CommandResult {
+        // Fails without a terminal before it waits for a question.
+        drop(require_terminal()?);
+        screen::notice("Questions appear here as they come. Ctrl-C ends this.");
         let mut seen = HashSet::new();
         loop {
             self.ask_all(&mut seen)?;
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Shows one question and takes the answer to it.
-    fn ask(&self, question: &Question) -> Result<(), Stop> {
-        let terminal = terminal()?;
-        ask::discard_typed(&terminal);
-        let paint = Paint::stderr();
-        let choices = paint.bold(desk::choices_of(&question.subject.about));
-        screen::note(format_args!("{}\n{choices}", desk::asked(question, paint)));
-        let Some(line) = self.typed(terminal, question) else { return Ok(()) };
-        let word = desk::word(&line, &question.subject.about);
+    /// Shows one question and records the answer.
+    fn ask(&self, question: &ApprovalQuestion) -> Result<(), CliError> {
+        let terminal = require_terminal()?;
+        prompt::discard_input(&terminal);
+        let paint = screen::stderr_paint();
+        let choices = paint.bold(approval_queue::choices_of(&question.subject.about));
+        screen::notice(format_args!("{}\n{choices}", approval_queue::render_question(question, paint)));
+        let Some(line) = self.read_answer(terminal, question) else { return Ok(()) };
+        let word = approval_queue::parse_answer(&line, &question.subject.about);
         if !self.is_open(question) {
-            screen::note("Too late: this question has been withdrawn, or somebody else has answered it.");
+            screen::notice("Too late: this question has been withdrawn, or it was answered elsewhere.");
             return Ok(());
         }
-        match self.folder.answer(&question.id, &Reply::to(question, word)) {
-            Ok(()) => screen::note(said(word, question)),
+        match self.folder.add_answer(&question.id, &QuestionReply::to(question, word)) {
+            Ok(()) => screen::notice(answer_message(word, question)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                screen::note("Too late: somebody else has answered.");
+                screen::notice("Too late: it was answered elsewhere.");
             }
-            Err(error) => return Err(Stop::io("write the answer", error)),
+            Err(error) => return Err(CliError::io("write the answer", error)),
         }
         Ok(())
     }
 
-    /// The line that is typed; `None` if the question has gone meanwhile.
-    fn typed(&self, terminal: File, question: &Question) -> Option<String> {
-        let (tell, told) = mpsc::channel();
-        // A read from a terminal cannot be taken back, so it has a thread that may be left behind.
-        std::thread::spawn(move || tell.send(ask::typed(&terminal)));
+    /// Returns the line that was typed; `None` if the question was withdrawn meanwhile.
+    fn read_answer(&self, terminal: File, question: &ApprovalQuestion) -> Option<String> {
+        let (sender, receiver) = mpsc::channel();
+        // A read from a terminal cannot be cancelled, so it has a thread of its own that may be left behind.
+        std::thread::spawn(move || sender.send(prompt::read_answer(&terminal)));
         loop {
-            match told.recv_timeout(LOOK_EVERY) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => return Some(line.unwrap_or_default()),
                 Err(RecvTimeoutError::Timeout) if self.is_open(question) => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    screen::note(
+                    screen::notice(
                         "This question is withdrawn: its call was cancelled, or it has been answered or has \
-                         expired. Press Enter to go on.",
+                         expired. Press Enter to continue.",
                     );
-                    // What is being typed now must not answer the next one.
-                    let _line = told.recv();
+                    // Input that is being typed now must not answer the next question.
+                    let _line = receiver.recv();
                     return None;
                 }
                 Err(RecvTimeoutError::Disconnected) => return Some(String::new()),
@@ -193,45 +196,51 @@ impl Visit {
         }
     }
 
-    fn is_open(&self, question: &Question) -> bool {
-        self.folder.live(&question.id, self.clock.now()).as_ref() == Some(question)
+    fn is_open(&self, question: &ApprovalQuestion) -> bool {
+        self.folder.find_open(&question.id, self.clock.now()).as_ref() == Some(question)
             && !self.folder.is_answered(&question.id)
     }
 }
 
-/// A terminal on both sides: a question that is not seen must not be answered, nor one from a pipe.
-fn terminal() -> Result<File, Stop> {
-    let seen = io::stdin().is_terminal().then(ask::terminal).flatten();
+/// Requires a terminal for input and output: a question that is not seen must not be answered, nor one from a pipe.
+fn require_terminal() -> Result<File, CliError> {
+    let seen = io::stdin().is_terminal().then(prompt::open_terminal).flatten();
     seen.ok_or_else(|| {
-        Stop::new(Exit::Denied, "no_terminal", "questions are answered at a terminal only, and here is none")
-            .hint("open a terminal and run `tollgate approve` there; `--list` works anywhere")
+        CliError::new(
+            Exit::Denied,
+            "no_terminal",
+            "questions are answered at a terminal only, and here is none",
+        )
+        .hint("open a terminal and run `tollgate approve` there; `--list` works anywhere")
     })
 }
 
-fn said(word: Word, question: &Question) -> String {
-    let until = desk::time(question.expires_at);
+fn answer_message(word: ApprovalAnswer, question: &ApprovalQuestion) -> String {
+    let until = approval_queue::format_local_time(question.expires_at);
     match word {
-        Word::Yes => format!(
+        ApprovalAnswer::Yes => format!(
             "Yes, once. If its client has stopped waiting, the same call made again before {until} goes through."
         ),
-        Word::Always => "Yes, always, until the server stops.".to_owned(),
-        Word::No => format!("No. The same call is refused until {until}."),
+        ApprovalAnswer::Always => "Yes, always, until the server stops.".to_owned(),
+        ApprovalAnswer::No => format!("No. The same call is refused until {until}."),
     }
 }
 
-fn in_short(question: &Question) -> String {
+fn question_summary(question: &ApprovalQuestion) -> String {
     let subject = &question.subject;
     let what = match &subject.about {
-        About::Call { text, .. } | About::Plan { text, .. } => {
-            one_line(text.lines().next().unwrap_or_default())
+        QuestionTopic::Call { text, .. } | QuestionTopic::Plan { text, .. } => {
+            escape_line(text.lines().next().unwrap_or_default())
         }
-        About::Uncertain { tool, step, .. } => one_line(&format!("uncertain: {tool} of step {step}")),
+        QuestionTopic::Uncertain { tool, step, .. } => {
+            escape_line(&format!("uncertain: {tool} of step {step}"))
+        }
     };
     format!(
         "{}  {}  {}  {}  {what}",
         question.id,
-        desk::time(question.asked_at),
-        one_line(&subject.client),
-        one_line(&subject.vault)
+        approval_queue::format_local_time(question.asked_at),
+        escape_line(&subject.client),
+        escape_line(&subject.vault)
     )
 }

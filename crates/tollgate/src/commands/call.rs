@@ -1,93 +1,88 @@
-//! `tollgate call`: one call through the gate, recorded like a plan of one step.
+//! `tollgate call`: one call with the usual checks, recorded like a plan of one step.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use app::plan_service::{PlanWork, run_plan};
+use app::single_call::{CallArguments, check_budget, known_tool, one_step};
 use clap::Args;
-use engine::{Receipts, RunReport};
-use envelope::{Catalog, PLAN_VERSION, ToolDecl, ToolResult, nearest};
+use engine::{ReceiptLimits, RunReport};
+use envelope::ToolResult;
 use journal::RunKind;
-use plan::{CheckLimits, CheckedPlan, Finding, FindingCode};
-use serde_json::{Value, json};
-use toolkit::Surface;
 
-use shell::Lifetime;
+use shell::ProcessLifetime;
 
-use crate::ask::Asker;
-use crate::drive::Interrupts;
+use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
-use crate::findings;
-use crate::place::Place;
-use crate::plan_text;
-use crate::preview::OverlayForecaster;
+use crate::input_file;
 use crate::progress::Progress;
+use crate::prompt::TerminalApprover;
+use crate::runtime::{self, InterruptSignal};
 use crate::screen;
-use crate::settings::{CONFIG_FILE, Settings};
-use crate::stop::{Outcome, Stop};
 use crate::summary;
-use crate::visible::{one_line, visible};
-use crate::watch::Watcher;
-use crate::wiring::{self, Toolset};
+use crate::terminal_observer::TerminalObserver;
+use app::display_text::{escape_line, escape_text};
+use app::preview::OverlayForecaster;
+use app::toolset::{self, Toolset};
+use app::vault_context::VaultContext;
 
-/// Calls one tool through the gate and prints its receipt
+/// Calls one tool with the usual checks and prints its receipt
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --vault ~/Notes\n  tollgate call vault.createFile @note.json --yes --json\n  tollgate call vault.readFile '{\"path\": \"Inbox.md\"}' --budget 300"
 )]
-pub(crate) struct Call {
+pub(crate) struct CallCommand {
     /// The tool, as `tollgate tools` lists it
     tool: String,
     /// Its arguments as JSON text, `@FILE`, or `-` for standard input
     args: String,
-    /// Say yes in advance
+    /// Approve in advance
     #[arg(long)]
     yes: bool,
     /// Show every difference in full in the question
     #[arg(long)]
     full: bool,
-    /// Tokens that the receipt may have [default: what its family has, see `tollgate tools NAME`]
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(i64::from(Receipts::LEAST)..))]
+    /// Token budget of the receipt [default: that of its family, see `tollgate tools NAME`]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(i64::from(ReceiptLimits::MIN_TOKENS)..))]
     budget: Option<u32>,
     /// Answer in JSON: the result with its canonical form, receipt and phases
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// The one step of the plan that a call becomes.
-const STEP: &str = "call";
-
-impl Call {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let place = Place::find(vault)?;
-        within_policy(self.budget, &place.settings)?;
-        let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
+impl CallCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        let context = VaultContext::find(vault)?;
+        check_budget(self.budget, &context.settings)?;
+        let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
         let surface = &tools.surface;
         let decl = known_tool(surface, &self.tool)?;
         let args = read_args(&self.args)?;
-        refuse_ambiguous(surface, decl, &args)?;
-        let plan = one_step(surface, decl, &args.value, &wiring::check_limits(&place.settings))?;
-        // With a yes in advance nobody looks, so nothing is forecast.
-        let forecaster =
-            (!self.yes).then(|| Arc::new(OverlayForecaster::new(&place.settings, &tools).in_full(self.full)));
+        args.refuse_ambiguous(surface, decl)?;
+        let plan = one_step(surface, decl, &args.value, &context.settings.check_limits())?;
+        // With an approval in advance no question is shown, so nothing is forecast.
+        let forecaster = (!self.yes).then(|| {
+            Arc::new(
+                OverlayForecaster::new(&context.settings, &tools)
+                    .in_full(self.full)
+                    .painted(screen::stderr_paint()),
+            )
+        });
         let progress = Arc::new(Progress::new(true));
-        let watcher = Watcher::of_call(progress.clone());
-        let interrupts = Interrupts::new(self.json);
-        let asker = Asker::new(self.yes, progress, interrupts.clone()).showing(forecaster.clone());
-        let engine = wiring::engine(&place, &tools, Arc::new(asker), watcher.clone(), forecaster.clone())?;
-        let work = super::run::Carried {
-            plan,
-            kind: RunKind::Call,
-            forecaster,
-            approved: None,
-            budget: self.budget,
-        };
-        let report = super::run::carry(&engine, work, &place, &interrupts)?;
+        let watcher = TerminalObserver::of_call(progress.clone());
+        let interrupts = InterruptSignal::new(self.json);
+        let approver =
+            TerminalApprover::new(self.yes, progress, interrupts.clone()).with_forecaster(forecaster.clone());
+        let engine =
+            toolset::build_engine(&context, &tools, Arc::new(approver), watcher.clone(), forecaster.clone())?;
+        let work = PlanWork { kind: RunKind::Call, forecaster, budget: self.budget, ..PlanWork::new(plan) };
+        let report = runtime::block_on(&interrupts, run_plan(&engine, work, &context, interrupts.cancel()))??;
         match watcher.take_last() {
             Some(result) if result.error.is_some() || result.ok => {
                 let exit = self.show(&result);
-                Ok(if exit == Exit::Done { kept(&report, &place) } else { exit })
+                Ok(if exit == Exit::Done { exit_after_record(&report, &context) } else { exit })
             }
-            Some(_) | None => Err(declined(&report)),
+            Some(_) | None => Err(declined_error(&report)),
         }
     }
 
@@ -95,8 +90,8 @@ impl Call {
         if self.json {
             screen::json(result);
         } else {
-            let said = result.receipt.as_deref().or(result.user_message.as_deref()).unwrap_or_default();
-            screen::say(visible(said));
+            let text = result.receipt.as_deref().or(result.user_message.as_deref()).unwrap_or_default();
+            screen::print(escape_text(text));
         }
         let failure = result.error.as_ref().map(|error| error.kind);
         match failure {
@@ -107,119 +102,29 @@ impl Call {
     }
 }
 
-/// A call that went well is not done before its record is.
-fn kept(report: &RunReport, place: &Place) -> Exit {
+/// Returns the exit code of a call that succeeded. An incomplete record makes it a failure.
+fn exit_after_record(report: &RunReport, context: &VaultContext) -> Exit {
     if let Some(error) = &report.journal_error {
-        screen::note(format_args!("error: the record is incomplete: {}", one_line(error)));
+        screen::notice(format_args!("error: the record is incomplete: {}", escape_line(error)));
     }
-    if let Some(way_out) = summary::way_out(report, &place.vault_words()) {
-        screen::note(format_args!("hint: {way_out}"));
+    if let Some(hint) = summary::incomplete_record_hint(report, &context.vault_arguments()) {
+        screen::notice(format_args!("hint: {hint}"));
     }
     Exit::of_report(report)
 }
 
-/// More than the owner of the vault allows is refused rather than quietly made less.
-fn within_policy(budget: Option<u32>, settings: &Settings) -> Result<(), Stop> {
-    let most = settings.policy.receipts.max_tokens;
-    match budget.filter(|budget| *budget > most) {
-        Some(budget) => Err(Stop::bad_input(
-            "budget_too_large",
-            format!("a receipt of {budget} tokens is more than the {most} that the settings allow"),
-        )
-        .hint(format!("ask for at most {most}, or raise `receipts.max_tokens` in {CONFIG_FILE}"))),
-        None => Ok(()),
-    }
-}
-
-/// A call that never started: nobody said yes, or it was cancelled first.
-fn declined(report: &RunReport) -> Stop {
+/// The error for a call that never started: it was declined, or cancelled first.
+fn declined_error(report: &RunReport) -> CliError {
     let exit = Exit::of_report(report);
     let reason = report.reason.clone().unwrap_or_else(|| format!("the call ended as {}", report.status));
-    Stop::new(exit, "declined", reason)
+    CliError::new(exit, "declined", reason)
 }
 
-pub(super) fn known_tool<'a>(surface: &'a Surface, name: &str) -> Result<&'a ToolDecl, Stop> {
-    surface.tool(name).ok_or_else(|| {
-        let hint = match nearest(name, surface.names()) {
-            Some(meant) => format!("did you mean `{meant}`? `tollgate tools` lists them all"),
-            None => "`tollgate tools` lists them all".to_owned(),
-        };
-        Stop::bad_input("unknown_tool", format!("no tool is named `{name}`")).hint(hint)
-    })
-}
-
-/// Arguments as they were written, and what that means.
-struct Arguments {
-    text: String,
-    value: Value,
-}
-
-fn read_args(given: &str) -> Result<Arguments, Stop> {
+fn read_args(given: &str) -> Result<CallArguments, CliError> {
     let text = match given.strip_prefix('@') {
-        Some(file) => plan_text::read(file, "arguments")?,
-        None if given == "-" => plan_text::read(given, "arguments")?,
+        Some(file) => input_file::read_input(file, "arguments")?,
+        None if given == "-" => input_file::read_input(given, "arguments")?,
         None => given.to_owned(),
     };
-    let value: Value = serde_json::from_str(&text).map_err(|error| {
-        Stop::bad_input("not_json", format!("the arguments are not JSON: {error}")).hint(
-            "quote them for the shell: '{\"path\": \"Inbox.md\"}', or put them in a file and give @FILE",
-        )
-    })?;
-    if value.is_object() {
-        Ok(Arguments { text, value })
-    } else {
-        Err(Stop::bad_input("not_an_object", "the arguments are not a JSON object")
-            .hint("write them as {\"name\": value}"))
-    }
-}
-
-/// Refuses what two readers could read as two different calls, such as a doubled key. The arguments are
-/// judged as they stand in a plan: there is one strict reader, and it is the checker's.
-fn refuse_ambiguous(surface: &Surface, decl: &ToolDecl, args: &Arguments) -> Result<(), Stop> {
-    let text = format!("{{\"steps\":[{{\"args\":{}}}]}}", args.text);
-    let limits = wiring::check_limits(&Settings::cautious());
-    let mut found = plan::check(&text, surface, &limits).findings;
-    found.retain(|finding| {
-        matches!(finding.code, FindingCode::NotJson | FindingCode::DuplicateKey | FindingCode::NumberNotExact)
-    });
-    if found.is_empty() { Ok(()) } else { Err(rejected(decl, found)) }
-}
-
-/// The call as a plan, so that it is recorded, verified and replayed like any other.
-pub(crate) fn one_step(
-    surface: &Surface,
-    decl: &ToolDecl,
-    args: &Value,
-    limits: &CheckLimits,
-) -> Result<CheckedPlan, Stop> {
-    let text = json!({
-        "version": PLAN_VERSION,
-        "goal": format!("Call {}", decl.name),
-        "riskLevel": decl.risk_level,
-        "steps": [{ "id": STEP, "tool": decl.name, "args": plan::literal(args) }],
-    })
-    .to_string();
-    let report = plan::check(&text, surface, limits);
-    report.plan.ok_or_else(|| rejected(decl, report.findings))
-}
-
-fn rejected(decl: &ToolDecl, found: Vec<Finding>) -> Stop {
-    // The person wrote arguments, not a plan: pointers are given as seen from there.
-    let mut found = findings::sorted(found);
-    for finding in &mut found {
-        finding.step = None;
-        if let Some(inside) = finding.pointer.strip_prefix("/steps/0/args") {
-            finding.pointer = inside.to_owned();
-        }
-    }
-    let listed: String = found.iter().map(in_arguments).collect();
-    Stop::bad_input("invalid_arguments", format!("{} cannot be called like this:{listed}", decl.name))
-        .hint(format!("`tollgate tools {}` shows what it takes", decl.name))
-        .details(json!({ "findings": found }))
-}
-
-fn in_arguments(finding: &Finding) -> String {
-    let place = if finding.pointer.is_empty() { "arguments" } else { &finding.pointer };
-    let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    format!("\n  {}", one_line(&format!("{place}: {}{hint}", finding.message)))
+    Ok(CallArguments::parse(text)?)
 }

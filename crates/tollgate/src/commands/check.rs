@@ -1,23 +1,25 @@
-//! `tollgate check`: everything that is wrong with a plan, without running any of it.
+//! `tollgate check`: reports everything that is wrong with a plan, without running it.
 
 use std::path::Path;
 
 use clap::Args;
 
+use crate::cli_error::CommandResult;
 use crate::exit::Exit;
-use crate::findings;
-use crate::place::{Place, find_vault};
-use crate::plan_text;
+use crate::input_file;
 use crate::screen;
-use crate::settings::Settings;
-use crate::stop::Outcome;
-use crate::visible::count;
-use crate::wiring::{self, Toolset};
+use app::display_text::count;
+use app::findings::{count_errors, execution_order, findings_json, render_finding};
+use app::plan_service::{PlanCheck, check_plan};
+use app::settings::Settings;
+use app::toolset::Toolset;
+use app::vault_context::{VaultContext, find_vault};
+use plan::PlanFinding;
 
 /// Checks a plan: every finding with its step, its place and what to write instead
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate check plan.json\n  generate-plan | tollgate check - --json")]
-pub(crate) struct Check {
+pub(crate) struct CheckCommand {
     /// The plan: a file, or `-` for standard input
     plan: String,
     /// Answer in JSON: {"ok", "findings", "planHash", "order"}
@@ -25,34 +27,49 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 }
 
-impl Check {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        // A plan can be checked anywhere; a vault that was named, or is around, brings its limits and servers.
+impl CheckCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        // A plan can be checked anywhere. A vault that is named or found brings its limits and its servers.
         let (settings, tools) = match (vault, find_vault(vault)) {
             (None, Err(_)) => (Settings::cautious(), Toolset::without_vault()?),
             (_, found) => {
-                let place = Place::find(Some(&found?))?;
-                let tools = Toolset::listed(&place)?;
-                (place.settings, tools)
+                let context = VaultContext::find(Some(&found?))?;
+                let tools = Toolset::for_listing(&context)?;
+                (context.settings, tools)
             }
         };
-        let text = plan_text::read(&self.plan, "plan")?;
+        let text = input_file::read_input(&self.plan, "plan")?;
         let surface = tools.surface;
-        let report = plan::check(&text, &*surface, &wiring::check_limits(&settings));
-        let found = findings::sorted(report.findings);
+        let PlanCheck { findings: found, plan } = check_plan(&text, &surface, &settings);
         if self.json {
-            screen::json(&findings::answer(&found, report.plan.as_ref()));
+            screen::json(&findings_json(&found, plan.as_ref()));
         } else {
-            findings::show(&found);
-            if let Some(plan) = &report.plan {
+            print_findings(&found);
+            if let Some(plan) = &plan {
                 let steps = count(plan.steps.len() as u64, "step");
-                screen::say(format_args!(
+                screen::print(format_args!(
                     "The plan can run: {steps}, {}, {}",
                     plan.plan.risk_level, plan.hash
                 ));
-                screen::say(format_args!("Order: {}", findings::order(plan).join(", ")));
+                screen::print(format_args!("Order: {}", execution_order(plan).join(", ")));
             }
         }
-        Ok(if report.plan.is_some() { Exit::Done } else { Exit::BadInput })
+        Ok(if plan.is_some() { Exit::Done } else { Exit::BadInput })
+    }
+}
+
+/// Prints the findings to standard output, with a count at the end.
+pub(super) fn print_findings(findings: &[PlanFinding]) {
+    for finding in findings {
+        screen::print(render_finding(finding, screen::stdout_paint()));
+    }
+    let errors = count_errors(findings);
+    let warnings = findings.len() - errors;
+    if errors + warnings > 0 {
+        screen::print(format_args!(
+            "{}, {}",
+            count(errors as u64, "error"),
+            count(warnings as u64, "warning")
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! `tollgate preview`: what a plan would do, with nothing done.
+//! `tollgate preview`: shows what a plan would do, and changes nothing.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,31 +8,32 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use shell::Lifetime;
+use shell::ProcessLifetime;
 
-use crate::diff::Limits;
-use crate::drive::{self, Interrupts};
-use crate::place::Place;
-use crate::plan_text;
-use crate::preview::{ForecastRules, Preview as Outlook, Rehearsal, SavedPreview};
-use crate::quoting::quoted;
-use crate::screen::{self, Paint};
-use crate::stop::{Outcome, Stop};
-use crate::visible::path_words;
-use crate::wiring::Toolset;
+use crate::cli_error::{CliError, CommandResult};
+use crate::exit::Exit;
+use crate::input_file;
+use crate::runtime::{self, InterruptSignal};
+use crate::screen::{self};
+use app::diff::DiffLimits;
+use app::display_text::display_path;
+use app::preview::{ForecastRules, ForecastRun, PlanPreview as Outlook};
+use app::shell_quoting::quote_for_shell;
+use app::toolset::Toolset;
+use app::vault_context::VaultContext;
 
 /// Shows what a plan would do, with differences; writes nothing
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  tollgate preview plan.json --vault ~/Notes\n  tollgate preview plan.json --out seen.json && tollgate run plan.json --previewed seen.json"
 )]
-pub(crate) struct Preview {
+pub(crate) struct PreviewCommand {
     /// The plan: a file, or `-` for standard input
     plan: String,
     /// Show every difference in full
     #[arg(long)]
     full: bool,
-    /// Keep the preview in this file, to run exactly what was shown with `run --previewed`
+    /// Save the preview to this file, to run exactly this with `run --previewed`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Answer in JSON: steps, totals, every path with both its states, differences
@@ -40,50 +41,58 @@ pub(crate) struct Preview {
     pub(crate) json: bool,
 }
 
-impl Preview {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let place = Place::find(vault)?;
-        let text = plan_text::read(&self.plan, "plan")?;
-        let tools = Arc::new(Toolset::open(&place, Lifetime::Run)?);
-        let plan = super::run::checked(&text, &tools.surface, &place, self.json)?;
-        let rehearsal = Rehearsal::new(&ForecastRules::of(&place.settings), tools, &plan);
-        let interrupts = Interrupts::new(self.json);
-        let limits = if self.full { Limits::full() } else { Limits::screen() };
-        let outlook = drive::to_end(&interrupts, rehearsal.perform(limits, interrupts.cancel()))??;
+impl PreviewCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        let context = VaultContext::find(vault)?;
+        let text = input_file::read_input(&self.plan, "plan")?;
+        let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
+        let plan = super::run::checked(&text, &tools.surface, &context, self.json)?;
+        let rehearsal = ForecastRun::new(&ForecastRules::of(&context.settings), tools, &plan);
+        let interrupts = InterruptSignal::new(self.json);
+        let limits = if self.full { DiffLimits::full() } else { DiffLimits::screen() };
+        let outlook = runtime::block_on(&interrupts, rehearsal.perform(limits, interrupts.cancel()))??;
         if let Some(file) = &self.out {
             save(&outlook, file)?;
         }
         if self.json {
             screen::json(&outlook);
         } else {
-            self.show(&outlook, &place);
+            self.show(&outlook, &context);
         }
-        Ok(outlook.exit())
+        Ok(Exit::of_verdict(outlook.verdict()))
     }
 
-    fn show(&self, outlook: &Outlook, place: &Place) {
-        let paint = Paint::stdout();
+    fn show(&self, outlook: &Outlook, context: &VaultContext) {
+        let paint = screen::stdout_paint();
         for line in outlook.render(paint) {
-            screen::say(line);
+            screen::print(line);
         }
-        screen::say(paint.dim(format_args!("Nothing was written. Forecast: {}", outlook.fingerprint)));
+        screen::print(paint.dim(format_args!("Nothing was written. Preview hash: {}", outlook.fingerprint)));
         if let Some(file) = &self.out {
-            let vault = place.vault_words();
-            let plan = if self.plan == "-" { "PLAN".to_owned() } else { quoted(Path::new(&self.plan)) };
-            screen::say(format_args!("Next: tollgate run {plan} --previewed {} {vault}", quoted(file)));
+            let vault = context.vault_arguments();
+            let plan =
+                if self.plan == "-" { "PLAN".to_owned() } else { quote_for_shell(Path::new(&self.plan)) };
+            screen::print(format_args!(
+                "Next: tollgate run {plan} --previewed {} {vault}",
+                quote_for_shell(file)
+            ));
         }
     }
 }
 
-/// Writes the preview to a file, in the place of an earlier preview at most. It holds text of notes: for the
-/// owner only.
-fn save(outlook: &Outlook, file: &Path) -> Result<(), Stop> {
-    let failed = |error| Stop::io(format_args!("write {}", path_words(file)), error);
-    if file.symlink_metadata().is_ok() && SavedPreview::read(file).is_err() {
-        return Err(Stop::bad_input("exists", format!("`{}` exists and is no preview", path_words(file)))
-            .hint("name a file that is not there yet"));
+/// Writes the preview to a file. Replaces at most an earlier preview. The file contains text of notes, so only its
+/// owner can read it.
+fn save(outlook: &Outlook, file: &Path) -> Result<(), CliError> {
+    let failed = |error| CliError::io(format_args!("write {}", display_path(file)), error);
+    if file.symlink_metadata().is_ok() && super::run::read_preview(file).is_err() {
+        return Err(CliError::bad_input(
+            "exists",
+            format!("`{}` exists and is not a preview", display_path(file)),
+        )
+        .hint("name a file that is not there yet"));
     }
-    let text = serde_json::to_string_pretty(outlook).map_err(|error| Stop::io("write the preview", error))?;
+    let text =
+        serde_json::to_string_pretty(outlook).map_err(|error| CliError::io("write the preview", error))?;
     let opened = File::options().write(true).create(true).truncate(true).mode(0o600).open(file);
     opened.and_then(|mut opened| writeln!(opened, "{text}")).map_err(failed)
 }

@@ -1,29 +1,30 @@
-//! `tollgate redo`: does again what was undone.
+//! `tollgate redo`: applies again what an undo took back.
 
 use std::path::Path;
 
 use clap::Args;
 
-use super::undo::Common;
-use crate::place::Place;
-use crate::stop::Outcome;
-use crate::takeback::{perform, redo_target};
+use super::undo::UndoArguments;
+use crate::cli_error::CommandResult;
+use crate::undo_run::run_undo;
+use app::undo::redo_target;
+use app::vault_context::VaultContext;
 
 /// Does again what was undone
 ///
-/// Takes back the undo of a run, exactly: a note that was edited before the undo gets its edit back. `last` is the
-/// run whose undo is the newest.
+/// Undoes the undo of a run, exactly: a note that was edited before the undo gets its edit back. `last` is the run with
+/// the newest undo.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate redo last\n  tollgate redo 0199 --dry-run")]
-pub(crate) struct Redo {
+pub(crate) struct RedoCommand {
     #[command(flatten)]
-    common: Common,
+    common: UndoArguments,
 }
 
-impl Redo {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let place = Place::find(vault)?;
-        perform(&place, redo_target(&place, &self.common.run)?, self.common.options())
+impl RedoCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        let context = VaultContext::find(vault)?;
+        run_undo(&context, redo_target(&context, &self.common.run)?, self.common.options())
     }
 
     pub(crate) fn json(&self) -> bool {

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use clap::Args;
-use journal::Replay as Derived;
+use journal::ReplayReport as Derived;
 use serde_json::json;
 
+use crate::cli_error::CommandResult;
 use crate::exit::Exit;
-use crate::place::Place;
-use crate::screen::{self, Paint};
-use crate::stop::Outcome;
-use crate::visible::{count, one_line};
+use crate::screen::{self};
+use app::display_text::{count, escape_line};
+use app::vault_context::VaultContext;
 
 /// Derives every call of a run again, without running a tool, and compares
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate replay last")]
-pub(crate) struct Replay {
+pub(crate) struct ReplayCommand {
     /// The run: an id, the beginning of one, or `last`
     run: String,
     /// Answer in JSON
@@ -23,10 +23,10 @@ pub(crate) struct Replay {
     pub(crate) json: bool,
 }
 
-impl Replay {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let dir = Place::find(vault)?.run_dir(&self.run)?;
-        // What follows from a damaged record says nothing.
+impl ReplayCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        let dir = VaultContext::find(vault)?.run_dir(&self.run)?;
+        // Nothing can be concluded from a damaged record.
         if let Some(first) = journal::verify(&dir, None)?.problems.into_iter().next() {
             return Err(journal::JournalError::Damaged(Box::new(first)).into());
         }
@@ -41,24 +41,24 @@ impl Replay {
 }
 
 pub(super) fn show(replay: &Derived) {
-    let paint = Paint::stdout();
+    let paint = screen::stdout_paint();
     for divergence in &replay.divergences {
-        screen::say(format_args!("{} {}", paint.bad("differs"), one_line(&divergence.to_string())));
+        screen::print(format_args!("{} {}", paint.bad("differs"), escape_line(&divergence.to_string())));
     }
     let calls = count(replay.calls, "call");
     if replay.divergences.is_empty() {
-        screen::say(format_args!(
+        screen::print(format_args!(
             "{} {calls} derived again from what was recorded; no tool was run",
             paint.good("same")
         ));
     } else {
-        screen::say(format_args!(
+        screen::print(format_args!(
             "{calls} derived again; {}",
             count(replay.divergences.len() as u64, "difference")
         ));
     }
     if !replay.complete {
-        screen::say(format_args!(
+        screen::print(format_args!(
             "{} the run has not finished; what is there was compared",
             paint.odd("open")
         ));

@@ -1,4 +1,4 @@
-//! `tollgate trust`: shows what the settings of a vault grant, and lets the user decide about it.
+//! `tollgate trust`: shows what the settings of a vault grant, and records the user's decision.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,32 +6,32 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::ask::{self, Asker};
-use crate::drive::Interrupts;
+use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
-use crate::place::Place;
 use crate::progress::Progress;
-use crate::screen::{self, Paint};
-use crate::settings::DeclaredHook;
-use crate::stop::{Outcome, Stop};
-use crate::trust::{self, TrustState, TrustedSettings};
-use crate::visible::{one_line, path_words};
-use crate::wiring;
+use crate::prompt::{self, TerminalApprover};
+use crate::runtime::InterruptSignal;
+use crate::screen::{self};
+use app::display_text::{display_path, escape_line};
+use app::settings::DeclaredHook;
+use app::toolset;
+use app::trust::{self, TrustState, TrustedSettings};
+use app::vault_context::VaultContext;
 
 /// Shows what the settings of a vault grant beyond the defaults, and lets you trust them
 ///
-/// The settings lie in the vault, which may have come from somebody else. Hooks are programs, and a mode, a rule, a
-/// limit or the reach of commands can let calls through that would be asked about. Nothing runs in a vault whose
-/// settings grant more than the defaults until you have trusted them. What you trust is kept outside of the vault, in
-/// $XDG_STATE_HOME/tollgate/trusted.json: all of the settings, and the content of the programs of hooks. Later changes
-/// that only tighten keep the trust; after any other change nothing runs until you have decided again.
+/// The settings lie in the vault, which may have come from someone else. Hooks are programs, and a mode, a rule, a
+/// limit or a wider sandbox can let calls through that would be asked about. Nothing runs in a vault whose settings
+/// grant more than the defaults until you have trusted them. The trusted settings and the contents of hook programs are
+/// kept outside of the vault, in $XDG_STATE_HOME/tollgate/trusted.json. Later changes that only tighten keep the trust;
+/// after any other change nothing runs until you decide again.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate trust --vault ~/Notes\n  tollgate trust --revoke")]
-pub(crate) struct Trust {
-    /// Trust them without being asked
+pub(crate) struct TrustCommand {
+    /// Trust the settings without being asked
     #[arg(long, conflicts_with = "revoke")]
     yes: bool,
-    /// Take the trust back
+    /// Withdraw the trust
     #[arg(long)]
     revoke: bool,
     /// Answer in JSON
@@ -39,43 +39,47 @@ pub(crate) struct Trust {
     pub(crate) json: bool,
 }
 
-impl Trust {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let place = Place::find(vault)?;
+impl TrustCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        let context = VaultContext::find(vault)?;
         if self.revoke {
-            let was = trust::revoke(&place)?;
-            let said =
+            let was = trust::revoke_trust(&context)?;
+            let message =
                 if was { "The settings are no longer trusted." } else { "The settings were not trusted." };
-            self.answer(&place, false, said, &[]);
+            self.answer(&context, false, message, &[]);
             return Ok(Exit::Done);
         }
-        // Rules that cannot be loaded would be trusted without anybody knowing what they mean.
-        let asker = Arc::new(Asker::new(false, Arc::new(Progress::Silent), Interrupts::new(self.json)));
-        wiring::check_rules(&place, asker)?;
-        let shown = trust::subject(&place);
-        let state = trust::trust_state(&place)?;
+        // Rules that cannot be loaded would be trusted without knowing what they mean.
+        let approver = Arc::new(TerminalApprover::new(
+            false,
+            Arc::new(Progress::Silent),
+            InterruptSignal::new(self.json),
+        ));
+        toolset::check_rules(&context, approver)?;
+        let shown = trust::trusted_settings_of(&context);
+        let state = trust::trust_state(&context)?;
         if state == TrustState::NotNeeded && shown == TrustedSettings::defaults() {
-            let said =
+            let message =
                 "The settings of this vault grant nothing beyond the defaults: there is nothing to trust.";
-            self.answer(&place, false, said, &[]);
+            self.answer(&context, false, message, &[]);
             return Ok(Exit::Done);
         }
         let lines = state.lines();
         if !self.json {
-            place.settings.hooks.iter().for_each(|hook| show(hook, &place.vault));
+            context.settings.hooks.iter().for_each(|hook| show(hook, &context.vault));
             show_lines(&state, &lines);
         }
-        trust::refuse_exposed(&place)?;
+        trust::refuse_exposed(&context)?;
         if state == TrustState::Trusted(Vec::new()) {
-            self.answer(&place, true, "They are trusted already.", &lines);
+            self.answer(&context, true, "They are trusted already.", &lines);
             return Ok(Exit::Done);
         }
         if !self.yes {
-            ask_for(&lines.join("\n"))?;
+            confirm_trust(&lines.join("\n"))?;
         }
-        trust::record(&place, &shown)?;
+        trust::record_trust(&context, &shown)?;
         self.answer(
-            &place,
+            &context,
             true,
             "Trusted. Changes that only tighten keep the trust; any other ends it.",
             &lines,
@@ -83,23 +87,25 @@ impl Trust {
         Ok(Exit::Done)
     }
 
-    fn answer(&self, place: &Place, trusted: bool, said: &str, changes: &[String]) {
+    fn answer(&self, context: &VaultContext, trusted: bool, message: &str, changes: &[String]) {
         if self.json {
             let hooks: Vec<Value> =
-                place.settings.hooks.iter().map(|hook| as_json(hook, &place.vault)).collect();
-            let loosened: Vec<String> =
-                trust::loosened(place).iter().map(|difference| one_line(&difference.what)).collect();
+                context.settings.hooks.iter().map(|hook| as_json(hook, &context.vault)).collect();
+            let loosened: Vec<String> = trust::loosened_settings(context)
+                .iter()
+                .map(|difference| escape_line(&difference.what))
+                .collect();
             screen::json(
-                &json!({ "vault": place.vault.to_string_lossy(), "trusted": trusted, "hooks": hooks,
+                &json!({ "vault": context.vault.to_string_lossy(), "trusted": trusted, "hooks": hooks,
                          "loosened": loosened, "changes": changes }),
             );
         } else {
-            screen::say(said);
+            screen::print(message);
         }
     }
 }
 
-/// What needs a decision, and why.
+/// Prints what needs a decision, and why.
 fn show_lines(state: &TrustState, lines: &[String]) {
     let head = match state {
         TrustState::NotNeeded => {
@@ -113,19 +119,19 @@ fn show_lines(state: &TrustState, lines: &[String]) {
         }
         TrustState::Changed(_) => "These settings are not those that you trusted:",
     };
-    screen::say(head);
-    lines.iter().for_each(|line| screen::say(format_args!("  {}", Paint::stdout().bold(line))));
+    screen::print(head);
+    lines.iter().for_each(|line| screen::print(format_args!("  {}", screen::stdout_paint().bold(line))));
 }
 
-fn ask_for(lines: &str) -> Result<(), Stop> {
+fn confirm_trust(lines: &str) -> Result<(), CliError> {
     let question = format!(
         "{lines}\n{}",
-        Paint::stderr().bold("Trust these settings? Hooks run with your permissions. [y/N]")
+        screen::stderr_paint().bold("Trust these settings? Hooks run with your permissions. [y/N]")
     );
-    match ask::at_terminal(&question).as_deref() {
+    match prompt::ask_at_terminal(&question).as_deref() {
         Some("y" | "yes") => Ok(()),
-        Some(_) => Err(Stop::new(Exit::Denied, "declined", "the settings are not trusted")),
-        None => Err(Stop::new(
+        Some(_) => Err(CliError::new(Exit::Denied, "declined", "the settings are not trusted")),
+        None => Err(CliError::new(
             Exit::Denied,
             "declined",
             "not running in a terminal, so you cannot be asked; the settings are not trusted",
@@ -134,22 +140,22 @@ fn ask_for(lines: &str) -> Result<(), Stop> {
     }
 }
 
-/// One hook with everything that decides what would run.
+/// Prints a hook with everything that decides what it runs.
 fn show(hook: &DeclaredHook, vault: &Path) {
-    let paint = Paint::stdout();
+    let paint = screen::stdout_paint();
     let tools = if hook.tools.is_empty() { "every tool".to_owned() } else { hook.tools.join(", ") };
-    screen::say(paint.bold(in_words(hook)));
+    screen::print(paint.bold(describe_hook(hook)));
     match hook.program(vault) {
-        Some(program) => screen::say(format_args!("  program: {}", path_words(&program))),
-        None => screen::say(format_args!("  program: {}", paint.bad("there is no such program"))),
+        Some(program) => screen::print(format_args!("  program: {}", display_path(&program))),
+        None => screen::print(format_args!("  program: {}", paint.bad("there is no such program"))),
     }
     for file in &hook.files {
         if let Some(hash) = &file.hash {
             let from = if file.in_vault { "from the vault" } else { "content" };
-            screen::say(format_args!("  {from}: {} ({hash})", one_line(&file.shown(vault))));
+            screen::print(format_args!("  {from}: {} ({hash})", escape_line(&file.shown(vault))));
         }
     }
-    screen::say(format_args!("  sees: {}; may take {} ms", one_line(&tools), hook.timeout_ms));
+    screen::print(format_args!("  sees: {}; may take {} ms", escape_line(&tools), hook.timeout_ms));
 }
 
 fn as_json(hook: &DeclaredHook, vault: &Path) -> Value {
@@ -161,8 +167,8 @@ fn as_json(hook: &DeclaredHook, vault: &Path) -> Value {
 }
 
 /// `guard (before): [".tollgate/guard.sh"]`, on one line.
-fn in_words(hook: &DeclaredHook) -> String {
+fn describe_hook(hook: &DeclaredHook) -> String {
     let when = serde_json::to_value(hook.when).unwrap_or_default();
-    let command = one_line(&json!(hook.command).to_string());
-    format!("{} ({}): {command}", one_line(&hook.name), when.as_str().unwrap_or("?"))
+    let command = escape_line(&json!(hook.command).to_string());
+    format!("{} ({}): {command}", escape_line(&hook.name), when.as_str().unwrap_or("?"))
 }

@@ -1,59 +1,60 @@
-//! `tollgate undo`: takes back what a run changed.
+//! `tollgate undo`: restores what a run changed.
 
 use std::path::Path;
 
 use clap::Args;
 
-use crate::place::Place;
-use crate::stop::Outcome;
-use crate::takeback::{Act, Edited, Options, perform, undo_target};
+use crate::cli_error::CommandResult;
+use crate::undo_run::{EditedNotes, UndoConsent, UndoOptions, run_undo};
+use app::undo::undo_target;
+use app::vault_context::VaultContext;
 
-/// Takes back everything that a run changed: files, folders, names and links
+/// Undoes everything that a run changed: files, folders, names and links
 ///
 /// Shows what would be restored, with the differences, and asks once. Works for a run that finished, failed, was
-/// cancelled or was interrupted. A note that was edited since is never overwritten unasked. The undo is itself a
-/// run: it is recorded, and `tollgate redo` takes it back. `last` is the newest run that changed something and is
-/// not undone; undos and redos are passed over, so that a second `undo last` takes back the run before.
+/// cancelled or was interrupted. A note that was edited since is never overwritten without asking. The undo is itself a
+/// run: it is recorded, and `tollgate redo` undoes it. `last` is the newest run that changed something and is not
+/// undone; undos and redos are skipped, so a second `undo last` undoes the run before.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  tollgate undo last\n  tollgate undo 0199 --dry-run\n  tollgate undo last --keep-changed --yes"
 )]
-pub(crate) struct Undo {
+pub(crate) struct UndoCommand {
     #[command(flatten)]
-    common: Common,
+    common: UndoArguments,
 }
 
-/// What undo and redo have in common.
+/// The arguments that undo and redo share.
 #[derive(Debug, Args)]
-pub(super) struct Common {
+pub(super) struct UndoArguments {
     /// The run: an id, the beginning of one, or `last`
     pub(super) run: String,
-    /// Say yes in advance; notes that were edited since still need one of the two options below
+    /// Approve in advance; notes that were edited since still need one of the two options below
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    changed: Changed,
+    changed: EditedNotesArguments,
     /// Show what would be restored and what is in the way; change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     #[command(flatten)]
-    answer: Answer,
+    answer: UndoOutputArguments,
 }
 
-/// What to do about notes that were edited since.
+/// Arguments for notes that were edited since.
 #[derive(Debug, Args)]
-struct Changed {
+struct EditedNotesArguments {
     /// Leave notes that were edited since as they are, and restore the rest
     #[arg(long, conflicts_with = "restore_changed")]
     keep_changed: bool,
-    /// Restore notes although they were edited since; what is there now is kept, and taking this back returns it
+    /// Restore notes although they were edited since; the current text is kept and can be restored
     #[arg(long)]
     restore_changed: bool,
 }
 
-/// How to answer.
+/// Arguments for the output.
 #[derive(Debug, Args)]
-struct Answer {
+struct UndoOutputArguments {
     /// Show every difference in full
     #[arg(long)]
     full: bool,
@@ -62,33 +63,33 @@ struct Answer {
     json: bool,
 }
 
-impl Common {
+impl UndoArguments {
     pub(super) fn json(&self) -> bool {
         self.answer.json
     }
 
-    pub(super) fn options(&self) -> Options {
-        let act = match (self.yes, self.dry_run) {
-            (true, _) => Act::SaidYes,
-            (false, true) => Act::OnlyTell,
-            (false, false) => Act::Ask,
+    pub(super) fn options(&self) -> UndoOptions {
+        let consent = match (self.yes, self.dry_run) {
+            (true, _) => UndoConsent::Approved,
+            (false, true) => UndoConsent::DryRun,
+            (false, false) => UndoConsent::Ask,
         };
-        let edited = match (&self.changed, act) {
-            (Changed { keep_changed: true, .. }, _) => Edited::Keep,
-            (Changed { restore_changed: true, .. }, _) => Edited::Restore,
-            (_, Act::OnlyTell) => Edited::Tell,
-            (_, Act::Ask) if !self.answer.json => Edited::Ask,
-            // Said before anyone knew of it, a yes is no answer to this.
-            (_, Act::SaidYes | Act::Ask) => Edited::Refuse,
+        let edited = match (&self.changed, consent) {
+            (EditedNotesArguments { keep_changed: true, .. }, _) => EditedNotes::Keep,
+            (EditedNotesArguments { restore_changed: true, .. }, _) => EditedNotes::Restore,
+            (_, UndoConsent::DryRun) => EditedNotes::Report,
+            (_, UndoConsent::Ask) if !self.answer.json => EditedNotes::Ask,
+            // An approval that was given before this was known does not cover it.
+            (_, UndoConsent::Approved | UndoConsent::Ask) => EditedNotes::Refuse,
         };
-        Options { act, edited, full: self.answer.full, json: self.answer.json }
+        UndoOptions { consent, edited, full: self.answer.full, json: self.answer.json }
     }
 }
 
-impl Undo {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
-        let place = Place::find(vault)?;
-        perform(&place, undo_target(&place, &self.common.run)?, self.common.options())
+impl UndoCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+        let context = VaultContext::find(vault)?;
+        run_undo(&context, undo_target(&context, &self.common.run)?, self.common.options())
     }
 
     pub(crate) fn json(&self) -> bool {

@@ -1,4 +1,4 @@
-//! `tollgate verify`: proves that a run is what was recorded, or names what is not.
+//! `tollgate verify`: proves that a run is as it was recorded, or names the damage.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use envelope::Hash;
 use journal::Verification;
 use serde_json::json;
 
+use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
-use crate::place::Place;
-use crate::screen::{self, Paint};
-use crate::stop::{Outcome, Stop};
-use crate::visible::one_line;
+use crate::screen::{self};
+use app::display_text::escape_line;
+use app::vault_context::VaultContext;
 
 /// Checks every record of a run against its chain and names the first that was changed
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate verify last\n  tollgate verify 0199 --head b3:…")]
-pub(crate) struct Verify {
+pub(crate) struct VerifyCommand {
     /// The run: an id, the beginning of one, or `last`
     run: String,
     /// The chain head that was printed when the run ended and kept elsewhere
@@ -27,20 +27,20 @@ pub(crate) struct Verify {
     pub(crate) json: bool,
 }
 
-impl Verify {
-    pub(crate) fn run(self, vault: Option<&Path>) -> Outcome {
+impl VerifyCommand {
+    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
         let head = self.head.as_deref().map(Hash::parse).transpose().map_err(|error| {
-            Stop::bad_input("bad_hash", error.to_string())
+            CliError::bad_input("bad_hash", error.to_string())
                 .hint("copy it from the end of the run: `Chain head: b3:…`")
         })?;
-        let place = Place::find(vault)?;
-        let dir = place.run_dir(&self.run)?;
-        // Looked at first: a run that ends meanwhile is then told as finished, not as lost.
-        let running = place.is_running(&dir)?;
+        let context = VaultContext::find(vault)?;
+        let dir = context.run_dir(&self.run)?;
+        // Checked first: a run that ends meanwhile is then reported as finished, not as lost.
+        let running = context.is_running(&dir)?;
         let verification = journal::verify(&dir, head.as_ref())?;
         if self.json {
             screen::json(&json!({
-                "intact": verification.intact(),
+                "intact": verification.is_intact(),
                 "running": running && !verification.finished,
                 "runDir": dir.to_string_lossy(),
                 "verification": verification,
@@ -48,29 +48,29 @@ impl Verify {
         } else {
             show(&verification, running);
         }
-        Ok(if verification.intact() { Exit::Done } else { Exit::Damaged })
+        Ok(if verification.is_intact() { Exit::Done } else { Exit::Damaged })
     }
 }
 
-/// Says what is known, and plainly what is not.
+/// Prints what is proven, and what is not.
 pub(super) fn show(verification: &Verification, running: bool) {
-    let paint = Paint::stdout();
+    let paint = screen::stdout_paint();
     for problem in &verification.problems {
-        screen::say(format_args!("{} {}", paint.bad("damaged"), one_line(&problem.to_string())));
+        screen::print(format_args!("{} {}", paint.bad("damaged"), escape_line(&problem.to_string())));
     }
     if let Some(torn) = &verification.torn_tail {
-        screen::say(format_args!(
+        screen::print(format_args!(
             "{} {} line {} was cut by a crash; it was never acknowledged",
             paint.odd("torn"),
             torn.file,
             torn.line
         ));
     }
-    if !verification.intact() {
-        screen::say(format_args!("{} records were read", verification.records));
+    if !verification.is_intact() {
+        screen::print(format_args!("{} records were read", verification.records));
         return;
     }
-    screen::say(format_args!(
+    screen::print(format_args!(
         "{} {} records, each as it was written and in its place",
         paint.good("intact"),
         verification.records
@@ -81,13 +81,13 @@ pub(super) fn show(verification: &Verification, running: bool) {
         } else {
             "the run has not finished; `tollgate resume` continues it"
         };
-        screen::say(format_args!("{} {what}", paint.odd("open")));
+        screen::print(format_args!("{} {what}", paint.odd("open")));
     }
-    screen::say(format_args!("Chain head: {}", verification.head.hash));
+    screen::print(format_args!("Chain head: {}", verification.head.hash));
     if verification.proven {
-        screen::say("The chain ends in the head you gave: nothing was cut off or rewritten since.");
+        screen::print("The chain ends in the head you gave: nothing was cut off or rewritten since.");
     } else {
-        screen::say(
+        screen::print(
             "Without a head kept elsewhere (--head) a cut tail or a complete rewrite of all files cannot be excluded.",
         );
     }

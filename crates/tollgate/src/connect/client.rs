@@ -1,4 +1,4 @@
-//! The clients we know, and what differs between them.
+//! The known clients, and how their settings differ.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,119 +7,122 @@ use envelope::nearest;
 
 /// A program that speaks MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Client {
+pub(crate) enum ClientKind {
     ClaudeCode,
     ClaudeDesktop,
     Codex,
     Cursor,
     VsCode,
     Zed,
-    /// Obsidian's plugin Agent Client. It has no servers of its own: the agent that it starts brings them.
+    /// The Obsidian plugin Agent Client. It has no servers of its own: the agent that it starts brings them.
     Obsidian,
 }
 
-/// For whom a file holds.
+/// The scope of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Everywhere, for this person.
+pub(crate) enum ConfigScope {
+    /// All projects of this user.
     User,
-    /// One folder, for everyone who gets it.
+    /// One folder, for everyone who has it.
     Project,
 }
 
-/// How a file is written.
+/// The format of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// JSON, with comments and trailing commas where the client takes them.
+pub(crate) enum ConfigFormat {
+    /// JSON, with comments and trailing commas where the client accepts them.
     Json,
     Toml,
 }
 
-impl Client {
-    pub(crate) const ALL: [Client; 7] = [
-        Client::ClaudeCode,
-        Client::ClaudeDesktop,
-        Client::Codex,
-        Client::Cursor,
-        Client::VsCode,
-        Client::Zed,
-        Client::Obsidian,
+impl ClientKind {
+    pub(crate) const ALL: [ClientKind; 7] = [
+        ClientKind::ClaudeCode,
+        ClientKind::ClaudeDesktop,
+        ClientKind::Codex,
+        ClientKind::Cursor,
+        ClientKind::VsCode,
+        ClientKind::Zed,
+        ClientKind::Obsidian,
     ];
 
-    /// As it is typed.
+    /// The name as an argument.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Client::ClaudeCode => "claude-code",
-            Client::ClaudeDesktop => "claude-desktop",
-            Client::Codex => "codex",
-            Client::Cursor => "cursor",
-            Client::VsCode => "vscode",
-            Client::Zed => "zed",
-            Client::Obsidian => "obsidian",
+            ClientKind::ClaudeCode => "claude-code",
+            ClientKind::ClaudeDesktop => "claude-desktop",
+            ClientKind::Codex => "codex",
+            ClientKind::Cursor => "cursor",
+            ClientKind::VsCode => "vscode",
+            ClientKind::Zed => "zed",
+            ClientKind::Obsidian => "obsidian",
         }
     }
 
-    /// As its makers call it.
+    /// The product name.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Client::ClaudeCode => "Claude Code",
-            Client::ClaudeDesktop => "Claude Desktop",
-            Client::Codex => "Codex",
-            Client::Cursor => "Cursor",
-            Client::VsCode => "VS Code",
-            Client::Zed => "Zed",
-            Client::Obsidian => "Agent Client (Obsidian)",
+            ClientKind::ClaudeCode => "Claude Code",
+            ClientKind::ClaudeDesktop => "Claude Desktop",
+            ClientKind::Codex => "Codex",
+            ClientKind::Cursor => "Cursor",
+            ClientKind::VsCode => "VS Code",
+            ClientKind::Zed => "Zed",
+            ClientKind::Obsidian => "Agent Client (Obsidian)",
         }
     }
 
-    pub(crate) fn format(self) -> Format {
+    pub(crate) fn format(self) -> ConfigFormat {
         match self {
-            Client::Codex => Format::Toml,
-            Client::ClaudeCode
-            | Client::ClaudeDesktop
-            | Client::Cursor
-            | Client::VsCode
-            | Client::Zed
-            | Client::Obsidian => Format::Json,
+            ClientKind::Codex => ConfigFormat::Toml,
+            ClientKind::ClaudeCode
+            | ClientKind::ClaudeDesktop
+            | ClientKind::Cursor
+            | ClientKind::VsCode
+            | ClientKind::Zed
+            | ClientKind::Obsidian => ConfigFormat::Json,
         }
     }
 
-    /// Under which key the servers are listed.
+    /// The key under which the servers are listed.
     pub(crate) fn key(self) -> &'static str {
         match self {
-            Client::Codex => "mcp_servers",
-            Client::VsCode => "servers",
-            Client::Zed => "context_servers",
-            Client::ClaudeCode | Client::ClaudeDesktop | Client::Cursor | Client::Obsidian => "mcpServers",
+            ClientKind::Codex => "mcp_servers",
+            ClientKind::VsCode => "servers",
+            ClientKind::Zed => "context_servers",
+            ClientKind::ClaudeCode
+            | ClientKind::ClaudeDesktop
+            | ClientKind::Cursor
+            | ClientKind::Obsidian => "mcpServers",
         }
     }
 
-    /// How it is told to read a variable of its environment where a header stands, if it can.
+    /// The syntax to read a variable of the client's environment in a header, if the client has one.
     pub(crate) fn token_from(self, variable: &str) -> Option<String> {
         match self {
-            Client::ClaudeCode => Some(format!("Bearer ${{{variable}}}")),
-            Client::Cursor | Client::VsCode => Some(format!("Bearer ${{env:{variable}}}")),
-            // It is given the name of the variable alone.
-            Client::Codex => Some(variable.to_owned()),
-            Client::ClaudeDesktop | Client::Zed | Client::Obsidian => None,
+            ClientKind::ClaudeCode => Some(format!("Bearer ${{{variable}}}")),
+            ClientKind::Cursor | ClientKind::VsCode => Some(format!("Bearer ${{env:{variable}}}")),
+            // Codex takes the name of the variable alone.
+            ClientKind::Codex => Some(variable.to_owned()),
+            ClientKind::ClaudeDesktop | ClientKind::Zed | ClientKind::Obsidian => None,
         }
     }
 }
 
-impl FromStr for Client {
+impl FromStr for ClientKind {
     type Err = String;
 
-    fn from_str(word: &str) -> Result<Client, String> {
-        if let Some(client) = Client::ALL.into_iter().find(|client| client.name() == word) {
+    fn from_str(word: &str) -> Result<ClientKind, String> {
+        if let Some(client) = ClientKind::ALL.into_iter().find(|client| client.name() == word) {
             return Ok(client);
         }
-        let names = Client::ALL.map(Client::name);
+        let names = ClientKind::ALL.map(ClientKind::name);
         let meant = nearest(word, names).map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
         Err(format!("{meant}known are {}", names.join(", ")))
     }
 }
 
-impl fmt::Display for Client {
+impl fmt::Display for ClientKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,102 +1,106 @@
-//! The entry that names Tollgate among the servers of a client.
+//! The entry for Tollgate among the servers of a client.
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Scope};
-use crate::quoting::quoted;
+use super::client::{ClientKind, ConfigScope};
+use app::shell_quoting::quote_for_shell;
 
-/// The variable that a client reads the server's token from.
+/// The variable from which a client reads the server's token.
 pub(crate) const TOKEN_VARIABLE: &str = "TOLLGATE_TOKEN";
 
-/// The variable that says where a person keeps state.
+/// The variable with the folder for state.
 pub(crate) const STATE_VARIABLE: &str = "XDG_STATE_HOME";
 
-/// How long codex lets a call take: a person may have to answer first, and then a command to run.
+/// Time limit of codex for a call: the user may have to approve it first, and then a command has to run.
 const CODEX_TIMEOUT_SECONDS: u32 = 300;
 
-/// What a client is told about us.
+/// The entry for Tollgate in a client's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Server {
+pub(crate) struct ServerEntry {
     /// The name of the entry.
     pub(crate) name: String,
-    pub(crate) door: Door,
+    pub(crate) transport: ClientTransport,
 }
 
-/// How a client reaches us.
+/// How the client reaches Tollgate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Door {
-    /// It starts this program.
+pub(crate) enum ClientTransport {
+    /// The client starts this program.
     Stdio {
         program: String,
         vault: String,
-        /// Where the person keeps state, if not in the usual place. Most clients hand on only a few variables, and
-        /// the questions of the server must lie where the person looks for them.
+        /// `XDG_STATE_HOME`, if it is set. Most clients pass on only a few variables, and the questions of the server
+        /// must lie where `tollgate approve` looks for them.
         state: Option<String>,
     },
-    /// It calls a server that runs.
+    /// The client calls a running server.
     Http { url: String },
 }
 
-impl Server {
-    /// The entry as the client wants it; `None` where it cannot read a token from its environment.
-    pub(crate) fn entry(&self, client: Client) -> Option<Value> {
-        match &self.door {
-            Door::Stdio { program, vault, state } => Some(stdio(client, program, vault, state.as_deref())),
-            Door::Http { url } => http(client, url),
+impl ServerEntry {
+    /// Returns the entry in the client's format; `None` if the client cannot read a token from its environment.
+    pub(crate) fn entry(&self, client: ClientKind) -> Option<Value> {
+        match &self.transport {
+            ClientTransport::Stdio { program, vault, state } => {
+                Some(stdio_entry(client, program, vault, state.as_deref()))
+            }
+            ClientTransport::Http { url } => http_entry(client, url),
         }
     }
 
-    /// The command of the client itself that does the same, where it has one.
-    pub(crate) fn command(&self, client: Client, scope: Scope) -> Option<String> {
+    /// Returns the client's own command that adds the same entry, if it has one.
+    pub(crate) fn command(&self, client: ClientKind, scope: ConfigScope) -> Option<String> {
         let name = &self.name;
-        match (client, &self.door) {
-            (Client::ClaudeCode, door) => {
+        match (client, &self.transport) {
+            (ClientKind::ClaudeCode, transport) => {
                 let scope = match scope {
-                    Scope::User => "user",
-                    Scope::Project => "project",
+                    ConfigScope::User => "user",
+                    ConfigScope::Project => "project",
                 };
-                Some(match door {
-                    Door::Stdio { program, vault, state } => format!(
+                Some(match transport {
+                    ClientTransport::Stdio { program, vault, state } => format!(
                         "claude mcp add --scope {scope} {name}{} -- {}",
-                        variable(state.as_deref()),
-                        words(program, vault)
+                        state_option(state.as_deref()),
+                        command_words(program, vault)
                     ),
-                    Door::Http { url } => format!(
+                    ClientTransport::Http { url } => format!(
                         "claude mcp add --scope {scope} --transport http {name} {url} \
                          --header 'Authorization: Bearer ${{{TOKEN_VARIABLE}}}'"
                     ),
                 })
             }
-            (Client::Codex, door) if scope == Scope::User => Some(match door {
-                Door::Stdio { program, vault, state } => {
-                    let variable = variable(state.as_deref());
-                    format!("codex mcp add {name}{variable} -- {}", words(program, vault))
+            (ClientKind::Codex, transport) if scope == ConfigScope::User => Some(match transport {
+                ClientTransport::Stdio { program, vault, state } => {
+                    let variable = state_option(state.as_deref());
+                    format!("codex mcp add {name}{variable} -- {}", command_words(program, vault))
                 }
-                Door::Http { url } => {
+                ClientTransport::Http { url } => {
                     format!("codex mcp add {name} --url {url} --bearer-token-env-var {TOKEN_VARIABLE}")
                 }
             }),
             (
-                Client::Codex
-                | Client::ClaudeDesktop
-                | Client::Cursor
-                | Client::VsCode
-                | Client::Zed
-                | Client::Obsidian,
+                ClientKind::Codex
+                | ClientKind::ClaudeDesktop
+                | ClientKind::Cursor
+                | ClientKind::VsCode
+                | ClientKind::Zed
+                | ClientKind::Obsidian,
                 _,
             ) => None,
         }
     }
 }
 
-fn stdio(client: Client, program: &str, vault: &str, state: Option<&str>) -> Value {
+fn stdio_entry(client: ClientKind, program: &str, vault: &str, state: Option<&str>) -> Value {
     let args = json!(["mcp", "--vault", vault]);
     let mut entry = match client {
-        Client::ClaudeCode | Client::VsCode => json!({ "type": "stdio", "command": program, "args": args }),
-        Client::Codex => {
+        ClientKind::ClaudeCode | ClientKind::VsCode => {
+            json!({ "type": "stdio", "command": program, "args": args })
+        }
+        ClientKind::Codex => {
             json!({ "command": program, "args": args, "tool_timeout_sec": CODEX_TIMEOUT_SECONDS })
         }
-        Client::ClaudeDesktop | Client::Cursor | Client::Zed | Client::Obsidian => {
+        ClientKind::ClaudeDesktop | ClientKind::Cursor | ClientKind::Zed | ClientKind::Obsidian => {
             json!({ "command": program, "args": args })
         }
     };
@@ -106,26 +110,28 @@ fn stdio(client: Client, program: &str, vault: &str, state: Option<&str>) -> Val
     entry
 }
 
-fn http(client: Client, url: &str) -> Option<Value> {
+fn http_entry(client: ClientKind, url: &str) -> Option<Value> {
     let token = client.token_from(TOKEN_VARIABLE)?;
     Some(match client {
-        Client::Codex => {
+        ClientKind::Codex => {
             json!({ "url": url, "bearer_token_env_var": token, "tool_timeout_sec": CODEX_TIMEOUT_SECONDS })
         }
-        Client::ClaudeCode | Client::VsCode => {
+        ClientKind::ClaudeCode | ClientKind::VsCode => {
             json!({ "type": "http", "url": url, "headers": { "Authorization": token } })
         }
-        Client::Cursor | Client::ClaudeDesktop | Client::Zed | Client::Obsidian => {
+        ClientKind::Cursor | ClientKind::ClaudeDesktop | ClientKind::Zed | ClientKind::Obsidian => {
             json!({ "url": url, "headers": { "Authorization": token } })
         }
     })
 }
 
-fn words(program: &str, vault: &str) -> String {
-    format!("{} mcp --vault {}", quoted(program.as_ref()), quoted(vault.as_ref()))
+fn command_words(program: &str, vault: &str) -> String {
+    format!("{} mcp --vault {}", quote_for_shell(program.as_ref()), quote_for_shell(vault.as_ref()))
 }
 
-/// The option of a client's own command that hands on where state is kept.
-fn variable(state: Option<&str>) -> String {
-    state.map(|state| format!(" --env {STATE_VARIABLE}={}", quoted(state.as_ref()))).unwrap_or_default()
+/// The option of a client's own command that sets the state folder.
+fn state_option(state: Option<&str>) -> String {
+    state
+        .map(|state| format!(" --env {STATE_VARIABLE}={}", quote_for_shell(state.as_ref())))
+        .unwrap_or_default()
 }

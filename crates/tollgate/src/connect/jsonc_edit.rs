@@ -1,68 +1,75 @@
-//! Puts one value into JSON text, or takes one out, and leaves every other byte as it is.
+//! Sets or removes one value in JSON text, and keeps every other byte.
 
 use serde_json::{Value, json};
 
-use super::jsonc::{Kind, Member, Node, end_of_comments, read};
+use super::jsonc_document::{JsoncDocument, JsoncKind, JsoncMember, JsoncNode};
 
-/// The text with `value` at the end of this path. Says why if that is not possible.
+/// Sets the value at this path. Returns an error if a parent is not an object.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
-    let style = Style::of(text);
-    let Some(root) = read(text)? else {
+    let style = JsonStyle::of(text);
+    let document = JsoncDocument::parse(text)?;
+    let Some(root) = &document.root else {
         let whole = style.lines(&nested(path, value), "");
         let before =
             if text.is_empty() || text == "\u{feff}" || text.ends_with('\n') { "" } else { style.end };
         return Ok(format!("{text}{before}{whole}{}", style.end));
     };
     let mut above = None;
-    let mut node = &root;
+    let mut node = root;
     for (depth, key) in path.iter().enumerate() {
         let members = members_of(node, above)?;
         let rest = path.get(depth + 1..).unwrap_or_default();
         match members.iter().find(|member| member.key == *key) {
             Some(member) if rest.is_empty() => return Ok(style.replace(text, member, value)),
             Some(member) => (above, node) = (Some(*key), &member.value),
-            None => return Ok(style.insert(text, node, members, key, &nested(rest, value))),
+            None => return Ok(style.insert(text, &document, node, members, key, &nested(rest, value))),
         }
     }
     Err("nothing is named".to_owned())
 }
 
-/// The text without what is at the end of this path, which must be there. Comments around it stay.
+/// Removes the value at this path. Returns an error if it is not there. Comments around it stay.
 pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, String> {
     let missing = || format!("`{}` is not there", path.join("."));
     let (last, above) = path.split_last().ok_or_else(missing)?;
-    let root = read(text)?.ok_or_else(missing)?;
-    let mut node = &root;
+    let document = JsoncDocument::parse(text)?;
+    let mut node = document.root.as_ref().ok_or_else(missing)?;
     for (depth, key) in above.iter().enumerate() {
         let members = members_of(node, depth.checked_sub(1).map(|before| above[before]))?;
         node = &members.iter().find(|member| member.key == *key).ok_or_else(missing)?.value;
     }
     let members = members_of(node, above.last().copied())?;
-    let place = members.iter().position(|member| member.key == *last).ok_or_else(missing)?;
-    Ok(without(text, node, members, place))
+    let index = members.iter().position(|member| member.key == *last).ok_or_else(missing)?;
+    Ok(without_member(text, &document, node, members, index))
 }
 
-fn members_of<'a>(node: &'a Node, name: Option<&str>) -> Result<&'a [Member], String> {
+fn members_of<'a>(node: &'a JsoncNode, name: Option<&str>) -> Result<&'a [JsoncMember], String> {
     match (&node.kind, name) {
-        (Kind::Object(members), _) => Ok(members),
-        (Kind::Array(_) | Kind::Plain(_), Some(name)) => Err(format!("`{name}` is not an object")),
-        (Kind::Array(_) | Kind::Plain(_), None) => Err("it is not an object".to_owned()),
+        (JsoncKind::Object(members), _) => Ok(members),
+        (JsoncKind::Array(_) | JsoncKind::Scalar(_), Some(name)) => Err(format!("`{name}` is not an object")),
+        (JsoncKind::Array(_) | JsoncKind::Scalar(_), None) => Err("it is not an object".to_owned()),
     }
 }
 
-/// The value inside of objects with these keys.
+/// Wraps the value in objects with these keys.
 fn nested(path: &[&str], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, key| json!({ *key: inner }))
 }
 
-/// Cuts one member out, its comma, and its line if nothing else is on it.
-fn without(text: &str, object: &Node, members: &[Member], place: usize) -> String {
-    let (from, to) = (members[place].key_at, members[place].value.span.end);
-    let next = members.get(place + 1).map_or(object.span.end - 1, |next| next.key_at);
-    let own = comma_in(text, to..next);
-    // The last one without a comma of its own leaves none behind.
-    let earlier = place.checked_sub(1).filter(|_| own.is_none());
-    let earlier = earlier.and_then(|before| comma_in(text, members[before].value.span.end..from));
+/// Removes one member, its comma, and its line if nothing else is on it.
+fn without_member(
+    text: &str,
+    document: &JsoncDocument,
+    object: &JsoncNode,
+    members: &[JsoncMember],
+    index: usize,
+) -> String {
+    let (from, to) = (members[index].key_start, members[index].value.span.end);
+    let next = members.get(index + 1).map_or(object.span.end - 1, |next| next.key_start);
+    let own = document.comma_in(&(to..next));
+    // If the last member has no comma of its own, the one before it goes.
+    let earlier = index.checked_sub(1).filter(|_| own.is_none());
+    let earlier = earlier.and_then(|before| document.comma_in(&(members[before].value.span.end..from)));
     let mut head = text[..from].to_owned();
     if let Some(comma) = earlier {
         head.remove(comma);
@@ -81,20 +88,20 @@ fn without(text: &str, object: &Node, members: &[Member], place: usize) -> Strin
     }
 }
 
-/// How the person writes.
-struct Style {
+/// The formatting of the file.
+struct JsonStyle {
     end: &'static str,
     step: String,
 }
 
-impl Style {
-    fn of(text: &str) -> Style {
+impl JsonStyle {
+    fn of(text: &str) -> JsonStyle {
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let indented = text.lines().map(indent_of).find(|indent| !indent.is_empty() && indent.len() <= 8);
-        Style { end, step: indented.unwrap_or("  ").to_owned() }
+        JsonStyle { end, step: indented.unwrap_or("  ").to_owned() }
     }
 
-    /// A value over several lines; the first one is not indented.
+    /// Formats a value over several lines; the first one is not indented.
     fn lines(&self, value: &Value, indent: &str) -> String {
         match value {
             Value::Object(fields) if !fields.is_empty() => {
@@ -116,14 +123,22 @@ impl Style {
         }
     }
 
-    fn replace(&self, text: &str, old: &Member, entry: &Value) -> String {
+    fn replace(&self, text: &str, old: &JsoncMember, entry: &Value) -> String {
         let span = &old.value.span;
-        let new = self.lines(entry, indent_at(text, old.key_at));
+        let new = self.lines(entry, indent_at(text, old.key_start));
         format!("{}{new}{}", &text[..span.start], &text[span.end..])
     }
 
-    /// Behind the last member, whose own comment stays with it.
-    fn insert(&self, text: &str, object: &Node, members: &[Member], name: &str, value: &Value) -> String {
+    /// Inserts after the last member and its comment.
+    fn insert(
+        &self,
+        text: &str,
+        document: &JsoncDocument,
+        object: &JsoncNode,
+        members: &[JsoncMember],
+        name: &str,
+        value: &Value,
+    ) -> String {
         let is_list = value.as_object().is_some_and(|fields| !fields.is_empty());
         if let Some(last) = members.last()
             && !is_list
@@ -134,9 +149,9 @@ impl Style {
         }
         let close = object.span.end - 1;
         let outer = indent_at(text, object.span.start).to_owned();
-        let first = members.first().filter(|first| is_first_on_line(text, first.key_at));
+        let first = members.first().filter(|first| is_first_on_line(text, first.key_start));
         let inner = match first {
-            Some(first) => indent_at(text, first.key_at).to_owned(),
+            Some(first) => indent_at(text, first.key_start).to_owned(),
             None => format!("{outer}{}", self.step),
         };
         let new = format!("{}{inner}{}: {}", self.end, json!(name), self.lines(value, &inner));
@@ -145,8 +160,8 @@ impl Style {
             return self.spliced(text, at, close, &new, &outer);
         };
         let after = last.value.span.end;
-        let comments = end_of_comments(text, after..close);
-        match comma_in(text, after..close) {
+        let comments = document.comment_end_in(&(after..close));
+        match document.comma_in(&(after..close)) {
             Some(comma) => {
                 let at = comments.filter(|end| *end > comma).unwrap_or(comma + 1);
                 self.spliced(text, at, close, &format!("{new},"), &outer)
@@ -159,7 +174,7 @@ impl Style {
         }
     }
 
-    /// Puts `new` at its place, and the closing bracket on a line of its own.
+    /// Inserts `new` at this position, with the closing bracket on a line of its own.
     fn spliced(&self, text: &str, at: usize, close: usize, new: &str, outer: &str) -> String {
         let rest = &text[at..close];
         let end = if rest.contains('\n') { String::new() } else { format!("{}{outer}", self.end) };
@@ -167,28 +182,11 @@ impl Style {
     }
 }
 
-/// The comma behind the last member, outside of comments.
-fn comma_in(text: &str, stretch: std::ops::Range<usize>) -> Option<usize> {
-    let mut at = stretch.start;
-    while at < stretch.end {
-        match text.as_bytes().get(at) {
-            Some(b',') => return Some(at),
-            Some(b'/') => {
-                let line = text[at..].starts_with("//");
-                let mark = if line { "\n" } else { "*/" };
-                at += text[at..].find(mark).map(|end| end + mark.len())?;
-            }
-            _ => at += 1,
-        }
-    }
-    None
-}
-
 fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The indent of the line that this place is in.
+/// The indent of the line at this position.
 fn indent_at(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     indent_of(text[start..].trim_start_matches('\u{feff}'))

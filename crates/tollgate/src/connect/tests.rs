@@ -1,8 +1,8 @@
-//! What is put into the files of clients, and that nothing else in them changes.
+//! Tests of the edits of settings files: the entry is right, and nothing else changes.
 
 mod bytes;
 mod clients;
 mod edits;
 mod files;
-mod kept;
+mod preserved_text;
 mod merges;

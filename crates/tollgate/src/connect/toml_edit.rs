@@ -1,8 +1,9 @@
-//! Changes single values in TOML text and leaves every other byte as it is.
+//! Sets or removes single values in TOML text, and keeps every other byte.
 //!
-//! A value can be written in many ways: in a table with a head, in braces, behind a key with dots. The reader tells where
-//! each stands. What is in the way of a safe change, a comment inside of a list for one, is an error and never dropped.
-//! Whoever asks reads the result again.
+//! The `toml` crate parses the text and gives the position of every value; edits splice the text there. The crate
+//! `toml_edit` is not used: it writes `\n` for every line end, adds a last one, and regroups dotted keys. A value can
+//! be in a table with a header, in an inline table, or behind a dotted key. An edit that could lose something, such as
+//! a comment inside of an array, is an error. The caller parses the result again.
 
 use std::ops::Range;
 
@@ -12,77 +13,78 @@ use toml::de::{DeTable, DeValue};
 
 use super::toml_text::{line_end, written};
 
-/// What is found at a path.
-struct Spot {
+/// The item at a path.
+struct TomlItem {
     key: Range<usize>,
     value: Range<usize>,
-    form: Form,
+    form: TomlSyntax,
     hides_comment: bool,
     inner: Vec<String>,
 }
 
-/// How it is written.
+/// The syntax of an item.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
-    /// A string, a number, a list ...
+enum TomlSyntax {
+    /// A string, a number, an array ...
     Plain,
     /// `[a.b]`
     Head,
     /// `{ … }`
     Braces,
-    /// Only named by the keys of others.
+    /// A table that exists only through the keys of others.
     Implied,
 }
 
-/// The text with `value` at the end of this path.
+/// Sets the value at this path. Returns an error if that is not safe.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let new = written(value);
-    if let Some(spot) = find(text, path)? {
-        unhidden(&spot, path)?;
-        return match spot.form {
-            Form::Plain | Form::Braces => Ok(spliced(text, spot.value, &new)),
-            Form::Head | Form::Implied => Err(unsafe_at(path)),
+    if let Some(item) = find(text, path)? {
+        unhidden(&item, path)?;
+        return match item.form {
+            TomlSyntax::Plain | TomlSyntax::Braces => Ok(spliced(text, item.value, &new)),
+            TomlSyntax::Head | TomlSyntax::Implied => Err(unsafe_at(path)),
         };
     }
     for depth in (1..path.len()).rev() {
         let (above, below) = path.split_at(depth);
-        let Some(spot) = find(text, above)? else { continue };
+        let Some(item) = find(text, above)? else { continue };
         let field = below.join(".");
-        return match spot.form {
-            Form::Head => Ok(line_below(text, spot.value.end, &format!("{field} = {new}"))),
-            Form::Braces => {
-                let at = spot.value.start + 1;
-                let comma = if spot.inner.is_empty() { " " } else { "," };
+        return match item.form {
+            TomlSyntax::Head => Ok(line_below(text, item.value.end, &format!("{field} = {new}"))),
+            TomlSyntax::Braces => {
+                let at = item.value.start + 1;
+                let comma = if item.inner.is_empty() { " " } else { "," };
                 Ok(spliced(text, at..at, &format!(" {field} = {new}{comma}")))
             }
-            Form::Implied => continue,
-            Form::Plain => Err(unsafe_at(above)),
+            TomlSyntax::Implied => continue,
+            TomlSyntax::Plain => Err(unsafe_at(above)),
         };
     }
     Err(unsafe_at(path))
 }
 
-/// The text without what is at the end of this path. A comment behind it stays.
+/// Removes the value at this path. A comment after it stays.
 pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, String> {
-    let spot = find(text, path)?.ok_or_else(|| unsafe_at(path))?;
-    unhidden(&spot, path)?;
+    let item = find(text, path)?.ok_or_else(|| unsafe_at(path))?;
+    unhidden(&item, path)?;
     let above = path.split_last().map(|(_, above)| find(text, above)).transpose()?.flatten();
-    match (spot.form, above.map(|above| above.form)) {
-        (Form::Implied, _) => Err(unsafe_at(path)),
-        (Form::Head, _) => {
+    match (item.form, above.map(|above| above.form)) {
+        (TomlSyntax::Implied, _) => Err(unsafe_at(path)),
+        (TomlSyntax::Head, _) => {
             let mut text = text.to_owned();
-            for name in &spot.inner {
+            for name in &item.inner {
                 text = remove(&text, &[path, &[name.as_str()]].concat())?;
             }
             let head = find(&text, path)?.ok_or_else(|| unsafe_at(path))?.value;
             without_line(&text, head).ok_or_else(|| unsafe_at(path))
         }
-        (Form::Plain | Form::Braces, Some(Form::Braces)) => {
-            Ok(without_item(text, spot.key.start..spot.value.end))
+        (TomlSyntax::Plain | TomlSyntax::Braces, Some(TomlSyntax::Braces)) => {
+            Ok(without_item(text, item.key.start..item.value.end))
         }
-        (Form::Plain | Form::Braces, Some(Form::Head | Form::Implied | Form::Plain) | None) => {
-            without_line(text, spot.key.start..spot.value.end).ok_or_else(|| unsafe_at(path))
-        }
+        (
+            TomlSyntax::Plain | TomlSyntax::Braces,
+            Some(TomlSyntax::Head | TomlSyntax::Implied | TomlSyntax::Plain) | None,
+        ) => without_line(text, item.key.start..item.value.end).ok_or_else(|| unsafe_at(path)),
     }
 }
 
@@ -90,14 +92,14 @@ fn unsafe_at(path: &[&str]) -> String {
     format!("`{}` is written in a way that cannot be changed safely", path.join("."))
 }
 
-fn unhidden(spot: &Spot, path: &[&str]) -> Result<(), String> {
-    if spot.hides_comment {
-        return Err(format!("a comment stands inside of `{}`, which would change", path.join(".")));
+fn unhidden(item: &TomlItem, path: &[&str]) -> Result<(), String> {
+    if item.hides_comment {
+        return Err(format!("there is a comment inside `{}`, which would change", path.join(".")));
     }
     Ok(())
 }
 
-fn find(text: &str, path: &[&str]) -> Result<Option<Spot>, String> {
+fn find(text: &str, path: &[&str]) -> Result<Option<TomlItem>, String> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mark = text.len() - body.len();
     let root = DeTable::parse(body).map_err(|error| error.to_string().trim_end().to_owned())?;
@@ -118,20 +120,20 @@ fn find(text: &str, path: &[&str]) -> Result<Option<Spot>, String> {
         let (form, inner) = match (value.get_ref(), first) {
             (DeValue::Table(inner), first) => {
                 let form = match first {
-                    Some(b'[') => Form::Head,
-                    Some(b'{') => Form::Braces,
-                    _ => Form::Implied,
+                    Some(b'[') => TomlSyntax::Head,
+                    Some(b'{') => TomlSyntax::Braces,
+                    _ => TomlSyntax::Implied,
                 };
                 (form, inner.keys().map(|key| key.get_ref().to_string()).collect())
             }
-            _ => (Form::Plain, Vec::new()),
+            _ => (TomlSyntax::Plain, Vec::new()),
         };
-        let hides_comment = form != Form::Head && hides_comment(body, value);
-        Spot { key: shifted(key.span()), value: shifted(value.span()), form, hides_comment, inner }
+        let hides_comment = form != TomlSyntax::Head && hides_comment(body, value);
+        TomlItem { key: shifted(key.span()), value: shifted(value.span()), form, hides_comment, inner }
     }))
 }
 
-/// Whether something between the items of a list may be a comment.
+/// Returns whether there may be a comment between the items of an array.
 fn hides_comment(text: &str, value: &Spanned<DeValue<'_>>) -> bool {
     let span = value.span();
     match value.get_ref() {
@@ -158,7 +160,7 @@ fn spliced(text: &str, span: Range<usize>, new: &str) -> String {
     format!("{}{new}{}", &text[..span.start], &text[span.end..])
 }
 
-/// The text with one more line below the one that this place is in.
+/// Inserts a line below the line at this position.
 fn line_below(text: &str, at: usize, line: &str) -> String {
     let end = line_end(text);
     match text[at..].find('\n') {
@@ -167,7 +169,7 @@ fn line_below(text: &str, at: usize, line: &str) -> String {
     }
 }
 
-/// The text without this, which must be all that its line has but for a comment.
+/// Removes this range. Returns `None` unless the rest of its line is empty or a comment.
 fn without_line(text: &str, span: Range<usize>) -> Option<String> {
     let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |length| span.end + length + 1);
@@ -184,12 +186,12 @@ fn without_line(text: &str, span: Range<usize>) -> Option<String> {
     }
 }
 
-/// How long the byte order mark is.
+/// Returns the length of the byte order mark.
 fn mark_of(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
-/// The text without this item of a list in braces, and without a comma of its own.
+/// Removes an item of an inline table with its comma.
 fn without_item(text: &str, span: Range<usize>) -> String {
     let (before, after) = (&text[..span.start], &text[span.end..]);
     if let Some(rest) = after.trim_start().strip_prefix(',') {

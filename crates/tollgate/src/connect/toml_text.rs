@@ -1,11 +1,10 @@
-//! Puts a new table behind TOML text.
+//! Parses TOML, writes values, and appends a new table.
 //!
-//! Whoever asks for it reads what came out again: if it does not mean what was there before and the new table, nothing
-//! is done.
+//! The caller parses the result again and drops it if it does not mean the old text plus the new table.
 
 use serde_json::Value;
 
-/// The text with `entry` as the new table `key.name`.
+/// Appends `entry` as the new table `key.name`.
 pub(super) fn put(text: &str, key: &str, name: &str, entry: &Value) -> String {
     let end = line_end(text);
     let table = table(key, name, entry).replace('\n', end);
@@ -17,25 +16,25 @@ pub(super) fn put(text: &str, key: &str, name: &str, entry: &Value) -> String {
     format!("{text}{gap}{table}")
 }
 
-/// How the lines of a text end.
+/// Returns the line end of the text.
 pub(super) fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// The table as text, its last line ended.
+/// Returns the table as text, with its last line end.
 pub(super) fn table(key: &str, name: &str, entry: &Value) -> String {
     let fields = entry.as_object().into_iter().flatten();
     let lines: String = fields.map(|(field, value)| format!("{field} = {}\n", written(value))).collect();
     format!("[{key}.{name}]\n{lines}")
 }
 
-/// What the text means.
+/// Parses the text.
 pub(super) fn read(text: &str) -> Result<toml::Table, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     toml::from_str(text).map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())
 }
 
-/// A JSON value in TOML. A JSON string is one of TOML too, but for a character that TOML wants spelled out.
+/// Writes a JSON value as TOML. A JSON string is a TOML string too, except for one character that TOML wants escaped.
 pub(super) fn written(value: &Value) -> String {
     match value {
         Value::Array(items) => {

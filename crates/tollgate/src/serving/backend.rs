@@ -1,4 +1,4 @@
-//! Which model stands behind the server.
+//! Opens the model that the server uses.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use backend::TextModel;
 use backend::codex::{Codex, CodexSettings, ToolMode};
-use backend::openai::{OpenAi, OpenAiSettings, Wire};
-use backend::scripted::Scripted;
+use backend::openai::{OpenAi, OpenAiSettings, ProxySettings, Wire};
+use backend::scripted::ScriptedModel;
 
-use crate::stop::Stop;
-use crate::visible::path_words;
+use crate::cli_error::CliError;
+use app::display_text::display_path;
 
 /// The argument of `--backend`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,20 +20,20 @@ pub(crate) enum BackendChoice {
     Scripted { file: PathBuf },
 }
 
-/// How calls reach the model.
+/// How tool calls reach the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum CallsBy {
+pub(crate) enum ToolCallRoute {
     Auto,
     Native,
     Text,
 }
 
-/// What else was said about the model.
-pub(crate) struct Wishes<'a> {
-    /// Where codex may keep files.
+/// The other options for the model.
+pub(crate) struct ModelOptions<'a> {
+    /// The folder for codex's files.
     pub(crate) home: &'a Path,
     pub(crate) model: Option<&'a str>,
-    pub(crate) calls: CallsBy,
+    pub(crate) calls: ToolCallRoute,
     pub(crate) key_env: Option<&'a str>,
     pub(crate) chat: bool,
 }
@@ -60,14 +60,14 @@ impl FromStr for BackendChoice {
 }
 
 impl BackendChoice {
-    pub(crate) fn open(&self, wishes: &Wishes<'_>) -> Result<Arc<dyn TextModel>, Stop> {
-        self.refuse_unused(wishes)?;
+    pub(crate) fn open(&self, options: &ModelOptions<'_>) -> Result<Arc<dyn TextModel>, CliError> {
+        self.refuse_unused(options)?;
         match self {
-            BackendChoice::Codex { program } => codex(program, wishes),
-            BackendChoice::Server { url } => server(url, wishes),
+            BackendChoice::Codex { program } => open_codex(program, options),
+            BackendChoice::Server { url } => open_server(url, options),
             BackendChoice::Scripted { file } => {
-                let scripted = Scripted::open(file).map_err(|error| {
-                    Stop::bad_input("bad_script", error.to_string())
+                let scripted = ScriptedModel::open(file).map_err(|error| {
+                    CliError::bad_input("bad_script", error.to_string())
                         .hint("a script has one answer a line, such as {\"text\": \"Hello.\"}")
                 })?;
                 Ok(Arc::new(scripted))
@@ -77,79 +77,81 @@ impl BackendChoice {
 }
 
 impl BackendChoice {
-    /// A wish that would change nothing is a mistake, and whoever made it relies on it.
-    fn refuse_unused(&self, wishes: &Wishes<'_>) -> Result<(), Stop> {
-        let native = wishes.calls == CallsBy::Native;
+    /// Returns an error for an option that would have no effect: the user relies on it.
+    fn refuse_unused(&self, options: &ModelOptions<'_>) -> Result<(), CliError> {
+        let native = options.calls == ToolCallRoute::Native;
         let (what, unused) = match self {
             BackendChoice::Codex { .. } => {
-                ("codex has its own way to its model", vec![(wishes.chat, "--chat")])
+                ("codex has its own way to its model", vec![(options.chat, "--chat")])
             }
             BackendChoice::Server { .. } => {
                 ("a model behind an address is used as a text model", vec![(native, "--calls native")])
             }
             BackendChoice::Scripted { .. } => (
-                "a script is no model and asks none",
+                "a script asks no model",
                 vec![
-                    (wishes.model.is_some(), "--model"),
+                    (options.model.is_some(), "--model"),
                     (native, "--calls native"),
-                    (wishes.key_env.is_some(), "--key-env"),
-                    (wishes.chat, "--chat"),
+                    (options.key_env.is_some(), "--key-env"),
+                    (options.chat, "--chat"),
                 ],
             ),
         };
-        match unused.into_iter().find(|(wished, _)| *wished) {
+        match unused.into_iter().find(|(given, _)| *given) {
             None => Ok(()),
             Some((_, flag)) => {
-                Err(Stop::bad_input("unused_option", format!("{flag} would do nothing: {what}"))
+                Err(CliError::bad_input("unused_option", format!("{flag} would do nothing: {what}"))
                     .hint(format!("leave out {flag}, or choose another model with --backend")))
             }
         }
     }
 }
 
-fn codex(program: &Path, wishes: &Wishes<'_>) -> Result<Arc<dyn TextModel>, Stop> {
-    if !is_there(program) {
-        return Err(Stop::bad_input("no_codex", format!("there is no program `{}`", path_words(program))).hint(
+fn open_codex(program: &Path, options: &ModelOptions<'_>) -> Result<Arc<dyn TextModel>, CliError> {
+    if !program_exists(program) {
+        return Err(CliError::bad_input("no_codex", format!("there is no program `{}`", display_path(program))).hint(
             "install it with `npm install --global @openai/codex`, name it with --backend codex:PROGRAM, or choose another model with --backend",
         ));
     }
-    let folder = wishes.home.join("codex");
+    let folder = options.home.join("codex");
     std::fs::create_dir_all(&folder)
-        .map_err(|error| Stop::io(format_args!("make the folder {}", path_words(&folder)), error))?;
-    let named: Vec<String> = wishes.key_env.map(str::to_owned).into_iter().collect();
+        .map_err(|error| CliError::io(format_args!("make the folder {}", display_path(&folder)), error))?;
+    let named: Vec<String> = options.key_env.map(str::to_owned).into_iter().collect();
     let mut settings = CodexSettings::new(folder);
     settings.program = program.to_owned();
     settings.environment = CodexSettings::environment_of(std::env::vars_os(), &named);
     settings.home = std::env::var_os("CODEX_HOME").map(PathBuf::from);
-    settings.model = wishes.model.map(str::to_owned);
-    settings.tools = match wishes.calls {
-        CallsBy::Auto => ToolMode::Auto,
-        CallsBy::Native => ToolMode::Native,
-        CallsBy::Text => ToolMode::Sentinel,
+    settings.model = options.model.map(str::to_owned);
+    settings.tools = match options.calls {
+        ToolCallRoute::Auto => ToolMode::Auto,
+        ToolCallRoute::Native => ToolMode::Native,
+        ToolCallRoute::Text => ToolMode::Sentinel,
     };
     Ok(Arc::new(Codex::new(settings)))
 }
 
-fn server(url: &str, wishes: &Wishes<'_>) -> Result<Arc<dyn TextModel>, Stop> {
-    let key = match wishes.key_env {
+fn open_server(url: &str, options: &ModelOptions<'_>) -> Result<Arc<dyn TextModel>, CliError> {
+    let key = match options.key_env {
         Some(name) => Some(std::env::var(name).map_err(|_unset| {
-            Stop::bad_input("no_key", format!("the variable {name} is not set"))
+            CliError::bad_input("no_key", format!("the variable {name} is not set"))
                 .hint("set it to the key of the model's server, or leave out --key-env")
         })?),
         None => None,
     };
     let settings = OpenAiSettings {
-        wire: if wishes.chat { Wire::Chat } else { Wire::Responses },
+        wire: if options.chat { Wire::Chat } else { Wire::Responses },
         key,
-        model: wishes.model.map(str::to_owned),
+        model: options.model.map(str::to_owned),
+        proxy: ProxySettings::from_variables(|name| std::env::var(name).ok()),
         ..OpenAiSettings::new(url)
     };
-    let model = OpenAi::new(settings).map_err(|error| Stop::bad_input("bad_backend", error.to_string()))?;
+    let model =
+        OpenAi::new(settings).map_err(|error| CliError::bad_input("bad_backend", error.to_string()))?;
     Ok(Arc::new(model))
 }
 
-/// Whether a program can be found, as the system would look for it.
-fn is_there(program: &Path) -> bool {
+/// Returns whether a program can be found in `PATH`, or as a path.
+fn program_exists(program: &Path) -> bool {
     if program.components().count() > 1 {
         return program.is_file();
     }
@@ -161,7 +163,7 @@ fn is_there(program: &Path) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::{BackendChoice, CallsBy, Wishes};
+    use super::{BackendChoice, ModelOptions, ToolCallRoute};
 
     #[test]
     fn a_model_is_named_in_one_word() {
@@ -177,18 +179,23 @@ mod tests {
 
     #[test]
     fn an_option_that_would_do_nothing_is_refused() {
-        let plain =
-            || Wishes { home: Path::new("/"), model: None, calls: CallsBy::Auto, key_env: None, chat: false };
-        let refused = |backend: &str, wishes: Wishes<'_>| {
-            let refused = backend.parse::<BackendChoice>().unwrap().refuse_unused(&wishes);
+        let plain = || ModelOptions {
+            home: Path::new("/"),
+            model: None,
+            calls: ToolCallRoute::Auto,
+            key_env: None,
+            chat: false,
+        };
+        let refused = |backend: &str, options: ModelOptions<'_>| {
+            let refused = backend.parse::<BackendChoice>().unwrap().refuse_unused(&options);
             refused.err().map(|stop| stop.message)
         };
-        let model = || Wishes { model: Some("m"), ..plain() };
-        let native = || Wishes { calls: CallsBy::Native, ..plain() };
-        let key = || Wishes { key_env: Some("KEY"), ..plain() };
-        let chat = || Wishes { chat: true, ..plain() };
+        let model = || ModelOptions { model: Some("m"), ..plain() };
+        let native = || ModelOptions { calls: ToolCallRoute::Native, ..plain() };
+        let key = || ModelOptions { key_env: Some("KEY"), ..plain() };
+        let chat = || ModelOptions { chat: true, ..plain() };
         let (script, server) = ("scripted:a.jsonl", "http://127.0.0.1:1/v1");
-        for (backend, wishes, flag) in [
+        for (backend, options, flag) in [
             (script, model(), "--model"),
             (script, native(), "--calls native"),
             (script, key(), "--key-env"),
@@ -196,12 +203,12 @@ mod tests {
             ("codex", chat(), "--chat"),
             (server, native(), "--calls native"),
         ] {
-            let message = refused(backend, wishes).unwrap();
+            let message = refused(backend, options).unwrap();
             assert!(message.starts_with(&format!("{flag} would do nothing: ")), "{message}");
         }
-        for (backend, wishes) in [
+        for (backend, options) in [
             (script, plain()),
-            (script, Wishes { calls: CallsBy::Text, ..plain() }),
+            (script, ModelOptions { calls: ToolCallRoute::Text, ..plain() }),
             ("codex", model()),
             ("codex", native()),
             ("codex", key()),
@@ -209,7 +216,7 @@ mod tests {
             (server, key()),
             (server, chat()),
         ] {
-            assert_eq!(refused(backend, wishes), None, "{backend}");
+            assert_eq!(refused(backend, options), None, "{backend}");
         }
     }
 }

@@ -1,99 +1,51 @@
-//! Puts the face for MCP clients together: the gate, the person, the plans.
+//! Builds the MCP server on a vault.
 
 use std::sync::Arc;
 
-use engine::{Approver, Engine, Observer};
-use envelope::{ClientId, ExecutionEvent, ToolResult};
-use gateway::gate_tools::MakeEngine;
-use gateway::mcp::{Look, McpFace, McpParts, McpSettings, Recorded};
-use gateway::{ApproverOf, FrontEnd};
+use app::call_sessions::CallSessions;
+use app::live_settings::HostRegistry;
+use app::plan_service::PlanService;
+use app::vault_context::VaultContext;
+use call_session::{ApproverFactory, FrontEnd};
+use envelope::ClientId;
+use mcp_server::{McpParts, McpServer, McpSettings, PLAN_BUDGET, RunStorage};
 
-use super::live::LivePlace;
-use super::plans::ClientPlans;
-use crate::place::Place;
-use crate::preview::OverlayForecaster;
-use crate::servers::Kept;
-use crate::stop::Stop;
-use crate::wiring::{self, Toolset};
+use crate::cli_error::CliError;
+use crate::progress::Progress;
+use crate::terminal_observer::TerminalObserver;
 
-/// The gates of a vault under its settings as they are at the time.
-pub(crate) struct LiveGates {
-    pub(crate) make: MakeEngine,
-    pub(crate) look: Look,
-    pub(crate) live: Arc<LivePlace>,
-}
-
-/// Makes the gates of a vault, with `asker` to answer for them. Fails if the settings cannot be used now.
-///
-/// `forecasts` says whether calls are forecast before somebody is asked: not where the yes was given in advance.
-pub(crate) fn gates(
-    place: &Arc<Place>,
-    asker: &Arc<dyn Approver>,
-    forecasts: bool,
-) -> Result<LiveGates, Stop> {
-    let kept = Arc::new(Kept::default());
-    // Watched from before they are used, so that no change goes unnoticed.
-    let live = LivePlace::new(place)?;
-    // Whatever is wrong with the settings is said now, in full.
-    drop(gate(place, asker, &kept, forecasts)?);
-    let make = {
-        let (live, asker, kept) = (live.clone(), asker.clone(), kept.clone());
-        move || {
-            live.current()
-                .and_then(|place| gate(&place, &asker, &kept, forecasts))
-                .map_err(|stop| stop.message)
-        }
-    };
-    let look = {
-        let (live, asker) = (live.clone(), asker.clone());
-        move || live.look(|place| gate(place, &asker, &kept, forecasts).map(drop))
-    };
-    Ok(LiveGates { make: Arc::new(make), look: Arc::new(look), live })
-}
-
-fn gate(place: &Arc<Place>, asker: &Arc<dyn Approver>, kept: &Kept, forecasts: bool) -> Result<Engine, Stop> {
-    let tools = Arc::new(Toolset::open_sharing(place, kept)?);
-    let forecaster = forecasts.then(|| Arc::new(OverlayForecaster::new(&place.settings, &tools)));
-    wiring::engine(place, &tools, asker.clone(), Arc::new(Nobody), forecaster)
-}
-
-/// The face on a vault, under its settings as they are at the time. `approvers` ask where a client's word does
-/// not count.
-pub(crate) fn face(
-    place: &Arc<Place>,
-    approvers: &ApproverOf,
+/// Returns the MCP server on a vault. It follows later changes of the settings. `approvers` ask if the client cannot be
+/// trusted to. Hosts attach at `hosts`.
+pub(crate) fn open_server(
+    context: &Arc<VaultContext>,
+    approvers: &ApproverFactory,
     settings: McpSettings,
-) -> Result<Arc<McpFace>, Stop> {
-    let asker = approvers(&ClientId::local(), FrontEnd::Local);
-    let LiveGates { make, look, live } = gates(place, &asker, settings.asks)?;
+    hosts: &HostRegistry,
+) -> Result<Arc<McpServer>, CliError> {
+    let approver = approvers(&ClientId::local(), FrontEnd::Cli);
+    let CallSessions { engine_factory: make, reload_check: look, live } =
+        CallSessions::open(context, &approver, settings.ask_approval, hosts)?;
+    let observer = TerminalObserver::of_run(Arc::new(Progress::new(true)));
+    let plans = Arc::new(PlanService { live, approver, observer, budget: PLAN_BUDGET });
     let parts = McpParts {
         make,
-        recorded: Recorded::Disk(place.prepare_runs()?),
-        plans: Arc::new(ClientPlans { live, approver: asker }),
+        recorded: RunStorage::Disk(context.prepare_runs()?),
+        plans,
         approvers: approvers.clone(),
         unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
         key: key()?,
         version: env!("CARGO_PKG_VERSION"),
         settings,
     };
-    let face = McpFace::new(parts).map_err(|error| Stop::bad_input("tools", error))?;
-    Ok(Arc::new(face.looking(look)))
+    let server = McpServer::new(parts).map_err(|error| CliError::bad_input("tools", error))?;
+    Ok(Arc::new(server.with_reload_check(look)))
 }
 
-fn key() -> Result<[u8; 32], Stop> {
+fn key() -> Result<[u8; 32], CliError> {
     let mut key = [0; 32];
     let filled = rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty());
     match filled {
         Ok(32) => Ok(key),
-        Ok(_) | Err(_) => Err(Stop::io("draw a key", "the system has no random numbers")),
+        Ok(_) | Err(_) => Err(CliError::io("draw a key", "the system has no random numbers")),
     }
-}
-
-/// The record is what there is to follow; a server shows nothing of it on its terminal.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn event(&self, _event: &ExecutionEvent) {}
-
-    fn result(&self, _result: &ToolResult) {}
 }

@@ -1,11 +1,8 @@
-//! What `tollgate serve` and `tollgate mcp` are made of: a model, the faces, and what clients need to know.
+//! The parts of `tollgate serve` and `tollgate mcp`: model, router, approvals and startup message.
 
 pub(crate) mod backend;
-pub(crate) mod faces;
-mod file_watch;
-pub(crate) mod home;
-pub(crate) mod live;
+pub(crate) mod server_builder;
+pub(crate) mod state_folder;
 pub(crate) mod mcp;
-pub(crate) mod plans;
 pub(crate) mod terminal;
-pub(crate) mod welcome;
+pub(crate) mod startup_message;

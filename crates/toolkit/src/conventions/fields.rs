@@ -1,19 +1,20 @@
-//! The names of fields: the same word for the same thing in every tool.
+//! Conventions for field names: every tool uses the same word for the same thing.
 
-use envelope::{Family, ToolDecl};
+use envelope::{ReceiptFamily, ToolDecl};
 use serde_json::Value;
 
-use super::shape::{Object, objects};
+use super::shape::{ObjectSchema, objects};
 
-/// Families that keep the shell's own spelling: commands, their tasks, and what both leave behind.
-const SNAKE_CASE_FAMILIES: [Family; 3] = [Family::Command, Family::Task, Family::Artifact];
+/// Families that keep the shell's own spelling: commands, their tasks, and the artifacts of both.
+const SNAKE_CASE_FAMILIES: [ReceiptFamily; 3] =
+    [ReceiptFamily::Command, ReceiptFamily::Task, ReceiptFamily::Artifact];
 
 pub(super) fn check(decl: &ToolDecl, problems: &mut Vec<String>) {
     let snake_case = SNAKE_CASE_FAMILIES.contains(&decl.family);
     for (side, schema) in [("input", &decl.input_schema), ("output", &decl.output_schema)] {
         for object in objects(side, schema) {
             for (name, property) in object.properties() {
-                let field = Field { object: &object, name, property, root: schema };
+                let field = FieldCheck { object: &object, name, property, root: schema };
                 field.check_spelling(snake_case, problems);
                 field.check_path(problems);
                 field.check_time(problems);
@@ -28,14 +29,14 @@ pub(super) fn check(decl: &ToolDecl, problems: &mut Vec<String>) {
     }
 }
 
-struct Field<'a> {
-    object: &'a Object<'a>,
+struct FieldCheck<'a> {
+    object: &'a ObjectSchema<'a>,
     name: &'a str,
     property: &'a Value,
     root: &'a Value,
 }
 
-impl Field<'_> {
+impl FieldCheck<'_> {
     fn check_spelling(&self, snake_case: bool, problems: &mut Vec<String>) {
         let starts_well = self.name.starts_with(|c: char| c.is_ascii_lowercase());
         let letters = self.name.bytes().all(|b| b.is_ascii_alphanumeric() || (snake_case && b == b'_'));
@@ -52,7 +53,7 @@ impl Field<'_> {
         if self.name == "paths" && !self.is("array") {
             problems.push(self.say("make it a list of vault-relative paths"));
         }
-        // An object may well be called `file`; a string with that name is a path by another word.
+        // An object may be called `file`; a string with that name is a path under another name.
         let one = matches!(
             self.name.to_ascii_lowercase().replace('_', "").as_str(),
             "file" | "filename" | "filepath" | "folderpath" | "notepath" | "dir" | "directory" | "uri"
@@ -90,14 +91,14 @@ impl Field<'_> {
 
     fn check_input(&self, problems: &mut Vec<String>) {
         if self.name == "requestId" && self.object.requires(self.name) {
-            problems.push(self.say("make it optional: the gate fills it in, not the planner"));
+            problems.push(self.say("make it optional: the engine fills it in, not the planner"));
         }
         for (name, json_type) in [("requestId", "string"), ("note", "string"), ("dryRun", "boolean")] {
             if self.name == name && !self.is(json_type) {
                 problems.push(self.say(&format!("make it a {json_type}, as in every tool")));
             }
         }
-        // The tag of a union is written by the derive, which has no place for a description.
+        // The derive macro writes the tag of a union and has no place for a description.
         let is_tag = self.property.get("const").is_some();
         let described = [self.property, self.target()].iter().any(|schema| {
             schema.get("description").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
@@ -122,7 +123,7 @@ impl Field<'_> {
         format!("{}.{}: {what}", self.object.at, self.name)
     }
 
-    /// Whether the field can hold a value of this type, looking through references and "or null".
+    /// Returns true if the field can hold a value of this type, looking through references and "or null".
     fn is(&self, json_type: &str) -> bool {
         can_be(self.property, self.root, json_type, 8)
     }

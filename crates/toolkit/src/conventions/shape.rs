@@ -1,17 +1,17 @@
-//! The shape of a tool's schemas: objects that list their fields and accept no others.
+//! Shape of a tool's schemas: objects that list their fields and accept no others.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// One object in a schema, with where it stands.
-pub(super) struct Object<'a> {
-    /// Such as `input.range` or `output.items[]`.
+/// One object of a schema and its location.
+pub(super) struct ObjectSchema<'a> {
+    /// Location, such as `input.range` or `output.items[]`.
     pub(super) at: String,
     pub(super) schema: &'a Map<String, Value>,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ObjectSchema<'a> {
     pub(super) fn properties(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
         let properties = self.schema.get("properties").and_then(Value::as_object);
         properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
@@ -22,7 +22,8 @@ impl<'a> Object<'a> {
         required.into_iter().flatten().any(|name| name == field)
     }
 
-    /// A map from any key to a value, declared as such, rather than a struct that forgot to be strict.
+    /// True for an explicitly declared map from any key to a value, as opposed to a struct that is not strict by
+    /// mistake.
     fn is_free_form(&self) -> bool {
         let listed =
             self.schema.get("properties").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
@@ -54,20 +55,20 @@ pub(super) fn check(side: &str, schema: &Value, problems: &mut Vec<String>) {
     }
 }
 
-/// Every object of a schema, the root first, each once however often it is referred to.
-pub(super) fn objects<'a>(side: &str, schema: &'a Value) -> Vec<Object<'a>> {
-    let mut walk = Walk { root: schema, followed: HashSet::new(), found: Vec::new() };
+/// Returns every object of a schema, the root first, each once however often it is referenced.
+pub(super) fn objects<'a>(side: &str, schema: &'a Value) -> Vec<ObjectSchema<'a>> {
+    let mut walk = ObjectCollector { root: schema, followed: HashSet::new(), found: Vec::new() };
     walk.visit(schema, side.to_owned());
     walk.found
 }
 
-struct Walk<'a> {
+struct ObjectCollector<'a> {
     root: &'a Value,
     followed: HashSet<&'a str>,
-    found: Vec<Object<'a>>,
+    found: Vec<ObjectSchema<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ObjectCollector<'a> {
     fn visit(&mut self, schema: &'a Value, at: String) {
         let Some(map) = schema.as_object() else { return };
         if let Some(reference) = map.get("$ref").and_then(Value::as_str)
@@ -77,7 +78,7 @@ impl<'a> Walk<'a> {
             self.visit(target, at.clone());
         }
         if is_object(map) {
-            let object = Object { at: at.clone(), schema: map };
+            let object = ObjectSchema { at: at.clone(), schema: map };
             let properties: Vec<_> = object.properties().collect();
             self.found.push(object);
             for (name, property) in properties {
@@ -106,8 +107,8 @@ fn is_object(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Writes `required: []` where the derived schema leaves it out: readers of a published schema should not
-/// have to know what its absence means.
+/// Adds `required: []` where the derived schema omits it: readers of a published schema need not know what its
+/// absence means.
 pub(crate) fn explicit_required(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

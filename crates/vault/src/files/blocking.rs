@@ -1,22 +1,22 @@
-//! File work off the async threads, reported to the call and stopped with it.
+//! Runs file work on blocking threads. The work reports to its call and stops when the call is cancelled.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use envelope::{Change, DataRef, Failure, Fault};
+use envelope::{DataRef, Failure, Fault, VaultChange};
 use toolkit::{CancelCause, ToolCx};
 
-use crate::sandbox::Witness;
+use crate::file_layer::IoContext;
 
-/// A call as the file layer sees it.
-pub(super) struct CallWitness {
+/// The [`IoContext`] of a tool call.
+pub(super) struct CallContext {
     cx: ToolCx,
     abandoned: Arc<AtomicBool>,
     heeds_cancel: bool,
 }
 
-/// Set when the call's future is dropped: its thread goes on, but must begin nothing more.
+/// Set when the future of the call is dropped: the thread may start no further step.
 struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
@@ -25,19 +25,19 @@ impl Drop for AbandonOnDrop {
     }
 }
 
-/// Runs `work` on a thread that may block.
-pub async fn blocking<T: Send + 'static>(
+/// Runs `work` on a blocking thread.
+pub async fn run_blocking<T: Send + 'static>(
     cx: &ToolCx,
-    work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
+    work: impl FnOnce(&dyn IoContext) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     on_thread(cx, true, work).await
 }
 
-/// [`blocking`] for finding out what an interrupted call did. That a call is to be stopped is no reason not
-/// to know what it had done by then.
-pub async fn finding_out<T: Send + 'static>(
+/// [`run_blocking`] without cancellation, to find out what an interrupted call did: the outcome has to be known
+/// also if the call is to stop.
+pub async fn run_blocking_uncancelled<T: Send + 'static>(
     cx: &ToolCx,
-    work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
+    work: impl FnOnce(&dyn IoContext) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     on_thread(cx, false, work).await
 }
@@ -45,23 +45,25 @@ pub async fn finding_out<T: Send + 'static>(
 async fn on_thread<T: Send + 'static>(
     cx: &ToolCx,
     heeds_cancel: bool,
-    work: impl FnOnce(&dyn Witness) -> Result<T, Fault> + Send + 'static,
+    work: impl FnOnce(&dyn IoContext) -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let abandoned = Arc::new(AtomicBool::new(false));
     let _guard = AbandonOnDrop(abandoned.clone());
-    let witness = CallWitness { cx: cx.clone(), abandoned, heeds_cancel };
-    match tokio::task::spawn_blocking(move || work(&witness)).await {
+    let io = CallContext { cx: cx.clone(), abandoned, heeds_cancel };
+    match tokio::task::spawn_blocking(move || work(&io)).await {
         Ok(result) => result,
-        Err(error) => Err(Fault::new(Failure::ExecutionFailed, format!("the file work broke off: {error}"))),
+        Err(error) => {
+            Err(Fault::new(Failure::ExecutionFailed, format!("the file operation failed: {error}")))
+        }
     }
 }
 
-impl Witness for CallWitness {
-    fn saw(&self, change: Change) {
+impl IoContext for CallContext {
+    fn record_change(&self, change: VaultChange) {
         self.cx.changed(change);
     }
 
-    fn keep(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
+    fn store(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
         self.cx.keep(content)
     }
 
@@ -69,7 +71,7 @@ impl Witness for CallWitness {
         self.cx.fetch(wanted, into)
     }
 
-    fn is_held_to_intent(&self) -> bool {
+    fn must_match_intent(&self) -> bool {
         self.cx.is_held_to_intent()
     }
 
@@ -77,14 +79,14 @@ impl Witness for CallWitness {
         self.cx.progress(done, Some(total), message);
     }
 
-    fn may_go_on(&self) -> Result<(), Fault> {
+    fn check_cancelled(&self) -> Result<(), Fault> {
         let stopped = |failure, why: &str| Err(Fault::new(failure, format!("stopped: {why}")));
         match self.cx.cancel().cause().filter(|_| self.heeds_cancel) {
             Some(CancelCause::Run) => stopped(Failure::Canceled, "the run was cancelled"),
             Some(CancelCause::Sibling) => stopped(Failure::SiblingCanceled, "a sibling failed"),
             Some(CancelCause::Deadline) => stopped(Failure::Timeout, "the time of the call is up"),
             None if self.abandoned.load(Ordering::Acquire) => {
-                stopped(Failure::Canceled, "nobody waits for the call any more")
+                stopped(Failure::Canceled, "no one is waiting for the call")
             }
             None => Ok(()),
         }

@@ -1,4 +1,7 @@
-//! What to do when a path is taken.
+//! Strategies of a call whose path exists already.
+//!
+//! `create_file.rs` and `rename.rs` decide by them; the hints of `file_layer/{write,relocate,overlay}.rs` name them to
+//! models.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,8 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CollisionStrategy {
+    // The call fails with a conflict.
     #[default]
     Error,
+    // The first free name of `Note.md`, `Note 1.md`, `Note 2.md` and so on is used.
     CreateUnique,
+    // The existing file is replaced; its content is stored first.
     Overwrite,
 }

@@ -1,20 +1,22 @@
-//! `vault.createFile`: a new file, complete or not at all.
+//! `vault.createFile`: creates a file, completely or not at all.
 
 use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
+use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolkit::PathKeys;
-use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
-use toolkit::families::{Projected, Projection};
+use toolkit::{PathKeys, ProjectedResult, Projection};
 
 use super::collision::CollisionStrategy;
-use super::evidence::Evidence;
 use super::frontmatter;
-use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
-use super::writing::Writer;
-use crate::sandbox::{Content, FreeName, Prepared, Seen, Step, Vault, Witness, Written, etag_of};
+use super::path_arg::PathArg;
+use super::reconcile::ReconcileEvidence;
+use super::write_tool::{WriteTool, WriteToolDecl};
+use crate::file_layer::{
+    ChangeStep, FileContent, IoContext, NameReservation, PathState, PreparedSteps, Vault, WrittenFile,
+    etag_of,
+};
 
 pub(crate) struct CreateFile;
 
@@ -23,7 +25,7 @@ pub(crate) struct CreateFile;
 pub(crate) struct Args {
     /// File to create, relative to the vault, with `/` between parts and with its extension, such as
     /// `Notes/Idea.md`. Missing folders are created.
-    path: GivenPath,
+    path: PathArg,
     /// The whole text of the file.
     content: String,
     /// Only create, never replace: an existing file is a CONFLICT. True unless `collisionStrategy` says
@@ -61,26 +63,29 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-/// What a call is about to write.
-pub(crate) struct Draft {
+/// File that a call will write.
+pub(crate) struct CreatePlan {
     path: VaultPath,
     created: bool,
     etag: String,
-    /// Keeps a free name from being chosen by another call.
-    _free: Option<FreeName>,
+    /// Prevents another call from choosing the same free name.
+    _free: Option<NameReservation>,
 }
 
-impl Writer for CreateFile {
-    const NAME: &'static str = "vault.createFile";
-    const SUMMARY: &'static str = "Create a file with the given text, and the folders above it.";
-    const SIDE_EFFECTS: &'static [SideEffect] =
-        &[SideEffect::CreateFile, SideEffect::CreateFolder, SideEffect::ModifyFile];
-    /// A free name is chosen before anyone is asked: what is permitted must be what is written.
-    const LOOKS_FIRST: bool = true;
+impl WriteTool for CreateFile {
+    const DECL: WriteToolDecl = WriteToolDecl {
+        // A free name is chosen before approval, so that the approved path is the one that is written.
+        prepares_early: true,
+        ..WriteToolDecl::new(
+            "vault.createFile",
+            "Create a file with the given text, and the folders above it.",
+            &[SideEffect::CreateFile, SideEffect::CreateFolder, SideEffect::ModifyFile],
+        )
+    };
 
     type Args = Args;
     type Output = Output;
-    type Draft = Draft;
+    type Plan = CreatePlan;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
@@ -92,16 +97,16 @@ impl Writer for CreateFile {
         args.text().map(drop)
     }
 
-    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: args.path.reach(vault) }
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: args.path.path_scopes(vault) }
     }
 
-    fn preview(args: &Args, draft: Option<&Draft>) -> String {
+    fn preview(args: &Args, plan: Option<&CreatePlan>) -> String {
         let size = args.text().map_or(args.content.len(), |text| text.len());
-        let path = draft.map_or_else(|| args.path.shown(), |draft| draft.path.to_string());
+        let path = plan.map_or_else(|| args.path.display(), |plan| plan.path.to_string());
         match args.strategy() {
             Ok(CollisionStrategy::Overwrite) => format!("Create or overwrite {path} ({size} bytes)"),
-            Ok(CollisionStrategy::CreateUnique) if draft.is_none() => {
+            Ok(CollisionStrategy::CreateUnique) if plan.is_none() => {
                 format!("Create {path}, or the next free name ({size} bytes)")
             }
             Ok(CollisionStrategy::Error | CollisionStrategy::CreateUnique) | Err(_) => {
@@ -114,48 +119,49 @@ impl Writer for CreateFile {
         vault: &Vault,
         call: &CallId,
         args: &Args,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, Draft), Fault> {
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, CreatePlan), Fault> {
         let asked = args.path.get()?;
         let bytes = args.text()?.into_bytes();
         let etag = etag_of(&bytes);
-        let content = Content::of(bytes);
+        let content = FileContent::of(bytes);
         let (path, free) = match args.strategy()? {
-            CollisionStrategy::Error => (vault.would_create(asked, witness)?, None),
+            CollisionStrategy::Error => (vault.would_create(asked, io)?, None),
             CollisionStrategy::CreateUnique => {
-                let free = vault.choose_free(asked, call)?;
+                let free = vault.reserve_name(asked, call)?;
                 (free.path().clone(), Some(free))
             }
             CollisionStrategy::Overwrite => (asked.clone(), None),
         };
-        let survey = vault.survey(&path, witness)?;
-        let mut steps: Vec<Step> = survey.missing.into_iter().map(Step::making_folder).collect();
-        let (step, created) = match survey.seen {
-            Seen::File { state: before, .. } => {
-                (Step::ReplaceFile { path: survey.path.clone(), before, content, mode: None }, false)
+        let resolved = vault.resolve_path(&path, io)?;
+        let mut steps: Vec<ChangeStep> =
+            resolved.missing_folders.into_iter().map(ChangeStep::create_folder).collect();
+        let (step, created) = match resolved.state {
+            PathState::File { state: before, .. } => {
+                (ChangeStep::ReplaceFile { path: resolved.path.clone(), before, content, mode: None }, false)
             }
-            Seen::Nothing => {
-                let path = vault.would_create(&path, witness)?;
-                (Step::CreateFile { path, content, mode: None }, true)
+            PathState::Missing => {
+                let path = vault.would_create(&path, io)?;
+                (ChangeStep::CreateFile { path, content, mode: None }, true)
             }
-            Seen::Folder | Seen::Other => return Err(no_file(&survey.path, &survey.seen)),
+            PathState::Folder | PathState::Other => return Err(no_file(&resolved.path, &resolved.state)),
         };
         steps.push(step);
-        Ok((Prepared { steps }, Draft { path: survey.path, created, etag, _free: free }))
+        Ok((PreparedSteps { steps }, CreatePlan { path: resolved.path, created, etag, _free: free }))
     }
 
-    fn output(args: &Args, draft: &Draft, written: Option<&Written>) -> Output {
+    fn output(args: &Args, plan: &CreatePlan, written: Option<&WrittenFile>) -> Output {
         Output {
-            path: draft.path.to_string(),
-            created: draft.created,
-            etag: draft.etag.clone(),
+            path: plan.path.to_string(),
+            created: plan.created,
+            etag: plan.etag.clone(),
             mtime_ms: written.and_then(|written| written.mtime_ms),
             dry_run: args.dry_run,
         }
     }
 
-    fn found(args: &Args, evidence: &Evidence) -> Output {
-        let (path, etag, created) = evidence.last_written(&args.path.shown());
+    fn output_from_evidence(args: &Args, evidence: &ReconcileEvidence) -> Output {
+        let (path, etag, created) = evidence.last_written(&args.path.display());
         Output { path, created, etag, mtime_ms: evidence.mtime_ms, dry_run: false }
     }
 
@@ -169,21 +175,21 @@ impl Writer for CreateFile {
         }
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let mutation = Mutation {
-            outcome: if output.created { Outcome::Created } else { Outcome::Replaced },
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let mutation = FileMutation {
+            outcome: if output.created { MutationOutcome::Created } else { MutationOutcome::Replaced },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
-            facts: Facts::default(),
+            facts: MutationFacts::default(),
             dry_run: output.dry_run,
         };
         mutation::project(mutation, with)
     }
 }
 
-/// Something that cannot be overwritten.
-fn no_file(path: &VaultPath, seen: &Seen) -> Fault {
-    let what = if *seen == Seen::Folder { "a folder" } else { "a pipe, a device or a dead link" };
+/// Returns the error for an entry that cannot be overwritten.
+fn no_file(path: &VaultPath, seen: &PathState) -> Fault {
+    let what = if *seen == PathState::Folder { "a folder" } else { "a pipe, a device or a dead link" };
     Fault::new(Failure::PreconditionFailed, format!("`{path}` is {what}, not a file"))
         .hint("choose another path")
 }
@@ -202,7 +208,7 @@ impl Args {
         }
     }
 
-    /// The file as it will be written.
+    /// Returns the content of the file, with frontmatter.
     fn text(&self) -> Result<String, Fault> {
         match &self.frontmatter {
             Some(properties) if !properties.is_empty() => frontmatter::on_top(properties, &self.content),

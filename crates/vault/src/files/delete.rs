@@ -1,33 +1,34 @@
-//! `vault.delete`: into the vault's own trash, or for good; either way it can be undone.
+//! `vault.delete`: moves an entry to the vault's trash or removes it; both can be undone.
 
-use envelope::{CallId, Change, EntryKind, Failure, Fault, SideEffect, VaultPath};
+use envelope::{CallId, EntryKind, Failure, Fault, SideEffect, VaultChange, VaultPath};
+use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
-use toolkit::families::{Projected, Projection};
-use toolkit::{PathKeys, Reach};
+use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 
-use super::evidence::Evidence;
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
-use super::writing::Writer;
-use crate::sandbox::{FreeName, Prepared, Seen, Step, Vault, Witness, Written};
+use super::path_arg::PathArg;
+use super::reconcile::ReconcileEvidence;
+use super::write_tool::{WriteTool, WriteToolDecl};
+use crate::file_layer::{
+    ChangeStep, IoContext, NameReservation, PathState, PreparedSteps, Vault, WrittenFile,
+};
 
-pub(crate) struct Delete;
+pub(crate) struct DeletePath;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// File or folder to delete, relative to the vault. A folder goes with everything in it.
-    path: GivenPath,
+    path: PathArg,
     /// True moves it into the vault's `.trash`; false removes it from the vault. Left out: true. Both can be
     /// undone with the run; also when the trash was emptied, unless it was a file of more than 64 MiB, or a
     /// folder with more than that or with more than 1,000 files and folders in it.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     trash: bool,
     /// Fail with NOT_FOUND when nothing is there. Left out: true.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     require_exists: bool,
     /// Delete only if the file still has this etag; anything else is a CONFLICT. For files only.
     #[serde(default)]
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -63,25 +64,28 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-/// What is about to go.
-pub(crate) struct Draft {
+/// Entry that a call will delete.
+pub(crate) struct DeletePlan {
     path: VaultPath,
     there: bool,
     /// Held until the call has ended, so that no other call chooses the same name.
-    trash: Option<FreeName>,
+    trash: Option<NameReservation>,
     files: u64,
 }
 
-impl Writer for Delete {
-    const NAME: &'static str = "vault.delete";
-    const SUMMARY: &'static str = "Delete a file or a folder, into the vault's trash unless told otherwise.";
-    const SIDE_EFFECTS: &'static [SideEffect] =
-        &[SideEffect::DeleteFile, SideEffect::DeleteFolder, SideEffect::CreateFolder];
-    const TIMEOUT_MS: u64 = 300_000;
+impl WriteTool for DeletePath {
+    const DECL: WriteToolDecl = WriteToolDecl {
+        timeout_ms: 300_000,
+        ..WriteToolDecl::new(
+            "vault.delete",
+            "Delete a file or a folder, into the vault's trash unless told otherwise.",
+            &[SideEffect::DeleteFile, SideEffect::DeleteFolder, SideEffect::CreateFolder],
+        )
+    };
 
     type Args = Args;
     type Output = Output;
-    type Draft = Draft;
+    type Plan = DeletePlan;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
@@ -91,19 +95,19 @@ impl Writer for Delete {
         args.path.get().map(drop)
     }
 
-    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        // A link is deleted itself, not what it leads to; still, nobody is hurt by a rule that holds for both.
-        let writes = args.path.reach(vault).into_iter().map(|reach| match reach {
-            Reach::Path(path) => Reach::Folder(path),
-            Reach::Vault | Reach::File(_) | Reach::Folder(_) => reach,
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        // A link itself is deleted, not its target. A rule that applies to both does no harm.
+        let writes = args.path.path_scopes(vault).into_iter().map(|reach| match reach {
+            PathScope::Path(path) => PathScope::Folder(path),
+            PathScope::Vault | PathScope::File(_) | PathScope::Folder(_) => reach,
         });
         PathKeys { reads: Vec::new(), writes: writes.collect() }
     }
 
-    fn preview(args: &Args, _draft: Option<&Draft>) -> String {
+    fn preview(args: &Args, _draft: Option<&DeletePlan>) -> String {
         match args.trash {
-            true => format!("Move {} to the trash", args.path.shown()),
-            false => format!("Delete {} for good", args.path.shown()),
+            true => format!("Move {} to the trash", args.path.display()),
+            false => format!("Delete {} for good", args.path.display()),
         }
     }
 
@@ -111,76 +115,81 @@ impl Writer for Delete {
         vault: &Vault,
         call: &CallId,
         args: &Args,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, Draft), Fault> {
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, DeletePlan), Fault> {
         let asked = args.path.get()?;
-        let Some(doomed) = vault.entry(asked)? else {
+        let Some(target) = vault.entry(asked)? else {
             if args.require_exists {
                 return Err(vault.not_found(asked));
             }
-            let draft = Draft { path: asked.clone(), there: false, trash: None, files: 0 };
-            return Ok((Prepared::default(), draft));
+            let plan = DeletePlan { path: asked.clone(), there: false, trash: None, files: 0 };
+            return Ok((PreparedSteps::default(), plan));
         };
-        let path = doomed.path.clone();
+        let path = target.path.clone();
         if args.trash {
-            let mut baggage = ExpectedEtag::baggage(args.expected_etag.as_ref(), vault, &doomed, witness)?;
-            let files = match doomed.kind {
+            let mut details = ExpectedEtag::details(args.expected_etag.as_ref(), vault, &target, io)?;
+            let files = match target.kind {
                 EntryKind::File => 1,
-                EntryKind::Folder => vault.tree(&path, witness)?.files.len() as u64,
+                EntryKind::Folder => vault.folder_tree(&path, io)?.files.len() as u64,
             };
-            baggage.kept = vault.keepable(&path, doomed.kind, baggage.before, witness)?;
-            let (make_trash, trash) = vault.choose_in_trash(&path, call)?;
+            details.backup = vault.trash_backup(&path, target.kind, details.before, io)?;
+            let (make_trash, trash) = vault.reserve_trash_name(&path, call)?;
             let to = trash.path().clone();
             let mut steps = Vec::new();
             if let (true, Some(path)) = (make_trash, to.parent()) {
-                steps.push(Step::making_folder(path));
+                steps.push(ChangeStep::create_folder(path));
             }
-            steps.push(Step::Move { from: path.clone(), to, kind: doomed.kind, baggage });
-            return Ok((Prepared { steps }, Draft { path, there: true, trash: Some(trash), files }));
+            steps.push(ChangeStep::Move { from: path.clone(), to, kind: target.kind, details });
+            return Ok((
+                PreparedSteps { steps },
+                DeletePlan { path, there: true, trash: Some(trash), files },
+            ));
         }
         if let Some(expected) = &args.expected_etag {
-            expected.check_entry(vault, &doomed, witness)?;
+            expected.check_entry(vault, &target, io)?;
         }
-        let (files, folders) = match doomed.kind {
+        let (files, folders) = match target.kind {
             EntryKind::File => (vec![path.clone()], Vec::new()),
             EntryKind::Folder => {
-                let tree = vault.tree(&path, witness)?;
+                let tree = vault.folder_tree(&path, io)?;
                 (tree.files, tree.folders)
             }
         };
         let mut steps = Vec::with_capacity(files.len() + folders.len());
         for path in &files {
-            match vault.survey_entry(path, witness)? {
-                Seen::File { state: before, .. } => {
-                    steps.push(Step::RemoveFile { path: path.clone(), before });
+            match vault.entry_state(path, io)? {
+                PathState::File { state: before, .. } => {
+                    steps.push(ChangeStep::RemoveFile { path: path.clone(), before });
                 }
-                Seen::Nothing | Seen::Folder | Seen::Other => return Err(cannot_be_kept(path)),
+                PathState::Missing | PathState::Folder | PathState::Other => {
+                    return Err(cannot_be_kept(path));
+                }
             }
         }
         let files = files.len() as u64;
-        // The deepest first, so that each is empty when its turn comes.
+        // Deepest first, so that each folder is empty when it is removed.
         for path in folders.into_iter().rev() {
             let mode = vault.folder_mode(&path)?;
-            steps.push(Step::RemoveFolder { path, mode });
+            steps.push(ChangeStep::RemoveFolder { path, mode });
         }
-        Ok((Prepared { steps }, Draft { path, there: true, trash: None, files }))
+        Ok((PreparedSteps { steps }, DeletePlan { path, there: true, trash: None, files }))
     }
 
-    fn output(args: &Args, draft: &Draft, _written: Option<&Written>) -> Output {
+    fn output(args: &Args, plan: &DeletePlan, _written: Option<&WrittenFile>) -> Output {
         Output {
-            path: draft.path.to_string(),
-            deleted: draft.there,
-            trashed: draft.trash.is_some(),
-            trash_path: draft.trash.as_ref().map(|trash| trash.path().to_string()),
-            files: Some(draft.files),
+            path: plan.path.to_string(),
+            deleted: plan.there,
+            trashed: plan.trash.is_some(),
+            trash_path: plan.trash.as_ref().map(|trash| trash.path().to_string()),
+            files: Some(plan.files),
             dry_run: args.dry_run,
         }
     }
 
-    fn found(args: &Args, evidence: &Evidence) -> Output {
+    fn output_from_evidence(args: &Args, evidence: &ReconcileEvidence) -> Output {
         let moved = evidence.last_move();
         Output {
-            path: moved.map_or_else(|| args.path.shown(), |(from, _)| from.to_owned()),
+            path: moved.map_or_else(|| args.path.display(), |(from, _)| from.to_owned()),
             deleted: true,
             trashed: moved.is_some(),
             trash_path: moved.map(|(_, to)| to.to_owned()),
@@ -204,19 +213,19 @@ impl Writer for Delete {
         }
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let mutation = Mutation {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let mutation = FileMutation {
             outcome: match (output.deleted, output.trashed) {
-                (false, _) => Outcome::NotThere,
-                (true, true) => Outcome::Trashed,
-                (true, false) => Outcome::Deleted,
+                (false, _) => MutationOutcome::NotThere,
+                (true, true) => MutationOutcome::Trashed,
+                (true, false) => MutationOutcome::Deleted,
             },
             path: output.path.as_str().into(),
             etag: None,
-            facts: Facts {
+            facts: MutationFacts {
                 files: output.files.filter(|_| output.deleted),
                 trash_path: output.trash_path.as_deref().map(Into::into),
-                ..Facts::default()
+                ..MutationFacts::default()
             },
             dry_run: output.dry_run,
         };
@@ -224,10 +233,11 @@ impl Writer for Delete {
     }
 }
 
-/// How many files the changes took away; unknown for a folder that was moved as a whole.
-fn files_gone(evidence: &Evidence) -> Option<u64> {
+/// Returns how many files the changes removed; `None` if a folder was moved as a whole.
+fn files_gone(evidence: &ReconcileEvidence) -> Option<u64> {
     let moved = |wanted: EntryKind| {
-        let is_one = |change: &&Change| matches!(change, Change::Moved { kind, .. } if *kind == wanted);
+        let is_one =
+            |change: &&VaultChange| matches!(change, VaultChange::Moved { kind, .. } if *kind == wanted);
         evidence.changes.iter().filter(is_one).count() as u64
     };
     (moved(EntryKind::Folder) == 0).then(|| evidence.files_removed() + moved(EntryKind::File))

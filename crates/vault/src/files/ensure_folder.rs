@@ -1,17 +1,16 @@
-//! `vault.ensureFolder`: a folder is there afterwards, whoever made it.
+//! `vault.ensureFolder`: creates a folder unless it exists.
 
 use envelope::{CallId, Failure, Fault, Idempotency, SideEffect, VaultPath};
+use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::PathKeys;
-use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
-use toolkit::families::{Projected, Projection};
+use toolkit::{PathKeys, ProjectedResult, Projection};
 
-use super::evidence::Evidence;
-use super::given_path::GivenFolder;
 use super::maybe_vault::MaybeVault;
-use super::writing::Writer;
-use crate::sandbox::{MadeFolder, Prepared, Step, Vault, Witness, Written};
+use super::path_arg::FolderArg;
+use super::reconcile::ReconcileEvidence;
+use super::write_tool::{WriteTool, WriteToolDecl};
+use crate::file_layer::{ChangeStep, EnsuredFolder, IoContext, PreparedSteps, Vault, WrittenFile};
 
 pub(crate) struct EnsureFolder;
 
@@ -20,7 +19,7 @@ pub(crate) struct EnsureFolder;
 pub(crate) struct Args {
     /// Folder to make sure of, relative to the vault, with `/` between parts, such as `Projects/2026`.
     /// Missing folders above it are created too.
-    path: GivenFolder,
+    path: FolderArg,
     /// Report what would happen without creating anything.
     #[serde(default)]
     dry_run: bool,
@@ -38,15 +37,19 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-impl Writer for EnsureFolder {
-    const NAME: &'static str = "vault.ensureFolder";
-    const SUMMARY: &'static str = "Make sure that a folder exists, creating it and its parents if needed.";
-    const SIDE_EFFECTS: &'static [SideEffect] = &[SideEffect::CreateFolder];
-    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
+impl WriteTool for EnsureFolder {
+    const DECL: WriteToolDecl = WriteToolDecl {
+        idempotency: Idempotency::Idempotent,
+        ..WriteToolDecl::new(
+            "vault.ensureFolder",
+            "Make sure that a folder exists, creating it and its parents if needed.",
+            &[SideEffect::CreateFolder],
+        )
+    };
 
     type Args = Args;
     type Output = Output;
-    type Draft = MadeFolder;
+    type Plan = EnsuredFolder;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
@@ -56,32 +59,36 @@ impl Writer for EnsureFolder {
         folder(args).map(drop)
     }
 
-    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: args.path.reach(vault) }
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: args.path.path_scopes(vault) }
     }
 
-    fn preview(args: &Args, _draft: Option<&MadeFolder>) -> String {
-        format!("Create the folder {} if it is missing", args.path.shown())
+    fn preview(args: &Args, _draft: Option<&EnsuredFolder>) -> String {
+        format!("Create the folder {} if it is missing", args.path.display())
     }
 
     fn prepare(
         vault: &Vault,
         _call: &CallId,
         args: &Args,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, MadeFolder), Fault> {
-        let made = vault.would_make_folder(folder(args)?, witness)?;
-        let steps = made.created.iter().cloned().map(Step::making_folder).collect();
-        Ok((Prepared { steps }, made))
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, EnsuredFolder), Fault> {
+        let made = vault.would_make_folder(folder(args)?, io)?;
+        let steps = made.created.iter().cloned().map(ChangeStep::create_folder).collect();
+        Ok((PreparedSteps { steps }, made))
     }
 
-    fn output(args: &Args, made: &MadeFolder, _written: Option<&Written>) -> Output {
+    fn output(args: &Args, made: &EnsuredFolder, _written: Option<&WrittenFile>) -> Output {
         Output { path: made.path.to_string(), created: !made.created.is_empty(), dry_run: args.dry_run }
     }
 
-    fn found(args: &Args, evidence: &Evidence) -> Output {
+    fn output_from_evidence(args: &Args, evidence: &ReconcileEvidence) -> Output {
         let path = evidence.changes.last().and_then(|change| change.paths().next());
-        Output { path: path.map_or_else(|| args.path.shown(), str::to_owned), created: true, dry_run: false }
+        Output {
+            path: path.map_or_else(|| args.path.display(), str::to_owned),
+            created: true,
+            dry_run: false,
+        }
     }
 
     fn summary(output: &Output) -> String {
@@ -92,12 +99,12 @@ impl Writer for EnsureFolder {
         }
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let mutation = Mutation {
-            outcome: if output.created { Outcome::Created } else { Outcome::Unchanged },
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let mutation = FileMutation {
+            outcome: if output.created { MutationOutcome::Created } else { MutationOutcome::Unchanged },
             path: output.path.as_str().into(),
             etag: None,
-            facts: Facts::default(),
+            facts: MutationFacts::default(),
             dry_run: output.dry_run,
         };
         mutation::project(mutation, with)

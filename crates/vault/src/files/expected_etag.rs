@@ -1,12 +1,12 @@
-//! The state that a caller has seen and wants to change, and no other.
+//! The state that a caller has seen: a change applies to it and to no other.
 
 use envelope::{EntryKind, Failure, Fault, FileState, VaultPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::sandbox::{Baggage, Named, Seen, Vault, Witness};
+use crate::file_layer::{IoContext, MoveDetails, NamedEntry, PathState, Vault};
 
-/// An etag as an earlier call answered it.
+/// An etag that an earlier call returned.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct ExpectedEtag(#[schemars(regex(pattern = "^[0-9a-f]{32}$"))] String);
@@ -20,47 +20,48 @@ impl ExpectedEtag {
         Err(Fault::new(Failure::Conflict, format!("`{path}` has changed: it is not what was read"))
             .detail("expectedEtag", self.0.as_str())
             .detail("currentEtag", current)
-            .hint("read the file again, then decide on what it says now"))
+            .hint("read the file again before you change it"))
     }
 
-    /// For a tool that moves or removes what has this very name. Returns what is there.
+    /// Checks an entry that a tool moves or removes; a link is not followed. Returns its state.
     pub(super) fn check_entry(
         &self,
         vault: &Vault,
-        named: &Named,
-        witness: &dyn Witness,
+        named: &NamedEntry,
+        io: &dyn IoContext,
     ) -> Result<FileState, Fault> {
-        match vault.survey_entry(&named.path, witness)? {
-            Seen::File { state, .. } => self.check(&named.path, &state).map(|()| state),
-            Seen::Nothing => Err(self.missing(&named.path)),
-            Seen::Folder | Seen::Other => {
+        match vault.entry_state(&named.path, io)? {
+            PathState::File { state, .. } => self.check(&named.path, &state).map(|()| state),
+            PathState::Missing => Err(self.missing(&named.path)),
+            PathState::Folder | PathState::Other => {
                 Err(Fault::new(Failure::InvalidArguments, format!("`{}` has no etag", named.path))
                     .hint("leave out expectedEtag: only files have one"))
             }
         }
     }
 
-    /// What a move takes along: the file that the caller has seen, or whatever is there if it did not say.
-    pub(super) fn baggage(
+    /// Returns what a move has to check: the file that the caller has seen, or the current file if no etag was
+    /// given.
+    pub(super) fn details(
         expected: Option<&ExpectedEtag>,
         vault: &Vault,
-        named: &Named,
-        witness: &dyn Witness,
-    ) -> Result<Baggage, Fault> {
+        named: &NamedEntry,
+        io: &dyn IoContext,
+    ) -> Result<MoveDetails, Fault> {
         let before = match (expected, named.kind) {
-            (Some(expected), _) => Some(expected.check_entry(vault, named, witness)?),
+            (Some(expected), _) => Some(expected.check_entry(vault, named, io)?),
             (None, EntryKind::Folder) => None,
-            (None, EntryKind::File) => match vault.survey_entry(&named.path, witness)? {
-                Seen::File { state, .. } => Some(state),
-                Seen::Nothing | Seen::Folder | Seen::Other => None,
+            (None, EntryKind::File) => match vault.entry_state(&named.path, io)? {
+                PathState::File { state, .. } => Some(state),
+                PathState::Missing | PathState::Folder | PathState::Other => None,
             },
         };
-        Ok(Baggage { before, exactly: expected.is_some(), kept: Vec::new() })
+        Ok(MoveDetails { before, must_match: expected.is_some(), backup: Vec::new() })
     }
 
     pub(super) fn missing(&self, path: &VaultPath) -> Fault {
-        Fault::new(Failure::Conflict, format!("`{path}` is not there any more"))
+        Fault::new(Failure::Conflict, format!("`{path}` no longer exists"))
             .detail("expectedEtag", self.0.as_str())
-            .hint("leave out expectedEtag to create the file anew")
+            .hint("leave out expectedEtag to create the file again")
     }
 }

@@ -1,11 +1,11 @@
-//! Properties above the text of a new note.
+//! Puts properties above the text of a new note.
 
 use envelope::{Failure, Fault};
 use serde_json::{Map, Value};
 
-use crate::text::yaml;
+use notes::yaml;
 
-/// `properties` above `content`.
+/// Returns `content` with `properties` above it. Fails if it begins with frontmatter.
 pub(super) fn on_top(properties: &Map<String, Value>, content: &str) -> Result<String, Fault> {
     let text = content.strip_prefix('\u{feff}').unwrap_or(content);
     if text.lines().next().is_some_and(|line| line.trim_end() == "---") {
@@ -17,7 +17,7 @@ pub(super) fn on_top(properties: &Map<String, Value>, content: &str) -> Result<S
     }
     let mut note = String::from("---\n");
     for (name, value) in properties {
-        yaml::property(&mut note, name, value, "\n");
+        yaml::write_property(&mut note, name, value, "\n");
     }
     note.push_str("---\n");
     note.push_str(text);

@@ -1,16 +1,18 @@
-//! `vault.getLinks`: where a note leads, what leads to it, and what leads nowhere.
+//! `vault.getLinks`: outgoing links, backlinks and unresolved links.
 
-use envelope::{EntryKind, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{
+    EntryKind, Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect, VaultPath,
+};
+use receipts::families::links;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::{Projected, Projection, links};
-use toolkit::{PathKeys, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
 
-use super::blocking::blocking;
-use super::given_path::GivenPath;
+use super::blocking::run_blocking;
 use super::maybe_vault::MaybeVault;
-use crate::links::{FileKind, Link, LinkKind, VaultIndex, scan};
-use crate::sandbox::{Vault, Witness};
+use super::path_arg::PathArg;
+use crate::file_layer::{IoContext, Vault};
+use notes::links::{FileKind, LinkKind, LinkResolver, NoteLink, scan};
 
 const DEFAULT_LIMIT: u32 = 200;
 const MAX_LIMIT: u32 = 10_000;
@@ -24,11 +26,11 @@ pub(crate) struct GetLinks {
 pub(crate) struct Args {
     /// The file whose links to get, relative to the vault. Left out: only `unresolved`, for the whole vault.
     #[serde(default)]
-    path: Option<GivenPath>,
+    path: Option<PathArg>,
     /// Which links to get: `outgoing` from the file, `backlinks` to it, `unresolved` ones that lead to no
     /// file. Left out: all three for a file, `unresolved` for the vault.
     #[serde(default)]
-    kinds: Vec<Kind>,
+    kinds: Vec<LinkGroup>,
     /// Most links to return of each kind, 1 to 10000. Left out: 200.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
@@ -45,7 +47,7 @@ fn default_limit() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(crate) enum Kind {
+pub(crate) enum LinkGroup {
     Outgoing,
     Backlinks,
     Unresolved,
@@ -94,13 +96,13 @@ pub(crate) struct LinkEntry {
     /// Line of the link, counted from 1.
     line: u32,
     /// How the link is written.
-    kind: Form,
+    kind: LinkForm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub(crate) enum Form {
+pub(crate) enum LinkForm {
     Wikilink,
     Embed,
     Markdown,
@@ -114,7 +116,7 @@ impl Tool for GetLinks {
     const NAME: &'static str = "vault.getLinks";
     const SUMMARY: &'static str = "Get the links from a note, the links to it, and those that lead nowhere.";
     const CATEGORY: &'static str = "vault";
-    const FAMILY: Family = Family::Links;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Links;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -128,7 +130,7 @@ impl Tool for GetLinks {
         if let Some(path) = &args.path {
             return path.get().map(drop);
         }
-        if args.kinds.iter().all(|kind| *kind == Kind::Unresolved) {
+        if args.kinds.iter().all(|kind| *kind == LinkGroup::Unresolved) {
             return Ok(());
         }
         Err(Fault::new(Failure::InvalidArguments, "without a `path` only `unresolved` links can be got")
@@ -136,20 +138,20 @@ impl Tool for GetLinks {
     }
 
     fn paths(&self, _args: &Args) -> PathKeys {
-        // What leads to a note can only be found by reading all others.
+        // Backlinks can only be found by reading all other notes.
         PathKeys::read_vault()
     }
 
     fn preview(&self, args: &Args) -> String {
         match &args.path {
-            Some(path) => format!("Get the links of {}", path.shown()),
+            Some(path) => format!("Get the links of {}", path.display()),
             None => "Get the links of the vault that lead nowhere".to_owned(),
         }
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let vault = self.vault.get()?;
-        blocking(cx, move |witness| get_links(&vault, &args, witness)).await
+        run_blocking(cx, move |io| get_links(&vault, &args, io)).await
     }
 
     fn summary(&self, output: &Output) -> String {
@@ -166,8 +168,8 @@ impl Tool for GetLinks {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let complete = links::Links {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let complete = links::LinkLists {
             path: output.path.clone(),
             outgoing: output.outgoing.iter().map(LinkEntry::as_link),
             backlinks: output.backlinks.iter().map(LinkEntry::as_link),
@@ -180,8 +182,8 @@ impl Tool for GetLinks {
 }
 
 impl LinkEntry {
-    fn as_link(&self) -> links::Link<&str> {
-        links::Link {
+    fn as_link(&self) -> links::LinkLine<&str> {
+        links::LinkLine {
             from_path: &self.from_path,
             to_path: self.to_path.as_deref(),
             target: &self.target,
@@ -192,35 +194,35 @@ impl LinkEntry {
     }
 }
 
-impl Form {
-    /// As it stands in the output.
+impl LinkForm {
+    /// Returns the name as in the output.
     fn name(self) -> &'static str {
         match self {
-            Form::Wikilink => "wikilink",
-            Form::Embed => "embed",
-            Form::Markdown => "markdown",
-            Form::MarkdownImage => "markdown-image",
-            Form::Definition => "definition",
-            Form::Property => "property",
-            Form::Canvas => "canvas",
+            LinkForm::Wikilink => "wikilink",
+            LinkForm::Embed => "embed",
+            LinkForm::Markdown => "markdown",
+            LinkForm::MarkdownImage => "markdown-image",
+            LinkForm::Definition => "definition",
+            LinkForm::Property => "property",
+            LinkForm::Canvas => "canvas",
         }
     }
 }
 
 /// One page of each kind of links.
-struct Pages {
+struct LinkPages {
     output: Output,
     limit: usize,
-    /// How many links of each kind are still to be passed over.
+    /// How many links of each kind are still to be skipped.
     before: [u64; 3],
 }
 
-impl Pages {
-    fn add(&mut self, kind: Kind, entry: LinkEntry) {
+impl LinkPages {
+    fn add(&mut self, kind: LinkGroup, entry: LinkEntry) {
         let (list, before) = match kind {
-            Kind::Outgoing => (&mut self.output.outgoing, &mut self.before[0]),
-            Kind::Backlinks => (&mut self.output.backlinks, &mut self.before[1]),
-            Kind::Unresolved => (&mut self.output.unresolved, &mut self.before[2]),
+            LinkGroup::Outgoing => (&mut self.output.outgoing, &mut self.before[0]),
+            LinkGroup::Backlinks => (&mut self.output.backlinks, &mut self.before[1]),
+            LinkGroup::Unresolved => (&mut self.output.unresolved, &mut self.before[2]),
         };
         if *before > 0 {
             *before -= 1;
@@ -232,30 +234,32 @@ impl Pages {
     }
 }
 
-fn get_links(vault: &Vault, args: &Args, witness: &dyn Witness) -> Result<Output, Fault> {
+fn get_links(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, Fault> {
     let limit = args.limit.clamp(1, MAX_LIMIT) as usize;
     let wanted = |kind| args.kinds.is_empty() || args.kinds.contains(&kind);
-    let index = VaultIndex::new(vault.file_paths(witness)?);
+    let index = LinkResolver::new(vault.file_paths(io)?);
     let output = Output { offset: args.offset, ..Output::default() };
-    let mut pages = Pages { output, limit, before: [args.offset; 3] };
+    let mut pages = LinkPages { output, limit, before: [args.offset; 3] };
     let own = match &args.path {
         Some(path) => Some(own_path(vault, path.get()?)?),
         None => None,
     };
     if let Some(own) = &own {
         pages.output.path = Some(own.to_string());
-        if (wanted(Kind::Outgoing) || wanted(Kind::Unresolved)) && FileKind::of(own) != FileKind::Other {
-            let loaded = vault.load(own, witness)?;
+        if (wanted(LinkGroup::Outgoing) || wanted(LinkGroup::Unresolved))
+            && FileKind::of(own) != FileKind::Other
+        {
+            let loaded = vault.load(own, io)?;
             for link in scan(FileKind::of(own), loaded.text()?) {
                 let to = index.resolve(own, &link);
-                let kind = if to.is_some() { Kind::Outgoing } else { Kind::Unresolved };
+                let kind = if to.is_some() { LinkGroup::Outgoing } else { LinkGroup::Unresolved };
                 if wanted(kind) && !(to.is_none() && link.target.is_empty()) {
                     pages.add(kind, entry(own, to, &link));
                 }
             }
         }
     }
-    let look = |path: &VaultPath, text: Option<&str>| -> Option<Vec<LinkEntry>> {
+    let scan_file = |path: &VaultPath, text: Option<&str>| -> Option<Vec<LinkEntry>> {
         let found: Vec<LinkEntry> = scan(FileKind::of(path), text?)
             .iter()
             .filter(|link| !link.target.is_empty())
@@ -267,17 +271,17 @@ fn get_links(vault: &Vault, args: &Args, witness: &dyn Witness) -> Result<Output
             .collect();
         (!found.is_empty()).then_some(found)
     };
-    if own.is_none() || wanted(Kind::Backlinks) {
+    if own.is_none() || wanted(LinkGroup::Backlinks) {
         let extensions = ["md", "canvas"].map(str::to_owned);
-        let kind = if own.is_some() { Kind::Backlinks } else { Kind::Unresolved };
-        for link in vault.through_texts(&extensions, &look, witness)?.into_iter().flatten() {
+        let kind = if own.is_some() { LinkGroup::Backlinks } else { LinkGroup::Unresolved };
+        for link in vault.scan_texts(&extensions, &scan_file, io)?.into_iter().flatten() {
             pages.add(kind, link);
         }
     }
     Ok(pages.output)
 }
 
-/// The file as it is spelled on disk.
+/// Returns the path of the file as it is spelled on disk.
 fn own_path(vault: &Vault, asked: &VaultPath) -> Result<VaultPath, Fault> {
     match vault.entry(asked)? {
         Some(named) if named.kind == EntryKind::File => Ok(named.path),
@@ -287,7 +291,7 @@ fn own_path(vault: &Vault, asked: &VaultPath) -> Result<VaultPath, Fault> {
     }
 }
 
-fn entry(from: &VaultPath, to: Option<&VaultPath>, link: &Link) -> LinkEntry {
+fn entry(from: &VaultPath, to: Option<&VaultPath>, link: &NoteLink) -> LinkEntry {
     LinkEntry {
         from_path: from.to_string(),
         to_path: to.map(VaultPath::to_string),
@@ -295,13 +299,13 @@ fn entry(from: &VaultPath, to: Option<&VaultPath>, link: &Link) -> LinkEntry {
         fragment: link.fragment.clone(),
         line: link.line,
         kind: match link.kind {
-            LinkKind::Wiki => Form::Wikilink,
-            LinkKind::Embed => Form::Embed,
-            LinkKind::Markdown => Form::Markdown,
-            LinkKind::MarkdownImage => Form::MarkdownImage,
-            LinkKind::Definition => Form::Definition,
-            LinkKind::Property => Form::Property,
-            LinkKind::CanvasFile | LinkKind::CanvasText => Form::Canvas,
+            LinkKind::Wiki => LinkForm::Wikilink,
+            LinkKind::Embed => LinkForm::Embed,
+            LinkKind::Markdown => LinkForm::Markdown,
+            LinkKind::MarkdownImage => LinkForm::MarkdownImage,
+            LinkKind::Definition => LinkForm::Definition,
+            LinkKind::Property => LinkForm::Property,
+            LinkKind::CanvasFile | LinkKind::CanvasText => LinkForm::Canvas,
         },
     }
 }

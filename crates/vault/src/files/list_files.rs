@@ -1,30 +1,30 @@
-//! `vault.listFiles`: what a folder holds, page by page.
+//! `vault.listFiles`: lists a folder, page by page.
 
 use std::sync::Arc;
 
-use envelope::{EntryKind, Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{EntryKind, Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::listing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::{Projected, Projection, listing};
-use toolkit::{PathKeys, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
 
-use super::blocking::blocking;
-use super::given_path::{GivenFolder, GivenPath};
-use super::marks::{Marks, PageStart};
+use super::blocking::run_blocking;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::{Entry, ListQuery, ListStart};
+use super::page_marks::{PageMarks, PageStart};
+use super::path_arg::{FolderArg, PathArg};
+use crate::file_layer::{ListEntry, ListStart, ListingQuery};
 
 const DEFAULT_LIMIT: u32 = 1_000;
 const MAX_LIMIT: u32 = 100_000;
 
 pub(crate) struct ListFiles {
     vault: MaybeVault,
-    marks: Arc<Marks>,
+    page_marks: Arc<PageMarks>,
 }
 
 impl ListFiles {
     pub(crate) fn new(vault: MaybeVault) -> ListFiles {
-        ListFiles { vault, marks: Arc::default() }
+        ListFiles { vault, page_marks: Arc::default() }
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Folder to list, relative to the vault, such as `Projects`. Left out or empty: the whole vault.
     #[serde(default)]
     #[schemars(default = "String::new")]
-    prefix: GivenFolder,
+    prefix: FolderArg,
     /// List everything below the folder instead of only what is directly in it.
     #[serde(default)]
     recursive: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Instead of `offset`: begin after this path, whether or not it is still there. Use the last path of
     /// the page before.
     #[serde(default)]
-    after: Option<GivenPath>,
+    after: Option<PathArg>,
     /// True to be shown the size and the time of each file, and not only its name.
     #[serde(default)]
     details: bool,
@@ -105,7 +105,7 @@ pub(crate) struct FileEntry {
 }
 
 impl Args {
-    fn query(&self) -> Result<ListQuery, Fault> {
+    fn query(&self) -> Result<ListingQuery, Fault> {
         let start = match &self.after {
             None => ListStart::Offset(self.offset),
             Some(after) if self.offset == 0 => ListStart::After(after.get()?.clone()),
@@ -117,7 +117,7 @@ impl Args {
                 .hint("give one of them"));
             }
         };
-        Ok(ListQuery {
+        Ok(ListingQuery {
             folder: self.prefix.get()?.cloned(),
             recursive: self.recursive,
             extensions: self
@@ -131,18 +131,18 @@ impl Args {
     }
 }
 
-/// The query for a page that follows one that was listed a short while ago: after the last path of that.
-fn marked(marks: &Marks, query: &ListQuery) -> Option<ListQuery> {
+/// Returns the query for a page that follows a recently listed one: it starts after the last path of that page.
+fn marked(page_marks: &PageMarks, query: &ListingQuery) -> Option<ListingQuery> {
     match query.start {
-        // The first page is always a fresh look.
+        // The first page never uses a mark.
         ListStart::Offset(0) | ListStart::After(_) => None,
-        ListStart::Offset(offset) => marks
+        ListStart::Offset(offset) => page_marks
             .find(&page(query, offset))
-            .map(|last| ListQuery { start: ListStart::After(last), ..query.clone() }),
+            .map(|last| ListingQuery { start: ListStart::After(last), ..query.clone() }),
     }
 }
 
-fn page(query: &ListQuery, offset: u64) -> PageStart {
+fn page(query: &ListingQuery, offset: u64) -> PageStart {
     PageStart {
         folder: query.folder.clone(),
         recursive: query.recursive,
@@ -155,7 +155,7 @@ impl Tool for ListFiles {
     const NAME: &'static str = "vault.listFiles";
     const SUMMARY: &'static str = "List the files and folders of a folder, or of everything below it.";
     const CATEGORY: &'static str = "vault";
-    const FAMILY: Family = Family::Listing;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Listing;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -169,21 +169,21 @@ impl Tool for ListFiles {
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: args.prefix.reach(&self.vault), writes: Vec::new() }
+        PathKeys { reads: args.prefix.path_scopes(&self.vault), writes: Vec::new() }
     }
 
     fn preview(&self, args: &Args) -> String {
         let what = if args.recursive { "everything below" } else { "what is in" };
-        format!("List {what} {}", args.prefix.shown())
+        format!("List {what} {}", args.prefix.display())
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let (query, vault, marks) = (args.query()?, self.vault.get()?, self.marks.clone());
-        let (listing, next_offset) = blocking(cx, move |witness| {
-            let listing = match marked(&marks, &query).map(|marked| vault.list(&marked, witness)) {
-                // A mark can lose its place: where a link led, there may be another folder now.
+        let (query, vault, page_marks) = (args.query()?, self.vault.get()?, self.page_marks.clone());
+        let (listing, next_offset) = run_blocking(cx, move |io| {
+            let listing = match marked(&page_marks, &query).map(|marked| vault.list(&marked, io)) {
+                // A mark can become invalid: a link on its path may lead to another folder.
                 None | Some(Err(Fault { failure: Failure::InvalidArguments, .. })) => {
-                    vault.list(&query, witness)?
+                    vault.list(&query, io)?
                 }
                 Some(listing) => listing?,
             };
@@ -192,7 +192,7 @@ impl Tool for ListFiles {
                 (&query.start, listing.more, listing.entries.last())
             {
                 let end = offset.saturating_add(listing.entries.len() as u64);
-                marks.remember(page(&query, end), last.path.clone());
+                page_marks.remember(page(&query, end), last.path.clone());
                 next_offset = Some(end);
             }
             Ok((listing, next_offset))
@@ -215,20 +215,20 @@ impl Tool for ListFiles {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let entries = output.items.iter().map(|item| listing::Entry {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let entries = output.items.iter().map(|item| listing::ListingEntry {
             path: item.path.as_str(),
             kind: item.kind,
             size_bytes: item.size_bytes.filter(|_| output.details),
             mtime_ms: item.mtime_ms.filter(|_| output.details),
         });
         let (more, unusable) = (output.truncated, output.unusable);
-        listing::project(listing::Listing { entries, more, unusable }, with)
+        listing::project(listing::FileListing { entries, more, unusable }, with)
     }
 }
 
-impl From<Entry> for FileEntry {
-    fn from(entry: Entry) -> FileEntry {
+impl From<ListEntry> for FileEntry {
+    fn from(entry: ListEntry) -> FileEntry {
         FileEntry {
             path: entry.path.into_string(),
             kind: entry.kind,

@@ -1,13 +1,13 @@
 //! The vault of a tool, if one is open.
 //!
-//! The tools exist without a vault too: they can be listed and plans can be checked against them. The gate
-//! blocks their calls then; this is the second lock.
+//! Without a vault the tools can still be listed, and plans checked against them. The engine blocks their calls
+//! then; this type is the second check.
 
 use std::sync::Arc;
 
 use envelope::{Failure, Fault};
 
-use crate::sandbox::Vault;
+use crate::file_layer::Vault;
 
 #[derive(Clone)]
 pub(crate) struct MaybeVault(pub(crate) Option<Arc<Vault>>);

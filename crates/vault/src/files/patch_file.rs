@@ -1,14 +1,14 @@
 //! `vault.patchFile`: inserts, deletes and replaces at given positions of a file.
 
 use envelope::{Failure, Fault};
+use receipts::families::mutation::{FileMutation, MutationFacts as Told, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::mutation::{Facts as Told, Mutation, Outcome};
 
-use super::editing::{Edit, Edited, Target};
+use super::edit_tool::{EditTarget, EditedFile, TextEdit};
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
-use crate::edit::patch::{Operation, patch};
+use super::path_arg::PathArg;
+use notes::patch::{PatchEdit, apply_patch};
 
 pub(crate) struct PatchFile;
 
@@ -16,7 +16,7 @@ pub(crate) struct PatchFile;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// Text file to change, relative to the vault, with its extension.
-    path: GivenPath,
+    path: PathArg,
     /// What to change: give exactly one of `replaceRange` and `operations`. All positions are bytes of the UTF-8
     /// file before the patch, counted from 0: the unit of `range` in `vault.readFile` and of `start` and `end` in
     /// `vault.searchText`.
@@ -31,8 +31,8 @@ pub(crate) struct Args {
 }
 
 /// One replaced part, or a list of operations.
-// Two fields instead of a choice of two objects: so a mistake inside one of them is found in a plan even
-// while another part of it is still a reference.
+// Two fields instead of an enum of two objects: the checker then finds a mistake in one of them while another
+// part is still a reference.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct FilePatch {
@@ -108,22 +108,22 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-/// How many bytes come and go.
-pub(crate) struct Facts {
+/// How many bytes a patch adds and removes.
+pub(crate) struct PatchFacts {
     added: u64,
     removed: u64,
 }
 
-impl Edit for PatchFile {
+impl TextEdit for PatchFile {
     const NAME: &'static str = "vault.patchFile";
     const SUMMARY: &'static str = "Insert, delete and replace text at given positions of a file.";
 
     type Args = Args;
     type Output = Output;
-    type Facts = Facts;
+    type Facts = PatchFacts;
 
-    fn target(args: &Args) -> Target<'_> {
-        Target { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    fn target(args: &Args) -> EditTarget<'_> {
+        EditTarget { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
@@ -131,7 +131,7 @@ impl Edit for PatchFile {
     }
 
     fn preview(args: &Args) -> String {
-        let path = args.path.shown();
+        let path = args.path.display();
         match &args.patch.operations {
             Some(operations) if operations.len() != 1 => {
                 format!("Patch {path} at {} places", operations.len())
@@ -140,13 +140,13 @@ impl Edit for PatchFile {
         }
     }
 
-    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
-        let patched = patch(text, &args.patch.operations()?)?;
-        let facts = Facts { added: patched.bytes_added as u64, removed: patched.bytes_removed as u64 };
+    fn edit(args: &Args, text: &str) -> Result<(String, PatchFacts), Fault> {
+        let patched = apply_patch(text, &args.patch.operations()?)?;
+        let facts = PatchFacts { added: patched.bytes_added as u64, removed: patched.bytes_removed as u64 };
         Ok((patched.text, facts))
     }
 
-    fn output(_args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+    fn output(_args: &Args, file: EditedFile, facts: Option<&PatchFacts>) -> Output {
         let count = |bytes: u64| if file.changed { bytes } else { 0 };
         Output {
             applied: file.changed,
@@ -172,9 +172,9 @@ impl Edit for PatchFile {
         }
     }
 
-    fn mutation(output: &Output) -> Mutation<'_> {
-        Mutation {
-            outcome: if output.applied { Outcome::Changed } else { Outcome::Unchanged },
+    fn mutation(output: &Output) -> FileMutation<'_> {
+        FileMutation {
+            outcome: if output.applied { MutationOutcome::Changed } else { MutationOutcome::Unchanged },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
             facts: Told {
@@ -188,10 +188,10 @@ impl Edit for PatchFile {
 }
 
 impl FilePatch {
-    fn operations(&self) -> Result<Vec<Operation>, Fault> {
+    fn operations(&self) -> Result<Vec<PatchEdit>, Fault> {
         match (&self.replace_range, &self.operations) {
             (Some(range), None) => {
-                Ok(vec![Operation::Replace { start: range.start, end: range.end, text: range.text.clone() }])
+                Ok(vec![PatchEdit::Replace { start: range.start, end: range.end, text: range.text.clone() }])
             }
             (None, Some(operations)) => Ok(operations.iter().map(PatchOperation::to_operation).collect()),
             (Some(_), Some(_)) => Err(one_of_two("`patch` has both `replaceRange` and `operations`")),
@@ -201,12 +201,12 @@ impl FilePatch {
 }
 
 impl PatchOperation {
-    fn to_operation(&self) -> Operation {
+    fn to_operation(&self) -> PatchEdit {
         match self {
-            PatchOperation::Insert { at, text } => Operation::Insert { at: *at, text: text.clone() },
-            PatchOperation::Delete { start, end } => Operation::Delete { start: *start, end: *end },
+            PatchOperation::Insert { at, text } => PatchEdit::Insert { at: *at, text: text.clone() },
+            PatchOperation::Delete { start, end } => PatchEdit::Delete { start: *start, end: *end },
             PatchOperation::Replace { start, end, text } => {
-                Operation::Replace { start: *start, end: *end, text: text.clone() }
+                PatchEdit::Replace { start: *start, end: *end, text: text.clone() }
             }
         }
     }

@@ -1,15 +1,15 @@
-//! `vault.patchSection`: replaces or extends what is below a heading or at a block id.
+//! `vault.patchSection`: replaces or extends the section under a heading, or the block with an id.
 
 use envelope::{Failure, Fault};
+use receipts::families::mutation::{FileMutation, MutationFacts as Told, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::mutation::{Facts as Told, Mutation, Outcome};
 
-use super::editing::{Edit, Edited, Target as File, shown};
+use super::edit_tool::{EditTarget, EditedFile, TextEdit, short_line};
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
-use crate::edit::lines::line_number;
-use crate::edit::section::{self, SectionPatch, SectionPatched, Target, patch_section};
+use super::path_arg::PathArg;
+use notes::lines::line_number;
+use notes::section::{self, PatchedSection, SectionPatch, SectionTarget, patch_section};
 
 pub(crate) struct PatchSection;
 
@@ -17,7 +17,7 @@ pub(crate) struct PatchSection;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// Note to change, relative to the vault, such as `Notes/Idea.md`.
-    path: GivenPath,
+    path: PathArg,
     /// The section: the texts of its headings from the top of the note down, such as `["Plan", "Next steps"]`,
     /// without `#`. Give this or `block`.
     #[serde(default)]
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     block: Option<String>,
     /// `replace` puts the content in the place of what is there, below the heading or in the block; `append`
     /// adds it at the end, `prepend` at the beginning.
-    mode: Mode,
+    mode: SectionEditMode,
     /// The Markdown to put there, without the section's own heading. With `replace` it may be empty.
     content: String,
     /// True to count subsections as part of the section. Left out: it ends at the next heading of any level.
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
+pub(crate) enum SectionEditMode {
     Replace,
     Append,
     Prepend,
@@ -86,26 +86,26 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-/// Where the new text is.
+/// Position of the new text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct SectionEditFacts {
     line: u64,
     start: u64,
     end: u64,
     bytes_removed: u64,
 }
 
-impl Edit for PatchSection {
+impl TextEdit for PatchSection {
     const NAME: &'static str = "vault.patchSection";
     const SUMMARY: &'static str = "Replace or extend a section of a note, or a block with an id.";
     const NOTES_ONLY: bool = true;
 
     type Args = Args;
     type Output = Output;
-    type Facts = Facts;
+    type Facts = SectionEditFacts;
 
-    fn target(args: &Args) -> File<'_> {
-        File { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    fn target(args: &Args) -> EditTarget<'_> {
+        EditTarget { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
@@ -114,38 +114,38 @@ impl Edit for PatchSection {
 
     fn preview(args: &Args) -> String {
         let verb = match args.mode {
-            Mode::Replace => "Replace",
-            Mode::Append => "Append to",
-            Mode::Prepend => "Prepend to",
+            SectionEditMode::Replace => "Replace",
+            SectionEditMode::Append => "Append to",
+            SectionEditMode::Prepend => "Prepend to",
         };
         let place = match args.target() {
-            Ok(Target::Heading(path)) => {
-                let texts: Vec<String> = path.iter().map(|text| shown(text)).collect();
+            Ok(SectionTarget::Heading(path)) => {
+                let texts: Vec<String> = path.iter().map(|text| short_line(text)).collect();
                 format!("the section \"{}\"", texts.join(" > "))
             }
-            Ok(Target::Block(id)) => format!("the block ^{}", shown(id.trim_start_matches('^'))),
+            Ok(SectionTarget::Block(id)) => format!("the block ^{}", short_line(id.trim_start_matches('^'))),
             Err(_) => "a section".to_owned(),
         };
-        format!("{verb} {place} of {}", args.path.shown())
+        format!("{verb} {place} of {}", args.path.display())
     }
 
-    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
+    fn edit(args: &Args, text: &str) -> Result<(String, SectionEditFacts), Fault> {
         let patch = SectionPatch {
             target: args.target()?,
             mode: match args.mode {
-                Mode::Replace => section::Mode::Replace,
-                Mode::Append => section::Mode::Append,
-                Mode::Prepend => section::Mode::Prepend,
+                SectionEditMode::Replace => section::SectionMode::Replace,
+                SectionEditMode::Append => section::SectionMode::Append,
+                SectionEditMode::Prepend => section::SectionMode::Prepend,
             },
             content: args.content.clone(),
             include_subsections: args.include_subsections,
         };
         let patched = patch_section(text, &patch)?;
-        let facts = Facts::of(&patched);
+        let facts = SectionEditFacts::of(&patched);
         Ok((patched.text, facts))
     }
 
-    fn output(_args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+    fn output(_args: &Args, file: EditedFile, facts: Option<&SectionEditFacts>) -> Output {
         Output {
             path: file.path,
             etag: file.etag,
@@ -162,7 +162,7 @@ impl Edit for PatchSection {
     fn summary(output: &Output) -> String {
         let Output { path, applied, line, dry_run, .. } = output;
         let done = match (applied, dry_run) {
-            (false, _) => return format!("Left {path} as it is: it already says that there"),
+            (false, _) => return format!("Left {path} as it is: it already has that content"),
             (true, false) => "Patched",
             (true, true) => "Would patch",
         };
@@ -172,9 +172,9 @@ impl Edit for PatchSection {
         }
     }
 
-    fn mutation(output: &Output) -> Mutation<'_> {
-        Mutation {
-            outcome: if output.applied { Outcome::Changed } else { Outcome::Unchanged },
+    fn mutation(output: &Output) -> FileMutation<'_> {
+        FileMutation {
+            outcome: if output.applied { MutationOutcome::Changed } else { MutationOutcome::Unchanged },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
             facts: Told {
@@ -190,7 +190,7 @@ impl Edit for PatchSection {
 }
 
 impl Args {
-    fn target(&self) -> Result<Target, Fault> {
+    fn target(&self) -> Result<SectionTarget, Fault> {
         let refused = |message, hint| Err(Fault::new(Failure::InvalidArguments, message).hint(hint));
         match (&self.heading, &self.block) {
             (Some(_), Some(_)) => refused("`heading` and `block` are both given", "give one of the two"),
@@ -201,19 +201,19 @@ impl Args {
             (None, Some(_)) if self.include_subsections => {
                 refused("a block has no subsections", "leave out `includeSubsections`")
             }
-            (None, Some(id)) => Ok(Target::Block(id.clone())),
-            (Some(path), None) => Ok(Target::Heading(path.clone())),
+            (None, Some(id)) => Ok(SectionTarget::Block(id.clone())),
+            (Some(path), None) => Ok(SectionTarget::Heading(path.clone())),
         }
     }
 }
 
-impl Facts {
-    fn of(patched: &SectionPatched) -> Facts {
+impl SectionEditFacts {
+    fn of(patched: &PatchedSection) -> SectionEditFacts {
         let new = &patched.text[patched.range.clone()];
         // The new text may begin with the line ending that the line before it lacked.
         let blank = new.len() - new.trim_start().len();
         let first = patched.range.start + if blank < new.len() { blank } else { 0 };
-        Facts {
+        SectionEditFacts {
             line: line_number(&patched.text, first) as u64,
             start: patched.range.start as u64,
             end: patched.range.end as u64,

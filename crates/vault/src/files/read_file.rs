@@ -1,24 +1,24 @@
-//! `vault.readFile`: a file, or a part of it, as text or as bytes.
+//! `vault.readFile`: reads a file, or a part of it, as text or base64.
 
 use std::ops::Range;
 
-use envelope::{Failure, Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::read;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::{Projected, Projection, read};
-use toolkit::{PathKeys, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
 
-use super::blocking::blocking;
-use super::given_path::GivenPath;
+use super::blocking::run_blocking;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::ReadPart;
-use crate::text::base64;
+use super::path_arg::PathArg;
+use crate::file_layer::FileSlice;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 const DEFAULT_MAX_BYTES: u32 = 256 << 10;
 const MAX_MAX_BYTES: u32 = 4 << 20;
-/// The longest character of UTF-8: less could never return anything.
+/// Longest UTF-8 character: with a smaller limit nothing could be returned.
 const MIN_MAX_BYTES: u32 = 4;
-/// The encoding of what is not text.
+/// Encoding of content that is not text.
 const BASE64: &str = "base64";
 
 pub(crate) struct ReadFile {
@@ -29,7 +29,7 @@ pub(crate) struct ReadFile {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// File to read, relative to the vault, with `/` between parts, such as `Notes/Inbox.md`.
-    path: GivenPath,
+    path: PathArg,
     /// Most bytes to return, 4 to 4194304. What is longer is cut and `truncated` is set; read on with
     /// `range`.
     #[serde(default = "default_max_bytes")]
@@ -37,10 +37,10 @@ pub(crate) struct Args {
     max_bytes: u32,
     /// The part to return, in bytes of the file. Left out: from the beginning.
     #[serde(default)]
-    range: Option<ByteRange>,
+    range: Option<FileByteRange>,
     /// `text` for notes; `base64` for images and other files that are not UTF-8 text.
     #[serde(default, rename = "as")]
-    form: Form,
+    form: ReadEncoding,
 }
 
 fn default_max_bytes() -> u32 {
@@ -50,7 +50,7 @@ fn default_max_bytes() -> u32 {
 /// A part of a file in bytes. As text, a character that the part would cut is left out of it as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct ByteRange {
+pub(crate) struct FileByteRange {
     /// First byte, counted from 0.
     start: u64,
     /// The byte after the last one; past the end of the file means its end.
@@ -59,7 +59,7 @@ pub(crate) struct ByteRange {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
+pub(crate) enum ReadEncoding {
     #[default]
     Text,
     Base64,
@@ -85,14 +85,14 @@ pub(crate) struct Output {
     /// Size of the whole file.
     size_bytes: u64,
     /// The bytes of the file that `content` holds.
-    range: ByteRange,
+    range: FileByteRange,
 }
 
 impl Tool for ReadFile {
     const NAME: &'static str = "vault.readFile";
     const SUMMARY: &'static str = "Read a file as text or base64, whole or in part.";
     const CATEGORY: &'static str = "vault";
-    const FAMILY: Family = Family::Read;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Read;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -114,11 +114,11 @@ impl Tool for ReadFile {
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: args.path.reach(&self.vault), writes: Vec::new() }
+        PathKeys { reads: args.path.path_scopes(&self.vault), writes: Vec::new() }
     }
 
     fn preview(&self, args: &Args) -> String {
-        format!("Read {}", args.path.shown())
+        format!("Read {}", args.path.display())
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
@@ -127,12 +127,12 @@ impl Tool for ReadFile {
         let max = u64::from(args.max_bytes.clamp(MIN_MAX_BYTES, MAX_MAX_BYTES));
         let window = asked.start..asked.end.min(asked.start.saturating_add(max));
         let vault = self.vault.get()?;
-        let content = blocking(cx, move |witness| vault.read(&path, window, witness)).await?;
+        let content = run_blocking(cx, move |io| vault.read(&path, window, io)).await?;
         output(content, &asked, args.form)
     }
 
     fn summary(&self, output: &Output) -> String {
-        let ByteRange { start, end } = output.range;
+        let FileByteRange { start, end } = output.range;
         if start == 0 && !output.truncated {
             format!("Read {} ({} bytes)", output.path, output.size_bytes)
         } else {
@@ -140,27 +140,27 @@ impl Tool for ReadFile {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let encoding = match output.encoding.as_str() {
-            BASE64 => read::Encoding::Base64,
-            _ => read::Encoding::Utf8,
+            BASE64 => read::ContentEncoding::Base64,
+            _ => read::ContentEncoding::Utf8,
         };
-        let ByteRange { start, end } = output.range;
-        let complete = read::Read {
+        let FileByteRange { start, end } = output.range;
+        let complete = read::FileRead {
             path: &output.path,
             content: &output.content,
             encoding,
             etag: output.etag.as_deref(),
             size_bytes: output.size_bytes,
-            range: read::ByteRange { start, end },
+            range: read::ContentRange { start, end },
             more: output.truncated,
         };
         read::project(&complete, with)
     }
 }
 
-fn output(content: ReadPart, asked: &Range<u64>, form: Form) -> Result<Output, Fault> {
-    let ReadPart { path, bytes, start, size, etag, mtime_ms } = content;
+fn output(content: FileSlice, asked: &Range<u64>, form: ReadEncoding) -> Result<Output, Fault> {
+    let FileSlice { path, bytes, start, size, etag, mtime_ms } = content;
     if asked.start > size {
         return Err(Fault::new(
             Failure::InvalidArguments,
@@ -170,13 +170,13 @@ fn output(content: ReadPart, asked: &Range<u64>, form: Form) -> Result<Output, F
         .hint(format!("give a range that starts between 0 and {size}")));
     }
     let (content, range, encoding) = match form {
-        Form::Base64 => {
-            (base64::encode(&bytes), ByteRange { start, end: start + bytes.len() as u64 }, BASE64)
+        ReadEncoding::Base64 => {
+            (BASE64_STANDARD.encode(&bytes), FileByteRange { start, end: start + bytes.len() as u64 }, BASE64)
         }
-        Form::Text => {
+        ReadEncoding::Text => {
             let (text, kept) = whole_characters(&bytes, start == 0, start + bytes.len() as u64 == size)
                 .ok_or_else(|| not_text(path.as_str(), &bytes))?;
-            let range = ByteRange { start: start + kept.start as u64, end: start + kept.end as u64 };
+            let range = FileByteRange { start: start + kept.start as u64, end: start + kept.end as u64 };
             (text.to_owned(), range, "utf-8")
         }
     };
@@ -192,15 +192,15 @@ fn output(content: ReadPart, asked: &Range<u64>, form: Form) -> Result<Output, F
     })
 }
 
-/// The text in `bytes` without the parts of characters that stick out at its ends, and which bytes that is.
-/// `None` when it is no UTF-8.
+/// Returns the text in `bytes` without incomplete characters at the ends, and the range of its bytes. Returns
+/// `None` if the bytes are not UTF-8.
 fn whole_characters(bytes: &[u8], at_start: bool, at_end: bool) -> Option<(&str, Range<usize>)> {
     let is_tail = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
     let skipped = if at_start { 0 } else { bytes.iter().take(3).take_while(|byte| is_tail(byte)).count() };
     let rest = &bytes[skipped..];
     let kept = match std::str::from_utf8(rest) {
         Ok(text) => text,
-        // An error without a length is a character that goes on after the last byte.
+        // An error without a length is a character that continues after the last byte.
         Err(error) if error.error_len().is_none() && !at_end => {
             std::str::from_utf8(&rest[..error.valid_up_to()]).ok()?
         }
@@ -210,18 +210,20 @@ fn whole_characters(bytes: &[u8], at_start: bool, at_end: bool) -> Option<(&str,
 }
 
 fn not_text(path: &str, bytes: &[u8]) -> Fault {
-    let looks = match bytes {
+    let guess = match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "; it looks like UTF-16",
         [0x89, b'P', b'N', b'G', ..] => "; it looks like a PNG image",
         [b'%', b'P', b'D', b'F', ..] => "; it looks like a PDF",
         _ => "",
     };
-    Fault::new(Failure::PreconditionFailed, format!("`{path}` is not UTF-8 text{looks}"))
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` is not UTF-8 text{guess}"))
         .hint("read it with as: \"base64\"")
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::prelude::{BASE64_STANDARD, Engine as _};
+
     use super::whole_characters;
 
     #[test]
@@ -245,5 +247,16 @@ mod tests {
         assert_eq!(whole_characters(b"ab\xc3", true, false), Some(("ab", 0..2)));
         assert_eq!(whole_characters(b"\xa9b", true, true), None);
         assert_eq!(whole_characters(b"\xa9b", false, true), Some(("b", 1..2)));
+    }
+
+    #[test]
+    fn the_vectors_of_rfc_4648_come_out() {
+        let encode = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
+        let words = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
+        let coded = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        for (word, coded) in words.iter().zip(coded) {
+            assert_eq!(encode(word.as_bytes()), coded);
+        }
+        assert_eq!(encode(&[0xfb, 0xff, 0xfe]), "+//+");
     }
 }

@@ -1,46 +1,49 @@
-//! `vault.rename`: another name or place for a file or a folder, with every link to it kept.
+//! `vault.rename`: renames or moves a file or a folder and updates the links to it.
 //!
-//! It can be stopped as long as it only looks. Once the move is made, its links are finished.
+//! The call can be cancelled until the move is made. After that it updates the links to the end.
 
 use std::sync::Arc;
 
-use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Family, Fault, SideEffect, VaultPath};
+use envelope::{
+    CallId, Concurrency, EntryKind, Failure, Fault, ReceiptFamily, SideEffect, VaultChange, VaultPath,
+};
+use receipts::families::links::renamed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::links::renamed;
-use toolkit::families::{Projected, Projection};
-use toolkit::{PathKeys, Reach};
+use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 
+use super::apply_rename::apply_rename;
 use super::collision::CollisionStrategy;
-use super::evidence::Evidence;
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
+use super::link_updates::{LinkUpdates, find_link_updates};
 use super::maybe_vault::MaybeVault;
-use super::relink::{Relinked, relink};
-use super::rename_made::make;
-use super::writing::Writer;
-use crate::links::{LeftBehind, Moves};
-use crate::sandbox::{FreeName, Named, Prepared, Seen, Step, Vault, Witness, Written};
+use super::path_arg::PathArg;
+use super::reconcile::ReconcileEvidence;
+use super::write_tool::{WriteTool, WriteToolDecl};
+use crate::file_layer::{
+    ChangeStep, IoContext, NameReservation, NamedEntry, PathState, PreparedSteps, Vault, WrittenFile,
+};
+use notes::links::{FileMoves, StaleLink};
 
-/// Links that could not be kept are named up to this many.
+/// Most entries of each list in the output.
 const MAX_NAMED: usize = 100;
 
-pub(crate) struct Rename;
+pub(crate) struct RenamePath;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// File or folder to rename or move, relative to the vault, with its extension.
-    from_path: GivenPath,
+    from_path: PathArg,
     /// Its new path, relative to the vault, with its extension. Missing folders above it are created.
-    to_path: GivenPath,
+    to_path: PathArg,
     /// When the new path is taken: `error` fails with CONFLICT, `create-unique` takes the next free name,
     /// `overwrite` replaces the file there (never a folder). Left out: `error`.
     #[serde(default)]
     collision_strategy: CollisionStrategy,
     /// Rewrite the links of other notes so that they lead to the new place: wikilinks, embeds, Markdown
     /// links, links in properties and files on a canvas. Left out: true.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     update_links: bool,
     /// Rename only if the file still has this etag; anything else is a CONFLICT. For files only.
     #[serde(default)]
@@ -50,7 +53,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -77,13 +80,13 @@ pub(crate) struct Output {
     /// Links that lead nowhere now, because the new name cannot be written as a link of their kind; at most
     /// 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_updated: Vec<NotUpdated>,
+    not_updated: Vec<BrokenLinkEntry>,
     /// Files that mention the old name in a way that is not rewritten, such as the formulas of a base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mentioned_in: Vec<String>,
     /// Files whose links still have the old name, because they could not be written; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_written: Vec<NotWritten>,
+    not_written: Vec<UnwrittenEntry>,
     /// Notes and canvases that may link to it, but have more than 16 MiB or are no UTF-8 text; at most 100 of
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +99,7 @@ pub(crate) struct Output {
 /// A link that could not be kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct NotUpdated {
+pub(crate) struct BrokenLinkEntry {
     /// The file that holds the link.
     path: String,
     /// The line of the link, counted from 1.
@@ -108,43 +111,47 @@ pub(crate) struct NotUpdated {
 /// A file that keeps its old links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct NotWritten {
+pub(crate) struct UnwrittenEntry {
     /// Where it is.
     path: String,
     /// Why it could not be written.
     reason: String,
 }
 
-/// What is about to move, and which links with it.
-pub(crate) struct Draft {
+/// Entry that a call will move, and the link updates.
+pub(crate) struct RenamePlan {
     from: VaultPath,
     to: VaultPath,
     etag: Option<String>,
-    links: Arc<Relinked>,
-    /// Keeps a free name from being chosen by another call.
-    _free: Option<FreeName>,
+    links: Arc<LinkUpdates>,
+    /// Prevents another call from choosing the same free name.
+    _free: Option<NameReservation>,
 }
 
-impl Writer for Rename {
-    const NAME: &'static str = "vault.rename";
-    const SUMMARY: &'static str = "Rename or move a file or a folder, and keep the links to it.";
-    const FAMILY: Family = Family::Links;
-    const SIDE_EFFECTS: &'static [SideEffect] = &[
-        SideEffect::RenameFile,
-        SideEffect::RenameFolder,
-        SideEffect::ModifyFile,
-        SideEffect::CreateFolder,
-        SideEffect::DeleteFile,
-    ];
-    /// It may write any note of the vault.
-    const CONCURRENCY: Concurrency = Concurrency::Serial;
-    const TIMEOUT_MS: u64 = 300_000;
-    const LOOKS_FIRST: bool = true;
-    const CANCELLABLE: bool = false;
+impl WriteTool for RenamePath {
+    const DECL: WriteToolDecl = WriteToolDecl {
+        family: ReceiptFamily::Links,
+        // A rename may write any note of the vault.
+        concurrency: Concurrency::Serial,
+        timeout_ms: 300_000,
+        prepares_early: true,
+        cancellable: false,
+        ..WriteToolDecl::new(
+            "vault.rename",
+            "Rename or move a file or a folder, and keep the links to it.",
+            &[
+                SideEffect::RenameFile,
+                SideEffect::RenameFolder,
+                SideEffect::ModifyFile,
+                SideEffect::CreateFolder,
+                SideEffect::DeleteFile,
+            ],
+        )
+    };
 
     type Args = Args;
     type Output = Output;
-    type Draft = Draft;
+    type Plan = RenamePlan;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
@@ -159,7 +166,7 @@ impl Writer for Rename {
             )
             .hint("give another `toPath`"));
         }
-        if to.segments().count() > from.segments().count() && below(to, from) {
+        if to.segments().count() > from.segments().count() && is_below(to, from) {
             return Err(Fault::new(
                 Failure::InvalidArguments,
                 format!("`{from}` cannot be moved into itself (`{to}`)"),
@@ -169,23 +176,23 @@ impl Writer for Rename {
         Ok(())
     }
 
-    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        let kind = |path: &GivenPath| -> Vec<Reach> { path.reach(vault) };
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        let kind = |path: &PathArg| -> Vec<PathScope> { path.path_scopes(vault) };
         let mut writes = kind(&args.from_path);
         writes.extend(kind(&args.to_path));
         PathKeys { reads: Vec::new(), writes }
     }
 
-    fn preview(args: &Args, draft: Option<&Draft>) -> String {
-        let (from, to) = (args.from_path.shown(), args.to_path.shown());
-        match draft {
-            Some(draft) if draft.links.links > 0 => format!(
+    fn preview(args: &Args, plan: Option<&RenamePlan>) -> String {
+        let (from, to) = (args.from_path.display(), args.to_path.display());
+        match plan {
+            Some(plan) if plan.links.links > 0 => format!(
                 "Rename {from} to {}, with {} in {}",
-                draft.to,
-                counted(draft.links.links, "link"),
-                counted(draft.links.files.len() as u64, "file")
+                plan.to,
+                count_noun(plan.links.links, "link"),
+                count_noun(plan.links.files.len() as u64, "file")
             ),
-            Some(draft) => format!("Rename {from} to {}", draft.to),
+            Some(plan) => format!("Rename {from} to {}", plan.to),
             None => format!("Rename {from} to {to}"),
         }
     }
@@ -194,65 +201,65 @@ impl Writer for Rename {
         vault: &Vault,
         call: &CallId,
         args: &Args,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, Draft), Fault> {
-        prepare(vault, call, args, None, witness)
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, RenamePlan), Fault> {
+        prepare(vault, call, args, None, io)
     }
 
     fn prepare_again(
         vault: &Vault,
         call: &CallId,
         args: &Args,
-        first: &Draft,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, Draft), Fault> {
-        prepare(vault, call, args, Some(&first.links), witness)
+        first: &RenamePlan,
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, RenamePlan), Fault> {
+        prepare(vault, call, args, Some(&first.links), io)
     }
 
     fn apply(
         vault: &Vault,
         args: &Args,
-        prepared: &Prepared,
-        draft: &Draft,
-        witness: &dyn Witness,
+        prepared: &PreparedSteps,
+        plan: &RenamePlan,
+        io: &dyn IoContext,
     ) -> Result<Output, Fault> {
-        let made = make(vault, prepared, &draft.to, &draft.links, witness)?;
+        let made = apply_rename(vault, prepared, &plan.to, &plan.links, io)?;
         let not_written = made.not_written.into_iter().take(MAX_NAMED);
         Ok(Output {
             etag: made.state.map(|state| state.etag()),
             links_updated: Some(made.links),
             files_updated: made.files.len() as u64,
-            updated_in: named(made.files.iter()),
+            updated_in: first_paths(made.files.iter()),
             not_updated: not_updated(&made.left),
             not_written: not_written
-                .map(|(path, reason)| NotWritten { path: path.to_string(), reason })
+                .map(|(path, reason)| UnwrittenEntry { path: path.to_string(), reason })
                 .collect(),
-            ..Self::output(args, draft, None)
+            ..Self::output(args, plan, None)
         })
     }
 
-    fn output(args: &Args, draft: &Draft, _written: Option<&Written>) -> Output {
+    fn output(args: &Args, plan: &RenamePlan, _written: Option<&WrittenFile>) -> Output {
         Output {
-            from_path: draft.from.to_string(),
-            to_path: draft.to.to_string(),
-            etag: draft.etag.clone(),
-            links_updated: Some(draft.links.links),
-            files_updated: draft.links.files.len() as u64,
-            updated_in: named(draft.links.files.iter().map(|file| &file.path)),
-            not_updated: not_updated(&draft.links.left),
-            mentioned_in: draft.links.mentioned_in.iter().map(VaultPath::to_string).collect(),
+            from_path: plan.from.to_string(),
+            to_path: plan.to.to_string(),
+            etag: plan.etag.clone(),
+            links_updated: Some(plan.links.links),
+            files_updated: plan.links.files.len() as u64,
+            updated_in: first_paths(plan.links.files.iter().map(|file| &file.path)),
+            not_updated: not_updated(&plan.links.left),
+            mentioned_in: plan.links.mentioned_in.iter().map(VaultPath::to_string).collect(),
             not_written: Vec::new(),
-            not_looked_into: named(draft.links.not_looked_into.iter()),
+            not_looked_into: first_paths(plan.links.not_looked_into.iter()),
             dry_run: args.dry_run,
         }
     }
 
-    fn found(args: &Args, evidence: &Evidence) -> Output {
+    fn output_from_evidence(args: &Args, evidence: &ReconcileEvidence) -> Output {
         let moved = evidence.last_move();
         let rewritten: Vec<&str> = evidence.changes.iter().filter_map(rewritten).collect();
         Output {
-            from_path: moved.map_or_else(|| args.from_path.shown(), |(from, _)| from.to_owned()),
-            to_path: moved.map_or_else(|| args.to_path.shown(), |(_, to)| to.to_owned()),
+            from_path: moved.map_or_else(|| args.from_path.display(), |(from, _)| from.to_owned()),
+            to_path: moved.map_or_else(|| args.to_path.display(), |(_, to)| to.to_owned()),
             etag: None,
             links_updated: None,
             files_updated: rewritten.len() as u64,
@@ -271,23 +278,23 @@ impl Writer for Rename {
         let links = match links_updated {
             Some(0) => String::new(),
             Some(links) => {
-                format!(", updating {} in {}", counted(*links, "link"), counted(*files_updated, "file"))
+                format!(", updating {} in {}", count_noun(*links, "link"), count_noun(*files_updated, "file"))
             }
-            None => format!(", updating links in {}", counted(*files_updated, "file")),
+            None => format!(", updating links in {}", count_noun(*files_updated, "file")),
         };
         format!("{done} {from_path} to {to_path}{links}")
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let complete = renamed::Renamed {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let complete = renamed::RenameReport {
             from_path: &output.from_path,
             to_path: &output.to_path,
             etag: output.etag.as_deref(),
             links_updated: output.links_updated,
             files_updated: output.files_updated,
             updated_in: output.updated_in.iter().map(String::as_str).collect(),
-            not_updated: output.not_updated.iter().map(NotUpdated::told).collect(),
-            not_written: output.not_written.iter().map(NotWritten::told).collect(),
+            not_updated: output.not_updated.iter().map(BrokenLinkEntry::as_result).collect(),
+            not_written: output.not_written.iter().map(UnwrittenEntry::as_result).collect(),
             mentioned_in: output.mentioned_in.iter().map(String::as_str).collect(),
             not_looked_into: output.not_looked_into.iter().map(String::as_str).collect(),
             dry_run: output.dry_run,
@@ -296,64 +303,64 @@ impl Writer for Rename {
     }
 }
 
-impl NotUpdated {
-    fn told(&self) -> renamed::Left<&str> {
-        renamed::Left { path: &self.path, line: u64::from(self.line), target: &self.target }
+impl BrokenLinkEntry {
+    fn as_result(&self) -> renamed::BrokenLink<&str> {
+        renamed::BrokenLink { path: &self.path, line: u64::from(self.line), target: &self.target }
     }
 }
 
-impl NotWritten {
-    fn told(&self) -> renamed::NotWritten<&str> {
-        renamed::NotWritten { path: &self.path, reason: &self.reason }
+impl UnwrittenEntry {
+    fn as_result(&self) -> renamed::UnwrittenFile<&str> {
+        renamed::UnwrittenFile { path: &self.path, reason: &self.reason }
     }
 }
 
-/// The steps of a rename; `first` is what was found out about the links before.
+/// Returns the steps of a rename. `first` is an earlier scan of the links.
 fn prepare(
     vault: &Vault,
     call: &CallId,
     args: &Args,
-    first: Option<&Arc<Relinked>>,
-    witness: &dyn Witness,
-) -> Result<(Prepared, Draft), Fault> {
+    first: Option<&Arc<LinkUpdates>>,
+    io: &dyn IoContext,
+) -> Result<(PreparedSteps, RenamePlan), Fault> {
     let asked = args.from_path.get()?;
     let source = vault.entry(asked)?.ok_or_else(|| vault.not_found(asked))?;
-    let baggage = ExpectedEtag::baggage(args.expected_etag.as_ref(), vault, &source, witness)?;
-    let etag = baggage.before.map(|state| state.etag());
-    let target = target(vault, call, args, &source, witness)?;
-    let moves = moves(vault, &source, &target.path, witness)?;
+    let details = ExpectedEtag::details(args.expected_etag.as_ref(), vault, &source, io)?;
+    let etag = details.before.map(|state| state.etag());
+    let target = resolve_target(vault, call, args, &source, io)?;
+    let moves = moved_files(vault, &source, &target.path, io)?;
     let links = match args.update_links {
-        true => relink(vault, Moves::new(moves), &source.path, first, witness)?,
+        true => find_link_updates(vault, FileMoves::new(moves), &source.path, first, io)?,
         false => Arc::default(),
     };
     let mut steps = target.steps;
     let (from, to) = (source.path.clone(), target.path.clone());
-    steps.push(Step::Move { from, to, kind: source.kind, baggage });
+    steps.push(ChangeStep::Move { from, to, kind: source.kind, details });
     steps.extend(links.files.iter().map(|file| file.step.clone()));
     let etag = links.etag_of(&target.path).map(str::to_owned).or(etag);
-    let draft = Draft { from: source.path, to: target.path, etag, links, _free: target.free };
-    Ok((Prepared { steps }, draft))
+    let plan = RenamePlan { from: source.path, to: target.path, etag, links, _free: target.free };
+    Ok((PreparedSteps { steps }, plan))
 }
 
-/// The first of them, as text.
-fn named<'a>(paths: impl Iterator<Item = &'a VaultPath>) -> Vec<String> {
+/// Returns the first paths as text.
+fn first_paths<'a>(paths: impl Iterator<Item = &'a VaultPath>) -> Vec<String> {
     paths.take(MAX_NAMED).map(VaultPath::to_string).collect()
 }
 
-/// The file whose links were written anew, if that is what the change did.
-fn rewritten(change: &Change) -> Option<&str> {
+/// Returns the path of a file whose links were rewritten by a change.
+fn rewritten(change: &VaultChange) -> Option<&str> {
     match change {
-        Change::FileReplaced { path, .. } => Some(path),
-        Change::FileCreated { .. }
-        | Change::FileRemoved { .. }
-        | Change::FolderCreated { .. }
-        | Change::FolderRemoved { .. }
-        | Change::Moved { .. } => None,
+        VaultChange::FileReplaced { path, .. } => Some(path),
+        VaultChange::FileCreated { .. }
+        | VaultChange::FileRemoved { .. }
+        | VaultChange::FolderCreated { .. }
+        | VaultChange::FolderRemoved { .. }
+        | VaultChange::Moved { .. } => None,
     }
 }
 
-fn not_updated(left: &[(VaultPath, LeftBehind)]) -> Vec<NotUpdated> {
-    let named = left.iter().take(MAX_NAMED).map(|(path, left)| NotUpdated {
+fn not_updated(left: &[(VaultPath, StaleLink)]) -> Vec<BrokenLinkEntry> {
+    let named = left.iter().take(MAX_NAMED).map(|(path, left)| BrokenLinkEntry {
         path: path.to_string(),
         line: left.line,
         target: left.target.clone(),
@@ -361,50 +368,56 @@ fn not_updated(left: &[(VaultPath, LeftBehind)]) -> Vec<NotUpdated> {
     named.collect()
 }
 
-/// Where something goes, and what has to be done there first.
-struct Target {
+/// Target of a move, with the steps that come before it.
+struct RenameTarget {
     path: VaultPath,
-    steps: Vec<Step>,
-    free: Option<FreeName>,
+    steps: Vec<ChangeStep>,
+    free: Option<NameReservation>,
 }
 
-fn target(
+fn resolve_target(
     vault: &Vault,
     call: &CallId,
     args: &Args,
-    source: &Named,
-    witness: &dyn Witness,
-) -> Result<Target, Fault> {
+    source: &NamedEntry,
+    io: &dyn IoContext,
+) -> Result<RenameTarget, Fault> {
     let asked = args.to_path.get()?;
     let mut free = None;
     let mut steps = Vec::new();
-    // `Note` may become `note`: its only twin is itself. A folder above it cannot be spelled anew on the way.
+    // `Note` may become `note`, which collides only with itself. The folder above it cannot be respelled by that.
     let respelled = asked.folded() == source.path.folded() && asked.parent() == source.path.parent();
     let path = match args.collision_strategy {
         _ if respelled => asked.clone(),
-        CollisionStrategy::Error => vault.would_create(asked, witness)?,
+        CollisionStrategy::Error => vault.would_create(asked, io)?,
         CollisionStrategy::CreateUnique => {
-            let name = vault.choose_free(asked, call)?;
+            let name = vault.reserve_name(asked, call)?;
             let path = name.path().clone();
             free = Some(name);
             path
         }
         CollisionStrategy::Overwrite => match vault.entry(asked)? {
-            None => vault.would_create(asked, witness)?,
+            None => vault.would_create(asked, io)?,
             Some(there) => {
-                steps.push(overwritten(vault, source, &there, witness)?);
+                steps.push(removal_of_target(vault, source, &there, io)?);
                 there.path
             }
         },
     };
-    let survey = vault.survey(&path, witness)?;
-    let mut folders: Vec<Step> = survey.missing.into_iter().map(Step::making_folder).collect();
+    let resolved = vault.resolve_path(&path, io)?;
+    let mut folders: Vec<ChangeStep> =
+        resolved.missing_folders.into_iter().map(ChangeStep::create_folder).collect();
     folders.append(&mut steps);
-    Ok(Target { path, steps: folders, free })
+    Ok(RenameTarget { path, steps: folders, free })
 }
 
-/// The file at the target goes, and can be brought back.
-fn overwritten(vault: &Vault, source: &Named, there: &Named, witness: &dyn Witness) -> Result<Step, Fault> {
+/// Returns the step that removes the file at the target. It is stored, so it can be restored.
+fn removal_of_target(
+    vault: &Vault,
+    source: &NamedEntry,
+    there: &NamedEntry,
+    io: &dyn IoContext,
+) -> Result<ChangeStep, Fault> {
     let refuse = |why: &str| {
         Err(Fault::new(Failure::Conflict, format!("`{}` already exists, and {why}", there.path))
             .detail("existing", there.path.as_str())
@@ -415,24 +428,26 @@ fn overwritten(vault: &Vault, source: &Named, there: &Named, witness: &dyn Witne
         (_, EntryKind::Folder) => return refuse("a folder is never overwritten"),
         (EntryKind::Folder, EntryKind::File) => return refuse("a folder does not take the place of a file"),
     }
-    match vault.survey_entry(&there.path, witness)? {
-        Seen::File { state: before, .. } => Ok(Step::RemoveFile { path: there.path.clone(), before }),
-        Seen::Nothing | Seen::Folder | Seen::Other => refuse("it is a link or a device"),
+    match vault.entry_state(&there.path, io)? {
+        PathState::File { state: before, .. } => {
+            Ok(ChangeStep::RemoveFile { path: there.path.clone(), before })
+        }
+        PathState::Missing | PathState::Folder | PathState::Other => refuse("it is a link or a device"),
     }
 }
 
-/// Every file that has another path afterwards.
-fn moves(
+/// Returns every file that gets another path.
+fn moved_files(
     vault: &Vault,
-    source: &Named,
+    source: &NamedEntry,
     to: &VaultPath,
-    witness: &dyn Witness,
+    io: &dyn IoContext,
 ) -> Result<Vec<(VaultPath, VaultPath)>, Fault> {
     match source.kind {
         EntryKind::File => Ok(vec![(source.path.clone(), to.clone())]),
         EntryKind::Folder => {
             let prefix = source.path.as_str().len();
-            let moved = vault.tree(&source.path, witness)?.files.into_iter().map(|from| {
+            let moved = vault.folder_tree(&source.path, io)?.files.into_iter().map(|from| {
                 let rest = from.as_str().get(prefix..).unwrap_or_default();
                 let to = VaultPath::parse(&format!("{to}{rest}"))
                     .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))?;
@@ -443,10 +458,10 @@ fn moves(
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
+fn count_noun(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn below(path: &VaultPath, folder: &VaultPath) -> bool {
+fn is_below(path: &VaultPath, folder: &VaultPath) -> bool {
     path.folded().starts_with(&format!("{}/", folder.folded()))
 }

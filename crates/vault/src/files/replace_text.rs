@@ -1,14 +1,14 @@
-//! `vault.replaceText`: one text for another, found by what it says.
+//! `vault.replaceText`: replaces text that is found by its content.
 
 use envelope::{Failure, Fault};
+use receipts::families::mutation::{FileMutation, MutationFacts as Told, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::mutation::{Facts as Told, Mutation, Outcome};
 
-use super::editing::{Edit, Edited, Target, shown};
+use super::edit_tool::{EditTarget, EditedFile, TextEdit, short_line};
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
-use crate::edit::replace_text::{Matches, replace_text};
+use super::path_arg::PathArg;
+use notes::replace_text::{ExpectedMatches, replace_text};
 
 pub(crate) struct ReplaceText;
 
@@ -16,7 +16,7 @@ pub(crate) struct ReplaceText;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// Text file to change, relative to the vault, with its extension.
-    path: GivenPath,
+    path: PathArg,
     /// The text to replace, exactly as it stands in the file; it may take several lines. Case matters. Line
     /// endings need not be those of the file.
     #[schemars(length(min = 1))]
@@ -60,21 +60,21 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-/// How many places changed.
-pub(crate) struct Facts {
+/// Number of replacements.
+pub(crate) struct ReplacementFacts {
     count: u64,
 }
 
-impl Edit for ReplaceText {
+impl TextEdit for ReplaceText {
     const NAME: &'static str = "vault.replaceText";
     const SUMMARY: &'static str = "Replace a text in a file by another, found by what it says.";
 
     type Args = Args;
     type Output = Output;
-    type Facts = Facts;
+    type Facts = ReplacementFacts;
 
-    fn target(args: &Args) -> Target<'_> {
-        Target { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    fn target(args: &Args) -> EditTarget<'_> {
+        EditTarget { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
@@ -82,24 +82,24 @@ impl Edit for ReplaceText {
     }
 
     fn preview(args: &Args) -> String {
-        let (path, find) = (args.path.shown(), shown(&args.find));
+        let (path, find) = (args.path.display(), short_line(&args.find));
         let every = if args.all { " everywhere" } else { "" };
         match args.replace.is_empty() {
             true => format!("Remove \"{find}\"{every} from {path}"),
-            false => format!("Replace \"{find}\" by \"{}\"{every} in {path}", shown(&args.replace)),
+            false => format!("Replace \"{find}\" by \"{}\"{every} in {path}", short_line(&args.replace)),
         }
     }
 
-    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
+    fn edit(args: &Args, text: &str) -> Result<(String, ReplacementFacts), Fault> {
         let replaced = replace_text(text, &args.find, &args.replace, args.matches()?)?;
-        Ok((replaced.text, Facts { count: replaced.count as u64 }))
+        Ok((replaced.text, ReplacementFacts { count: replaced.count as u64 }))
     }
 
-    fn output(args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+    fn output(args: &Args, file: EditedFile, facts: Option<&ReplacementFacts>) -> Output {
         let replaced = match (file.changed, facts) {
             (false, _) => Some(0),
             (true, Some(facts)) => Some(facts.count),
-            // It happened, so there were as many as were expected.
+            // The call happened, so the number of matches was the expected one.
             (true, None) if args.all => None,
             (true, None) => Some(u64::from(args.expected_matches.unwrap_or(1))),
         };
@@ -117,9 +117,13 @@ impl Edit for ReplaceText {
         }
     }
 
-    fn mutation(output: &Output) -> Mutation<'_> {
-        Mutation {
-            outcome: if output.replaced == Some(0) { Outcome::Unchanged } else { Outcome::Changed },
+    fn mutation(output: &Output) -> FileMutation<'_> {
+        FileMutation {
+            outcome: if output.replaced == Some(0) {
+                MutationOutcome::Unchanged
+            } else {
+                MutationOutcome::Changed
+            },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
             facts: Told { places: output.replaced, ..Told::default() },
@@ -129,15 +133,15 @@ impl Edit for ReplaceText {
 }
 
 impl Args {
-    fn matches(&self) -> Result<Matches, Fault> {
+    fn matches(&self) -> Result<ExpectedMatches, Fault> {
         match (self.all, self.expected_matches) {
             (true, Some(_)) => {
                 Err(Fault::new(Failure::InvalidArguments, "`all` and `expectedMatches` exclude each other")
                     .hint("leave out `all` to replace exactly that many, or leave out `expectedMatches`"))
             }
-            (true, None) => Ok(Matches::All),
+            (true, None) => Ok(ExpectedMatches::All),
             (false, expected) => {
-                Ok(Matches::Exactly(usize::try_from(expected.unwrap_or(1)).unwrap_or(usize::MAX)))
+                Ok(ExpectedMatches::Exactly(usize::try_from(expected.unwrap_or(1)).unwrap_or(usize::MAX)))
             }
         }
     }

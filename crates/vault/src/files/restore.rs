@@ -1,44 +1,42 @@
-//! `vault.restore`: puts back what was there before, change by change, and never over an edit unread.
+//! `vault.restore`: applies recorded changes backwards, and never overwrites an edit unread.
 //!
-//! For undo and redo, not for models: its arguments come from the record of a run. Each change is made only
-//! against its own before-state. What was edited since is a conflict, and one conflict stops all of it, unless
-//! a person has said what to do about that file.
+//! Used by undo and redo; models never see it, as its arguments come from the record of a run. Each change
+//! applies only to its own before-state. An entry that was edited since is a conflict, and one conflict stops
+//! the whole call unless the user decided about that entry.
 
-mod choice;
-mod conflict;
-mod foresee;
-mod locate;
-mod names;
-mod space;
-mod thread;
-mod trash;
-mod work;
+mod planner;
+mod plan;
+mod locations;
+mod path_map;
+mod planned_tree;
+mod history;
 
-use envelope::{CallId, Change, Concurrency, EntryKind, Failure, Fault, Idempotency, SideEffect, VaultPath};
+use envelope::{
+    CallId, Concurrency, EntryKind, Failure, Fault, Idempotency, SideEffect, VaultChange, VaultPath,
+};
+use receipts::families::mutation::restored::{self, ConflictEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::mutation::restored::{self, InTheWay};
-use toolkit::families::{Projected, Projection};
-use toolkit::{PathKeys, Reach};
+use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 
-pub use self::conflict::{RestoreCause, RestoreConflict};
-pub use self::foresee::{Restoration, RestoreChoices, Restored, foresee_restore};
-use self::locate::parsed;
-use super::evidence::Evidence;
+use self::locations::parsed;
+pub use self::plan::{RestoreCause, RestoreConflict};
+pub use self::plan::{RestoreChoices, RestorePlan, RestoredEntry, plan_restore};
 use super::maybe_vault::MaybeVault;
-use super::writing::Writer;
-use crate::sandbox::{Prepared, TRASH, Vault, Witness, Written, protected};
+use super::reconcile::ReconcileEvidence;
+use super::write_tool::{WriteTool, WriteToolDecl};
+use crate::file_layer::{IoContext, PreparedSteps, TRASH, Vault, WrittenFile, protected};
 
-/// Conflicts that a fault names one by one; all of them are in its details.
+/// Conflicts that the message names; the details contain all.
 const NAMED: usize = 5;
 
-pub(crate) struct Restore;
+pub(crate) struct RestoreChanges;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// The changes to make, in order. One that is already so is skipped.
-    changes: Vec<Change>,
+    changes: Vec<VaultChange>,
     /// Paths that stay as they are, with everything below them, even where the list would change them. A file
     /// that was edited and moved keeps what it holds; its name is put back.
     #[serde(default)]
@@ -73,26 +71,30 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-impl Writer for Restore {
-    const NAME: &'static str = "vault.restore";
-    const SUMMARY: &'static str = "Put files, folders and names back as a list of changes says.";
-    const SIDE_EFFECTS: &'static [SideEffect] = &[
-        SideEffect::CreateFile,
-        SideEffect::CreateFolder,
-        SideEffect::ModifyFile,
-        SideEffect::DeleteFile,
-        SideEffect::DeleteFolder,
-        SideEffect::RenameFile,
-        SideEffect::RenameFolder,
-    ];
-    /// What is already so is not done again.
-    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
-    const CONCURRENCY: Concurrency = Concurrency::Serial;
-    const TIMEOUT_MS: u64 = 600_000;
+impl WriteTool for RestoreChanges {
+    const DECL: WriteToolDecl = WriteToolDecl {
+        // A change that is already made is not repeated.
+        idempotency: Idempotency::Idempotent,
+        concurrency: Concurrency::Serial,
+        timeout_ms: 600_000,
+        ..WriteToolDecl::new(
+            "vault.restore",
+            "Put files, folders and names back as a list of changes says.",
+            &[
+                SideEffect::CreateFile,
+                SideEffect::CreateFolder,
+                SideEffect::ModifyFile,
+                SideEffect::DeleteFile,
+                SideEffect::DeleteFolder,
+                SideEffect::RenameFile,
+                SideEffect::RenameFolder,
+            ],
+        )
+    };
 
     type Args = Args;
     type Output = Output;
-    type Draft = Output;
+    type Plan = Output;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
@@ -102,18 +104,18 @@ impl Writer for Restore {
         check_paths(&args.changes)
     }
 
-    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
         let mut writes = Vec::new();
         for change in &args.changes {
-            // Rules about what is below a folder hold for the move of it.
+            // A rule about entries below a folder applies to moving the folder.
             let reach = match change {
-                Change::Moved { kind: EntryKind::Folder, .. } => Reach::Folder,
-                Change::Moved { kind: EntryKind::File, .. }
-                | Change::FolderCreated { .. }
-                | Change::FolderRemoved { .. }
-                | Change::FileCreated { .. }
-                | Change::FileRemoved { .. }
-                | Change::FileReplaced { .. } => Reach::Path,
+                VaultChange::Moved { kind: EntryKind::Folder, .. } => PathScope::Folder,
+                VaultChange::Moved { kind: EntryKind::File, .. }
+                | VaultChange::FolderCreated { .. }
+                | VaultChange::FolderRemoved { .. }
+                | VaultChange::FileCreated { .. }
+                | VaultChange::FileRemoved { .. }
+                | VaultChange::FileReplaced { .. } => PathScope::Path,
             };
             let paths = change.paths().filter_map(|path| VaultPath::parse(path).ok());
             for path in paths.filter(|path| path.segments().next() != Some(TRASH)) {
@@ -136,12 +138,12 @@ impl Writer for Restore {
         vault: &Vault,
         _call: &CallId,
         args: &Args,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, Output), Fault> {
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, Output), Fault> {
         let choices = RestoreChoices { keep: &args.keep, overwrite: &args.overwrite };
-        let found = foresee_restore(vault, &args.changes, choices, witness)?;
+        let found = plan_restore(vault, &args.changes, choices, io)?;
         if !args.dry_run && !found.conflicts.is_empty() {
-            return Err(in_the_way(&found.conflicts));
+            return Err(conflicts_fault(&found.conflicts));
         }
         let output = Output {
             restored: found.steps.len() as u64,
@@ -151,14 +153,14 @@ impl Writer for Restore {
             conflicts: found.conflicts,
             dry_run: args.dry_run,
         };
-        Ok((Prepared { steps: found.steps }, output))
+        Ok((PreparedSteps { steps: found.steps }, output))
     }
 
-    fn output(_args: &Args, foreseen: &Output, _written: Option<&Written>) -> Output {
+    fn output(_args: &Args, foreseen: &Output, _written: Option<&WrittenFile>) -> Output {
         foreseen.clone()
     }
 
-    fn found(_args: &Args, evidence: &Evidence) -> Output {
+    fn output_from_evidence(_args: &Args, evidence: &ReconcileEvidence) -> Output {
         Output {
             restored: evidence.changes.len() as u64,
             already_so: 0,
@@ -186,13 +188,13 @@ impl Writer for Restore {
         words
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let conflicts = output.conflicts.iter().map(|conflict| InTheWay {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let conflicts = output.conflicts.iter().map(|conflict| ConflictEntry {
             path: conflict.path.clone(),
             words: conflict.words(),
             can_overwrite: conflict.can_overwrite,
         });
-        let complete = restored::Restored {
+        let complete = restored::RestoreReport {
             restored: output.restored,
             already_so: output.already_so,
             kept: &output.kept,
@@ -204,24 +206,24 @@ impl Writer for Restore {
     }
 }
 
-/// That every path is one that a tool may have changed: in the vault, outside of protected places, or directly
-/// in the trash.
-pub(super) fn check_paths(changes: &[Change]) -> Result<(), Fault> {
+/// Checks that a tool may have changed every path: it is in the vault and outside of protected folders, or
+/// directly in the trash.
+pub(super) fn check_paths(changes: &[VaultChange]) -> Result<(), Fault> {
     for change in changes {
         for path in change.paths() {
             let path = parsed(path)?;
             let Some(by) = path.protected_by() else { continue };
             let in_trash = path.segments().next() == Some(TRASH);
             let allowed = match (change, path.segments().count()) {
-                (Change::FolderCreated { .. } | Change::FolderRemoved { .. }, 1)
-                | (Change::Moved { .. }, 2) => in_trash && path.segments().skip(1).all(plain_name),
+                (VaultChange::FolderCreated { .. } | VaultChange::FolderRemoved { .. }, 1)
+                | (VaultChange::Moved { .. }, 2) => in_trash && path.segments().skip(1).all(plain_name),
                 (
-                    Change::FolderCreated { .. }
-                    | Change::FolderRemoved { .. }
-                    | Change::FileCreated { .. }
-                    | Change::FileRemoved { .. }
-                    | Change::FileReplaced { .. }
-                    | Change::Moved { .. },
+                    VaultChange::FolderCreated { .. }
+                    | VaultChange::FolderRemoved { .. }
+                    | VaultChange::FileCreated { .. }
+                    | VaultChange::FileRemoved { .. }
+                    | VaultChange::FileReplaced { .. }
+                    | VaultChange::Moved { .. },
                     _,
                 ) => false,
             };
@@ -237,7 +239,7 @@ fn plain_name(name: &str) -> bool {
     !VaultPath::is_protected_name(name)
 }
 
-fn in_the_way(conflicts: &[RestoreConflict]) -> Fault {
+fn conflicts_fault(conflicts: &[RestoreConflict]) -> Fault {
     let mut words: Vec<String> = conflicts.iter().take(NAMED).map(RestoreConflict::words).collect();
     if conflicts.len() > NAMED {
         words.push(format!("and {} more", conflicts.len() - NAMED));
@@ -248,8 +250,8 @@ fn in_the_way(conflicts: &[RestoreConflict]) -> Fault {
 }
 
 #[cfg(test)]
-mod desk;
+mod restore_fixture;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod laws;
+mod round_trip_tests;

@@ -1,25 +1,23 @@
-//! `vault.searchText`: where a text or a pattern stands in the notes.
+//! `vault.searchText`: finds a text or a pattern in the notes.
 
-use std::sync::OnceLock;
-
-use envelope::{Family, Fault, Idempotency, Requirement, Risk, SideEffect};
+use envelope::{Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use receipts::families::search;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::families::{Projected, Projection, search};
-use toolkit::{PathKeys, Reach, Tool, ToolCx};
+use toolkit::{PathKeys, PathScope, ProjectedResult, Projection, StagedTool, ToolCx};
 
-use super::blocking::blocking;
-use super::given_path::GivenFolder;
+use super::blocking::run_blocking;
 use super::maybe_vault::MaybeVault;
-use crate::sandbox::{Finds, Needle, Reading, SearchQuery, TextMatch};
+use super::path_arg::FolderArg;
+use crate::file_layer::{QuerySyntax, SearchPattern, SearchQuery, SearchResults, TextMatch};
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 50_000;
 const DEFAULT_SNIPPET: u32 = 120;
 const MAX_SNIPPET: u32 = 2_000;
-/// Files between two reports of how far the search has come.
+/// Files between two progress reports.
 const REPORT_EVERY: u64 = 2_000;
-/// Matches that may be passed over.
+/// Most matches that can be skipped.
 const MAX_OFFSET: u64 = 100_000;
 
 pub(crate) struct SearchText {
@@ -35,12 +33,12 @@ pub(crate) struct Args {
     /// `plain` takes the query as it stands; `regex` takes it as a regular expression in the syntax of the
     /// Rust `regex` crate: no look-around, no back-references; `^` and `$` are the ends of a line.
     #[serde(default)]
-    mode: Mode,
+    mode: SearchMode,
     /// Files and folders to search, relative to the vault, such as `["Projects", "Inbox.md"]`; a folder with
     /// everything below it. Left out or empty: the whole vault.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
-    paths: Vec<GivenFolder>,
+    paths: Vec<FolderArg>,
     /// Only files that end in one of these, such as `["md"]`; case does not matter. Empty: all text files.
     #[serde(default)]
     extensions: Vec<String>,
@@ -59,9 +57,6 @@ pub(crate) struct Args {
     #[serde(default = "default_snippet")]
     #[schemars(range(min = 10, max = 2_000))]
     snippet_length: u32,
-    /// The query, once it is compiled. Not part of what is sent.
-    #[serde(skip)]
-    needle: OnceLock<Needle>,
 }
 
 fn default_limit() -> u32 {
@@ -74,7 +69,7 @@ fn default_snippet() -> u32 {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
+pub(crate) enum SearchMode {
     #[default]
     Plain,
     Regex,
@@ -120,17 +115,12 @@ pub(crate) struct SearchMatch {
 }
 
 impl Args {
-    /// The compiled query. Compiled once for the check of values and for the work.
-    fn needle(&self) -> Result<&Needle, Fault> {
-        if let Some(needle) = self.needle.get() {
-            return Ok(needle);
-        }
-        let reading = match self.mode {
-            Mode::Plain => Reading::Plain,
-            Mode::Regex => Reading::Regex,
+    fn pattern(&self) -> Result<SearchPattern, Fault> {
+        let syntax = match self.mode {
+            SearchMode::Plain => QuerySyntax::Plain,
+            SearchMode::Regex => QuerySyntax::Regex,
         };
-        let needle = Needle::compile(&self.query, reading, self.case_sensitive)?;
-        Ok(self.needle.get_or_init(|| needle))
+        SearchPattern::compile(&self.query, syntax, self.case_sensitive)
     }
 
     fn offset(&self) -> u64 {
@@ -140,7 +130,7 @@ impl Args {
     fn search_query(&self) -> Result<SearchQuery, Fault> {
         let scopes = self.paths.iter().map(|path| Ok(path.get()?.cloned())).collect::<Result<_, Fault>>()?;
         Ok(SearchQuery {
-            needle: self.needle()?.clone(),
+            pattern: self.pattern()?,
             scopes,
             extensions: self
                 .extensions
@@ -153,11 +143,11 @@ impl Args {
     }
 }
 
-impl Tool for SearchText {
+impl StagedTool for SearchText {
     const NAME: &'static str = "vault.searchText";
     const SUMMARY: &'static str = "Find a text or a regular expression in the files of the vault.";
     const CATEGORY: &'static str = "vault";
-    const FAMILY: Family = Family::Search;
+    const FAMILY: ReceiptFamily = ReceiptFamily::Search;
     const RISK: Risk = Risk::ReadOnly;
     const SIDE_EFFECTS: &'static [SideEffect] = &[];
     const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
@@ -165,48 +155,57 @@ impl Tool for SearchText {
 
     type Args = Args;
     type Output = Output;
+    /// The compiled query.
+    type Prepared = Option<SearchQuery>;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.search_query().map(drop)
+    async fn validate(
+        &self,
+        _cx: &ToolCx,
+        args: &Args,
+        prepared: &mut Option<SearchQuery>,
+    ) -> Result<(), Fault> {
+        *prepared = Some(args.search_query()?);
+        Ok(())
     }
 
-    fn paths(&self, args: &Args) -> PathKeys {
+    fn paths(&self, args: &Args, _prepared: &Option<SearchQuery>) -> PathKeys {
         let reads = if args.paths.is_empty() {
-            vec![Reach::Vault]
+            vec![PathScope::Vault]
         } else {
-            args.paths.iter().flat_map(|path| path.reach(&self.vault)).collect()
+            args.paths.iter().flat_map(|path| path.path_scopes(&self.vault)).collect()
         };
         PathKeys { reads, writes: Vec::new() }
     }
 
-    fn preview(&self, args: &Args) -> String {
+    fn preview(&self, args: &Args, _prepared: &Option<SearchQuery>) -> String {
         let query = args.query.escape_debug();
         let scope = match args.paths.as_slice() {
             [] => "the vault".to_owned(),
-            [one] => one.shown(),
-            [first, rest @ ..] => format!("{} and {} more", first.shown(), rest.len()),
+            [one] => one.display(),
+            [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
         };
         match args.mode {
-            Mode::Plain => format!("Search {scope} for \"{query}\""),
-            Mode::Regex => format!("Search {scope} for the pattern \"{query}\""),
+            SearchMode::Plain => format!("Search {scope} for \"{query}\""),
+            SearchMode::Regex => format!("Search {scope} for the pattern \"{query}\""),
         }
     }
 
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let (query, offset) = (args.search_query()?, args.offset());
+    async fn run(&self, cx: &ToolCx, args: Args, prepared: Option<SearchQuery>) -> Result<Output, Fault> {
+        let query = prepared.map_or_else(|| args.search_query(), Ok)?;
+        let offset = args.offset();
         let vault = self.vault.get()?;
         let reporter = cx.clone();
-        let finds = blocking(cx, move |witness| {
+        let finds = run_blocking(cx, move |io| {
             let mut found_any = false;
-            let mut report = |finds: &Finds| {
+            let mut report = |finds: &SearchResults| {
                 let done = finds.searched + finds.skipped;
                 let first = !found_any && !finds.matches.is_empty();
                 found_any |= first;
                 if first || done.is_multiple_of(REPORT_EVERY) {
-                    reporter.progress(done, None, told(finds));
+                    reporter.progress(done, None, progress_text(finds));
                 }
             };
-            vault.search(&query, &mut report, witness)
+            vault.search(&query, &mut report, io)
         })
         .await?;
         Ok(Output {
@@ -237,15 +236,15 @@ impl Tool for SearchText {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let matches = output.matches.iter().map(|found| search::Match {
+    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let matches = output.matches.iter().map(|found| search::MatchEntry {
             path: found.path.as_str(),
             line: found.line,
             start: found.start,
             end: found.end,
             snippet: found.snippet.as_str(),
         });
-        let complete = search::Search {
+        let complete = search::SearchOutput {
             matches,
             offset: output.offset,
             more: output.truncated,
@@ -256,8 +255,8 @@ impl Tool for SearchText {
     }
 }
 
-/// How far the search has come, and the newest find.
-fn told(finds: &Finds) -> String {
+/// Returns the progress so far with the latest match.
+fn progress_text(finds: &SearchResults) -> String {
     match finds.matches.as_slice() {
         [] => "no match so far".to_owned(),
         [one] => format!("1 match so far, in {}", one.path),

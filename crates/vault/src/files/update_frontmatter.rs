@@ -1,19 +1,19 @@
-//! `vault.updateFrontmatter`: sets, removes and extends properties of a note, and leaves the rest as it is.
+//! `vault.updateFrontmatter`: sets, removes and extends properties of a note, and changes nothing else.
 
 use std::collections::HashSet;
 
 use envelope::{Failure, Fault};
+use receipts::families::mutation::{FileMutation, MutationFacts as Told, MutationOutcome, PropertyChanges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolkit::families::mutation::{Facts as Told, Mutation, Outcome, Properties};
 
-use super::editing::{Edit, Edited, Target, shown};
+use super::edit_tool::{EditTarget, EditedFile, TextEdit, short_line};
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
-use crate::edit::frontmatter::{Update, Updated, update};
+use super::path_arg::PathArg;
+use notes::frontmatter::{FrontmatterUpdate, UpdatedNote, update_frontmatter};
 
-/// Properties that one line names.
+/// Most properties that one line names.
 const MAX_NAMED: usize = 10;
 
 pub(crate) struct UpdateFrontmatter;
@@ -22,7 +22,7 @@ pub(crate) struct UpdateFrontmatter;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// Note to change, relative to the vault, such as `Notes/Idea.md`.
-    path: GivenPath,
+    path: PathArg,
     /// Properties with their new values, such as `{"status": "done"}`. Missing ones are added below the others.
     #[serde(default)]
     set: Map<String, Value>,
@@ -75,25 +75,25 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-/// Which properties became what.
-pub(crate) struct Facts {
+/// Changed properties by kind of change.
+pub(crate) struct PropertyFacts {
     added: Vec<String>,
     changed: Vec<String>,
     removed: Vec<String>,
     unchanged: Vec<String>,
 }
 
-impl Edit for UpdateFrontmatter {
+impl TextEdit for UpdateFrontmatter {
     const NAME: &'static str = "vault.updateFrontmatter";
     const SUMMARY: &'static str = "Set, remove or extend properties of a note and keep all else as it is.";
     const NOTES_ONLY: bool = true;
 
     type Args = Args;
     type Output = Output;
-    type Facts = Facts;
+    type Facts = PropertyFacts;
 
-    fn target(args: &Args) -> Target<'_> {
-        Target { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
+    fn target(args: &Args) -> EditTarget<'_> {
+        EditTarget { path: &args.path, expected_etag: args.expected_etag.as_ref(), dry_run: args.dry_run }
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
@@ -103,7 +103,7 @@ impl Edit for UpdateFrontmatter {
             if !named.insert(name) {
                 return Err(Fault::new(
                     Failure::InvalidArguments,
-                    format!("the property `{}` is named twice", shown(name)),
+                    format!("the property `{}` is named twice", short_line(name)),
                 )
                 .hint("name each property once in `set`, `remove` or `append`"));
             }
@@ -120,17 +120,20 @@ impl Edit for UpdateFrontmatter {
         let remove = listed("remove", args.remove.iter());
         let append = listed("append to", args.append.keys());
         let parts: Vec<String> = [set, remove, append].into_iter().flatten().collect();
-        format!("Update properties of {}: {}", args.path.shown(), parts.join("; "))
+        format!("Update properties of {}: {}", args.path.display(), parts.join("; "))
     }
 
-    fn edit(args: &Args, text: &str) -> Result<(String, Facts), Fault> {
-        let wanted =
-            Update { set: args.set.clone(), remove: args.remove.clone(), append: args.append.clone() };
-        let Updated { text, added, changed, removed, unchanged } = update(text, &wanted)?;
-        Ok((text, Facts { added, changed, removed, unchanged }))
+    fn edit(args: &Args, text: &str) -> Result<(String, PropertyFacts), Fault> {
+        let wanted = FrontmatterUpdate {
+            set: args.set.clone(),
+            remove: args.remove.clone(),
+            append: args.append.clone(),
+        };
+        let UpdatedNote { text, added, changed, removed, unchanged } = update_frontmatter(text, &wanted)?;
+        Ok((text, PropertyFacts { added, changed, removed, unchanged }))
     }
 
-    fn output(_args: &Args, file: Edited, facts: Option<&Facts>) -> Output {
+    fn output(_args: &Args, file: EditedFile, facts: Option<&PropertyFacts>) -> Output {
         Output {
             path: file.path,
             etag: file.etag,
@@ -159,9 +162,9 @@ impl Edit for UpdateFrontmatter {
         }
     }
 
-    fn mutation(output: &Output) -> Mutation<'_> {
+    fn mutation(output: &Output) -> FileMutation<'_> {
         let names = |names: &Option<Vec<String>>| names.clone().unwrap_or_default();
-        let properties = Properties {
+        let properties = PropertyChanges {
             added: names(&output.added),
             changed: names(&output.changed),
             removed: names(&output.removed),
@@ -171,8 +174,8 @@ impl Edit for UpdateFrontmatter {
         let none =
             properties.added.is_empty() && properties.changed.is_empty() && properties.removed.is_empty();
         let as_asked = none && output.unchanged.is_some();
-        Mutation {
-            outcome: if as_asked { Outcome::Unchanged } else { Outcome::Changed },
+        FileMutation {
+            outcome: if as_asked { MutationOutcome::Unchanged } else { MutationOutcome::Changed },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
             facts: Told { properties: Some(properties), ..Told::default() },
@@ -181,10 +184,10 @@ impl Edit for UpdateFrontmatter {
     }
 }
 
-/// `verb a, b`, or nothing. Many names are counted.
+/// Returns `verb a, b`, or `None` without names. A large number of names is counted.
 fn listed<'a>(verb: &str, names: impl ExactSizeIterator<Item = &'a String>) -> Option<String> {
     let all = names.len();
-    let mut words: Vec<String> = names.take(MAX_NAMED).map(|name| shown(name)).collect();
+    let mut words: Vec<String> = names.take(MAX_NAMED).map(|name| short_line(name)).collect();
     if all > MAX_NAMED {
         words.push(format!("and {} more", all - MAX_NAMED));
     }

@@ -1,19 +1,20 @@
-//! `vault.writeFile`: the whole of a file anew, or more at its end.
+//! `vault.writeFile`: overwrites a file or appends to it.
 
 use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
+use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::PathKeys;
-use toolkit::families::mutation::{self, Facts, Mutation, Outcome};
-use toolkit::families::{Projected, Projection};
+use toolkit::{PathKeys, ProjectedResult, Projection};
 
-use super::evidence::Evidence;
 use super::expected_etag::ExpectedEtag;
-use super::given_path::GivenPath;
 use super::maybe_vault::MaybeVault;
-use super::writing::Writer;
-use crate::edit::lines::LineEnding;
-use crate::sandbox::{Content, Prepared, Seen, Step, Vault, Witness, Written, etag_of};
+use super::path_arg::PathArg;
+use super::reconcile::ReconcileEvidence;
+use super::write_tool::{WriteTool, WriteToolDecl};
+use crate::file_layer::{
+    ChangeStep, FileContent, IoContext, PathState, PreparedSteps, Vault, WrittenFile, etag_of,
+};
+use notes::lines::LineEnding;
 
 pub(crate) struct WriteFile;
 
@@ -22,13 +23,13 @@ pub(crate) struct WriteFile;
 pub(crate) struct Args {
     /// File to write, relative to the vault, with `/` between parts and with its extension. It is created,
     /// with missing folders above it, if it is not there.
-    path: GivenPath,
+    path: PathArg,
     /// The text to write. Nothing is added to it, no newline either; appended lines end as those of the file do.
     content: String,
     /// `overwrite` puts the content in the place of the whole file, `append` adds it at the end. Left out:
     /// `overwrite`.
     #[serde(default)]
-    mode: Mode,
+    mode: WriteMode,
     /// Write only if the file still has this etag, as an earlier read or write answered it; anything else,
     /// also a file that is gone, is a CONFLICT.
     #[serde(default)]
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
+pub(crate) enum WriteMode {
     #[default]
     Overwrite,
     Append,
@@ -66,21 +67,22 @@ pub(crate) struct Output {
     dry_run: bool,
 }
 
-pub(crate) struct Draft {
+pub(crate) struct WritePlan {
     path: VaultPath,
     etag: String,
     created: bool,
 }
 
-impl Writer for WriteFile {
-    const NAME: &'static str = "vault.writeFile";
-    const SUMMARY: &'static str = "Write the whole text of a file, or append to it.";
-    const SIDE_EFFECTS: &'static [SideEffect] =
-        &[SideEffect::CreateFile, SideEffect::CreateFolder, SideEffect::ModifyFile];
+impl WriteTool for WriteFile {
+    const DECL: WriteToolDecl = WriteToolDecl::new(
+        "vault.writeFile",
+        "Write the whole text of a file, or append to it.",
+        &[SideEffect::CreateFile, SideEffect::CreateFolder, SideEffect::ModifyFile],
+    );
 
     type Args = Args;
     type Output = Output;
-    type Draft = Draft;
+    type Plan = WritePlan;
 
     fn dry_run(args: &Args) -> bool {
         args.dry_run
@@ -90,15 +92,15 @@ impl Writer for WriteFile {
         args.path.get().map(drop)
     }
 
-    fn reach(vault: &MaybeVault, args: &Args) -> PathKeys {
-        PathKeys { reads: Vec::new(), writes: args.path.reach_file(vault) }
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: Vec::new(), writes: args.path.file_scopes(vault) }
     }
 
-    fn preview(args: &Args, _draft: Option<&Draft>) -> String {
-        let (path, size) = (args.path.shown(), args.content.len());
+    fn preview(args: &Args, _draft: Option<&WritePlan>) -> String {
+        let (path, size) = (args.path.display(), args.content.len());
         match args.mode {
-            Mode::Overwrite => format!("Write {path} ({size} bytes)"),
-            Mode::Append => format!("Append {size} bytes to {path}"),
+            WriteMode::Overwrite => format!("Write {path} ({size} bytes)"),
+            WriteMode::Append => format!("Append {size} bytes to {path}"),
         }
     }
 
@@ -106,67 +108,68 @@ impl Writer for WriteFile {
         vault: &Vault,
         _call: &CallId,
         args: &Args,
-        witness: &dyn Witness,
-    ) -> Result<(Prepared, Draft), Fault> {
-        let survey = vault.survey(args.path.get()?, witness)?;
-        let mut steps: Vec<Step> = survey.missing.iter().cloned().map(Step::making_folder).collect();
-        let (step, etag, created) = match &survey.seen {
-            Seen::File { state, .. } => {
+        io: &dyn IoContext,
+    ) -> Result<(PreparedSteps, WritePlan), Fault> {
+        let resolved = vault.resolve_path(args.path.get()?, io)?;
+        let mut steps: Vec<ChangeStep> =
+            resolved.missing_folders.iter().cloned().map(ChangeStep::create_folder).collect();
+        let (step, etag, created) = match &resolved.state {
+            PathState::File { state, .. } => {
                 if let Some(expected) = &args.expected_etag {
-                    expected.check(&survey.path, state)?;
+                    expected.check(&resolved.path, state)?;
                 }
                 let bytes = match args.mode {
-                    Mode::Overwrite => args.content.clone().into_bytes(),
-                    Mode::Append => {
-                        let loaded = vault.load(&survey.path, witness)?;
+                    WriteMode::Overwrite => args.content.clone().into_bytes(),
+                    WriteMode::Append => {
+                        let loaded = vault.load(&resolved.path, io)?;
                         if loaded.state.hash != state.hash {
-                            return Err(changing(&survey.path));
+                            return Err(changing(&resolved.path));
                         }
-                        // Its own line endings go on; two encodings in one file would spoil both.
-                        let content = LineEnding::of(loaded.text()?).applied(&args.content).into_owned();
+                        // The line endings of the file are used: two kinds in one file would spoil both.
+                        let content = LineEnding::of(loaded.text()?).normalize(&args.content).into_owned();
                         let mut bytes = loaded.bytes;
                         bytes.extend_from_slice(content.as_bytes());
                         bytes
                     }
                 };
                 let etag = etag_of(&bytes);
-                let content = Content::of(bytes);
-                let path = survey.path.clone();
-                (Step::ReplaceFile { path, before: *state, content, mode: None }, etag, false)
+                let content = FileContent::of(bytes);
+                let path = resolved.path.clone();
+                (ChangeStep::ReplaceFile { path, before: *state, content, mode: None }, etag, false)
             }
-            Seen::Nothing => {
+            PathState::Missing => {
                 if let Some(expected) = &args.expected_etag {
-                    return Err(expected.missing(&survey.path));
+                    return Err(expected.missing(&resolved.path));
                 }
-                let path = vault.would_create(&survey.path, witness)?;
-                let content = Content::of(args.content.as_bytes());
-                (Step::CreateFile { path, content, mode: None }, etag_of(args.content.as_bytes()), true)
+                let path = vault.would_create(&resolved.path, io)?;
+                let content = FileContent::of(args.content.as_bytes());
+                (ChangeStep::CreateFile { path, content, mode: None }, etag_of(args.content.as_bytes()), true)
             }
-            Seen::Folder | Seen::Other => {
+            PathState::Folder | PathState::Other => {
                 return Err(Fault::new(
                     Failure::PreconditionFailed,
-                    format!("`{}` is a folder, a link to nothing or a device, not a file", survey.path),
+                    format!("`{}` is a folder, a link to nothing or a device, not a file", resolved.path),
                 )
                 .hint("name a file"));
             }
         };
         steps.push(step);
-        Ok((Prepared { steps }, Draft { path: survey.path, etag, created }))
+        Ok((PreparedSteps { steps }, WritePlan { path: resolved.path, etag, created }))
     }
 
-    fn output(args: &Args, draft: &Draft, written: Option<&Written>) -> Output {
+    fn output(args: &Args, plan: &WritePlan, written: Option<&WrittenFile>) -> Output {
         Output {
-            path: draft.path.to_string(),
-            etag: draft.etag.clone(),
+            path: plan.path.to_string(),
+            etag: plan.etag.clone(),
             mtime_ms: written.and_then(|written| written.mtime_ms),
             bytes_written: args.content.len() as u64,
-            created: draft.created,
+            created: plan.created,
             dry_run: args.dry_run,
         }
     }
 
-    fn found(args: &Args, evidence: &Evidence) -> Output {
-        let (path, etag, created) = evidence.last_written(&args.path.shown());
+    fn output_from_evidence(args: &Args, evidence: &ReconcileEvidence) -> Output {
+        let (path, etag, created) = evidence.last_written(&args.path.display());
         Output {
             path,
             etag,
@@ -188,19 +191,19 @@ impl Writer for WriteFile {
         format!("{done} {path} ({bytes_written} bytes)")
     }
 
-    fn project(output: &Output, with: &mut Projection<'_>) -> Result<Projected, Fault> {
-        let mutation = Mutation {
-            outcome: if output.created { Outcome::Created } else { Outcome::Changed },
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+        let mutation = FileMutation {
+            outcome: if output.created { MutationOutcome::Created } else { MutationOutcome::Changed },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
-            facts: Facts { bytes_written: Some(output.bytes_written), ..Facts::default() },
+            facts: MutationFacts { bytes_written: Some(output.bytes_written), ..MutationFacts::default() },
             dry_run: output.dry_run,
         };
         mutation::project(mutation, with)
     }
 }
 
-/// Somebody writes while we read.
+/// Returns the error for a file that another program writes during the read.
 pub(super) fn changing(path: &VaultPath) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` is being changed by another program"))
         .hint("try again when the other program has finished")

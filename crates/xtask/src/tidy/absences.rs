@@ -1,51 +1,112 @@
-//! Words that must not occur in the sources of a crate, where a dependency rule cannot say it: the standard
-//! library has files, processes, clocks and an environment for everyone.
+//! Forbids words in the sources of a crate where a dependency rule is not enough: the standard library gives every
+//! crate files, processes, clocks and an environment.
 
-use super::problem::Problem;
-use super::tree::{Tree, code_lines, crate_of};
+use super::problem::TidyProblem;
+use super::tree::{SourceTree, code_lines, crate_of};
 
-struct Absence {
+struct ForbiddenWords {
     crates: &'static [&'static str],
     words: &'static [&'static str],
-    mend: &'static str,
+    fix: &'static str,
 }
 
-const ABSENCES: [Absence; 6] = [
-    Absence {
-        crates: &["envelope", "plan"],
+const ABSENCES: [ForbiddenWords; 7] = [
+    ForbiddenWords {
+        crates: &["envelope", "plan", "command-line", "notes", "sentinel"],
         words: &["std::fs", "std::net", "std::thread"],
-        mend: "this crate does no I/O; take the bytes as a parameter",
+        fix: "this crate does no I/O; take the bytes as a parameter",
     },
-    Absence {
-        crates: &["envelope", "plan", "journal"],
+    ForbiddenWords {
+        crates: &["envelope", "plan", "notes", "journal"],
         words: &["SystemTime::now", "Instant::now", "Timestamp::now", "Zoned::now"],
-        mend: "take the time as a parameter, or a replay cannot repeat it",
+        fix: "take the time as a parameter, or a replay cannot repeat it",
     },
-    // Not `engine`: it hands a hook's process the part of the environment that the process may see.
-    Absence {
-        crates: &["envelope", "plan", "journal", "toolkit", "vault", "backend", "gateway"],
+    // Not `engine`: it passes a part of the environment to the processes of hooks.
+    ForbiddenWords {
+        crates: &[
+            "envelope",
+            "plan",
+            "journal",
+            "toolkit",
+            "receipts",
+            "command-line",
+            "notes",
+            "vault",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+        ],
         words: &["env::var", "env::current_dir", "env::home_dir"],
-        mend: "settings come from outside; take them as a parameter",
+        fix: "settings come from outside; take them as a parameter",
     },
-    Absence {
-        crates: &["envelope", "plan", "journal", "toolkit", "engine", "vault", "backend", "gateway"],
+    ForbiddenWords {
+        crates: &[
+            "envelope",
+            "plan",
+            "journal",
+            "toolkit",
+            "receipts",
+            "command-line",
+            "notes",
+            "engine",
+            "vault",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+        ],
         words: &["Uuid::now_v7", "Uuid::new_v4"],
-        mend: "ids come from outside; take them as a parameter, or a replay cannot repeat them",
+        fix: "ids come from outside; take them as a parameter, or a replay cannot repeat them",
     },
-    // The time of day goes into answers, so it comes from outside; how long something takes is tokio's to tell.
-    Absence {
-        crates: &["backend", "gateway"],
+    // The time of day appears in answers, so it is a parameter; durations are measured with tokio's clock.
+    ForbiddenWords {
+        crates: &["backend", "http-edge", "sentinel", "responses", "mcp-server", "call-session"],
         words: &["SystemTime::now", "Timestamp::now", "Zoned::now"],
-        mend: "take the time of day as a parameter, or an answer cannot be repeated",
+        fix: "take the time of day as a parameter, or an answer cannot be repeated",
     },
-    Absence {
-        crates: &["envelope", "plan", "journal", "toolkit", "vault", "gateway"],
+    ForbiddenWords {
+        crates: &[
+            "envelope",
+            "plan",
+            "journal",
+            "toolkit",
+            "receipts",
+            "command-line",
+            "notes",
+            "vault",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+        ],
         words: &["process::Command"],
-        mend: "this crate starts no process",
+        fix: "this crate starts no process",
+    },
+    ForbiddenWords {
+        crates: &["app"],
+        words: &[
+            " println!",
+            "process::exit",
+            "ExitCode",
+            "IsTerminal",
+            "termios",
+            "io::stdin",
+            "io::stdout",
+            "io::stderr",
+            "process::Command",
+            "env::args",
+        ],
+        fix: "this crate has no terminal and no exit codes; return a value, and let the front end show it",
     },
 ];
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for (path, text) in tree.sources() {
         let Some(krate) = crate_of(path) else { continue };
@@ -55,7 +116,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
         for absence in ABSENCES.iter().filter(|absence| absence.crates.contains(&krate)) {
             for (line, code) in code_lines(text) {
                 for word in absence.words.iter().filter(|word| code.contains(**word)) {
-                    problems.push(Problem::line(path, line, format!("`{word}` in `{krate}`"), absence.mend));
+                    problems.push(TidyProblem::line(
+                        path,
+                        line,
+                        format!("`{word}` in `{krate}`"),
+                        absence.fix,
+                    ));
                 }
             }
         }
@@ -69,12 +135,12 @@ mod tests {
 
     use super::check;
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn a_clock_in_a_pure_crate_is_found_and_one_in_a_comment_or_a_test_is_not() {
         let source = "// no Instant::now here\nlet now = Timestamp::now();\n#[cfg(test)]\nmod tests { std::fs::read }\n";
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("crates/plan/src/order.rs", source),
             ("crates/plan/tests/order.rs", "std::fs::read"),
             ("crates/vault/src/lib.rs", "std::process::Command::new"),

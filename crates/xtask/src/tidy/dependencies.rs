@@ -1,99 +1,359 @@
-//! Which crate must never reach which: the crate table of the architecture, compared with cargo's own graph.
+//! Checks which crate must never depend on which: the crate table of the architecture, compared with cargo's graph.
 //!
-//! Normal dependencies count, direct and transitive. A crate exists to make an absence true; this is where
-//! the absence is held. A crate that is not there yet breaks nothing.
+//! Normal dependencies count, direct and transitive. A rule about a crate that does not exist has no effect.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::Deserialize;
 
-use super::problem::Problem;
+use super::problem::TidyProblem;
 
-/// What one crate must never depend on, however indirectly.
-struct Rule {
+/// The crates that one crate must never depend on, however indirectly.
+struct DependencyRule {
     krate: &'static str,
     never: &'static [&'static str],
     why: &'static str,
 }
 
-const RULES: [Rule; 11] = [
-    Rule {
+const RULES: &[DependencyRule] = &[
+    DependencyRule {
         krate: "envelope",
         never: &[
-            "tokio", "rustix", "cap-std", "plan", "journal", "toolkit", "engine", "vault", "host", "shell",
-            "backend", "gateway", "upstream",
+            "tokio",
+            "rustix",
+            "cap-std",
+            "plan",
+            "journal",
+            "toolkit",
+            "engine",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "mcp-client",
         ],
         why: "the shared words are data: no I/O, no clock, no crate of ours below them",
     },
-    Rule {
+    DependencyRule {
         krate: "plan",
         never: &[
-            "tokio", "rustix", "cap-std", "journal", "toolkit", "engine", "vault", "host", "shell",
-            "backend", "gateway",
+            "tokio",
+            "rustix",
+            "cap-std",
+            "journal",
+            "toolkit",
+            "engine",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
         ],
         why: "a plan is checked and a run is decided without I/O, so that any driver decides the same",
     },
-    Rule {
+    DependencyRule {
         krate: "journal",
-        never: &["engine", "toolkit", "vault", "host", "shell", "backend", "gateway", "axum"],
+        never: &[
+            "engine",
+            "toolkit",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "axum",
+        ],
         why: "a run is verified and replayed where no tool exists",
     },
-    Rule {
+    DependencyRule {
+        krate: "command-line",
+        never: &[
+            "tokio",
+            "rustix",
+            "cap-std",
+            "plan",
+            "journal",
+            "toolkit",
+            "receipts",
+            "engine",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "mcp-client",
+            "axum",
+        ],
+        why: "a command is judged by its text alone, without I/O",
+    },
+    DependencyRule {
+        krate: "receipts",
+        never: &[
+            "engine",
+            "journal",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "mcp-client",
+            "axum",
+        ],
+        why: "a receipt is rendered from a record, where no tool exists",
+    },
+    DependencyRule {
         krate: "toolkit",
-        never: &["engine", "journal", "vault", "host", "shell", "backend", "gateway", "axum"],
+        never: &[
+            "receipts",
+            "engine",
+            "journal",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "axum",
+        ],
         why: "an author of tools needs the contract, not the machine behind it",
     },
-    Rule {
+    DependencyRule {
         krate: "engine",
-        never: &["vault", "host", "shell", "backend", "gateway", "upstream", "axum"],
+        never: &[
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "mcp-client",
+            "axum",
+        ],
         why: "the twelve phases know tools only through their contract, and no network face",
     },
-    Rule {
+    DependencyRule {
+        krate: "notes",
+        never: &[
+            "tokio",
+            "rustix",
+            "cap-std",
+            "plan",
+            "journal",
+            "toolkit",
+            "engine",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "mcp-client",
+        ],
+        why: "the text of a note is parsed and edited without a file system",
+    },
+    DependencyRule {
         krate: "vault",
-        never: &["engine", "host", "shell", "backend", "gateway", "axum"],
+        never: &[
+            "engine",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "axum",
+        ],
         why: "a tool never decides whether it may run",
     },
-    Rule {
+    DependencyRule {
         krate: "host",
-        never: &["engine", "shell", "backend", "gateway"],
+        never: &[
+            "engine",
+            "shell",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+        ],
         why: "a tool never decides whether it may run",
     },
-    Rule {
+    DependencyRule {
         krate: "shell",
-        never: &["engine", "host", "backend", "gateway"],
+        never: &[
+            "engine",
+            "host",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+        ],
         why: "a tool never decides whether it may run",
     },
-    Rule {
+    DependencyRule {
         krate: "backend",
-        never: &["engine", "gateway", "journal", "toolkit", "vault", "host", "shell", "axum"],
-        why: "a model proposes; it reaches nothing that runs or records a call, and serves nobody",
+        never: &[
+            "engine",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "journal",
+            "toolkit",
+            "vault",
+            "host",
+            "shell",
+            "axum",
+        ],
+        why: "a model proposes; it reaches nothing that runs or records a call, and serves no client",
     },
-    Rule {
-        krate: "upstream",
-        never: &["engine", "host", "vault", "backend", "gateway", "journal", "axum"],
+    DependencyRule {
+        krate: "mcp-client",
+        never: &[
+            "engine",
+            "host",
+            "vault",
+            "backend",
+            "http-edge",
+            "sentinel",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "journal",
+            "axum",
+        ],
         why: "a tool never decides whether it may run, wherever it was written",
     },
-    Rule {
-        krate: "gateway",
-        never: &["vault", "host", "shell", "upstream"],
-        why: "a network face serves whatever tools the binary wired",
+    DependencyRule {
+        krate: "sentinel",
+        never: &[
+            "tokio",
+            "rustix",
+            "plan",
+            "journal",
+            "toolkit",
+            "engine",
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "mcp-client",
+        ],
+        why: "calls are found in a model's text without I/O, so that every split of the text can be tested",
+    },
+    DependencyRule {
+        krate: "http-edge",
+        never: &[
+            "engine",
+            "journal",
+            "vault",
+            "host",
+            "shell",
+            "responses",
+            "mcp-server",
+            "call-session",
+            "sentinel",
+            "mcp-client",
+        ],
+        why: "who may come in is decided in one place, which knows no route",
+    },
+    DependencyRule {
+        krate: "call-session",
+        never: &[
+            "vault",
+            "host",
+            "shell",
+            "backend",
+            "http-edge",
+            "responses",
+            "mcp-server",
+            "mcp-client",
+            "axum",
+        ],
+        why: "a session of single calls is the same for every protocol",
+    },
+    DependencyRule {
+        krate: "responses",
+        never: &["vault", "host", "shell", "mcp-server", "mcp-client", "rmcp"],
+        why: "each protocol can be read alone, and serves the tools that the binary wired",
+    },
+    DependencyRule {
+        krate: "mcp-server",
+        never: &["vault", "host", "shell", "responses", "sentinel", "mcp-client"],
+        why: "each protocol can be read alone, and serves the tools that the binary wired",
+    },
+    DependencyRule {
+        krate: "app",
+        never: &[
+            "clap",
+            "indicatif",
+            "anyhow",
+            "axum",
+            "backend",
+            "http-edge",
+            "mcp-server",
+            "responses",
+            "sentinel",
+            "tollgate",
+            "xtask",
+        ],
+        why: "every front end calls this library, so it knows none of them, no terminal and no arguments",
     },
 ];
 
-/// The ends of the program: they may depend on anything, and may use `anyhow`, which loses the kind of an
-/// error.
+/// The binaries: they may depend on anything, and may use `anyhow`, which loses the kind of an error.
 const ENDS: [&str; 2] = ["tollgate", "xtask"];
 
 /// The normal dependencies of every package, by name.
-pub(crate) struct Graph {
+pub(crate) struct CrateGraph {
     members: BTreeSet<String>,
     edges: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Graph {
-    /// Reads the answer of `cargo metadata --format-version 1`.
-    pub(crate) fn parse(metadata: &str) -> serde_json::Result<Graph> {
-        let metadata: Metadata = serde_json::from_str(metadata)?;
+impl CrateGraph {
+    /// Parses the output of `cargo metadata --format-version 1`.
+    pub(crate) fn parse(metadata: &str) -> serde_json::Result<CrateGraph> {
+        let metadata: CargoMetadata = serde_json::from_str(metadata)?;
         let names: BTreeMap<&str, &str> =
             metadata.packages.iter().map(|package| (package.id.as_str(), package.name.as_str())).collect();
         let name = |id: &str| names.get(id).copied().unwrap_or(id).to_owned();
@@ -102,14 +362,14 @@ impl Graph {
             let normal = node.deps.iter().filter(|dep| dep.dep_kinds.iter().any(|kind| kind.kind.is_none()));
             edges.entry(name(&node.id)).or_default().extend(normal.map(|dep| name(&dep.pkg)));
         }
-        Ok(Graph { members: metadata.workspace_members.iter().map(|id| name(id)).collect(), edges })
+        Ok(CrateGraph { members: metadata.workspace_members.iter().map(|id| name(id)).collect(), edges })
     }
 
     fn direct(&self, krate: &str) -> impl Iterator<Item = &str> {
         self.edges.get(krate).into_iter().flatten().map(String::as_str)
     }
 
-    /// For everything reachable from a crate, the package through which a shortest path reaches it.
+    /// For everything reachable from a crate, the package before it on a shortest path.
     fn reached_from<'a>(&'a self, krate: &'a str) -> BTreeMap<&'a str, &'a str> {
         let mut through = BTreeMap::new();
         let mut queue = VecDeque::from([krate]);
@@ -125,12 +385,12 @@ impl Graph {
     }
 }
 
-pub(crate) fn check(graph: &Graph) -> Vec<Problem> {
+pub(crate) fn check(graph: &CrateGraph) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for rule in RULES.iter().filter(|rule| graph.members.contains(rule.krate)) {
         let through = graph.reached_from(rule.krate);
         for forbidden in rule.never.iter().filter(|never| through.contains_key(**never)) {
-            problems.push(Problem::file(
+            problems.push(TidyProblem::file(
                 &manifest(rule.krate),
                 format!("`{}` must never depend on `{forbidden}`: {}", rule.krate, path(&through, forbidden)),
                 rule.why,
@@ -139,14 +399,14 @@ pub(crate) fn check(graph: &Graph) -> Vec<Problem> {
     }
     for member in graph.members.iter().filter(|member| !ENDS.contains(&member.as_str())) {
         if !RULES.iter().any(|rule| rule.krate == member) {
-            problems.push(Problem::file(
+            problems.push(TidyProblem::file(
                 &manifest(member),
                 format!("nothing says what `{member}` must never depend on"),
                 "a crate exists to make an absence true; add its rule in xtask's `dependencies.rs`",
             ));
         }
         if graph.direct(member).any(|dep| dep == "anyhow") {
-            problems.push(Problem::file(
+            problems.push(TidyProblem::file(
                 &manifest(member),
                 format!("`{member}` depends on `anyhow`"),
                 "give the library a typed error; `anyhow` is for the binary and xtask",
@@ -173,38 +433,38 @@ fn path(through: &BTreeMap<&str, &str>, end: &str) -> String {
 }
 
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+struct CargoMetadata {
+    packages: Vec<CargoPackage>,
     workspace_members: Vec<String>,
-    resolve: Resolve,
+    resolve: ResolvedGraph,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct CargoPackage {
     id: String,
     name: String,
 }
 
 #[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
+struct ResolvedGraph {
+    nodes: Vec<ResolvedCrate>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct ResolvedCrate {
     id: String,
-    deps: Vec<Dep>,
+    deps: Vec<ResolvedDependency>,
 }
 
 #[derive(Deserialize)]
-struct Dep {
+struct ResolvedDependency {
     pkg: String,
-    dep_kinds: Vec<DepKind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 #[derive(Deserialize)]
-struct DepKind {
-    /// None for a normal dependency, else `dev` or `build`.
+struct DependencyKind {
+    /// `None` for a normal dependency, else `dev` or `build`.
     kind: Option<String>,
 }
 
@@ -213,7 +473,7 @@ mod tests {
     use expect_test::{Expect, expect};
     use serde_json::{Map, Value, json};
 
-    use super::{Graph, check};
+    use super::{CrateGraph, check};
     use crate::tidy::problem::listed;
 
     /// Edges as `from -> to`, or `from -dev-> to`, between crates of ours and others.
@@ -238,7 +498,7 @@ mod tests {
         let resolved: Vec<Value> = nodes.iter().map(|(id, deps)| json!({"id": id, "deps": deps})).collect();
         let metadata =
             json!({"packages": packages, "workspace_members": members, "resolve": {"nodes": resolved}});
-        expected.assert_eq(&listed(&check(&Graph::parse(&metadata.to_string()).unwrap())));
+        expected.assert_eq(&listed(&check(&CrateGraph::parse(&metadata.to_string()).unwrap())));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Reads the closed list of failures out of its source: the doc comment of each variant, and what each total
-//! function answers for it.
+//! Parses the closed list of failures from its source: the doc comment of each variant, and the answer of each total
+//! function.
 //!
-//! The source is formatted by rustfmt and each answer is one `match self` over our own variants without a
-//! wildcard, so lines are enough. Whatever does not fit that shape is an error, never a silent gap.
+//! The source is formatted by rustfmt and each answer is one `match self` over the variants without a wildcard, so
+//! lines are enough. Any other shape is an error.
 
 use std::collections::BTreeMap;
 
-/// One failure, as the document shows it.
+/// A failure, as the document shows it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct FailureEntry {
     pub(crate) name: String,
     pub(crate) cause: String,
     pub(crate) code: String,
@@ -18,28 +18,53 @@ pub(crate) struct Entry {
     pub(crate) exit_code: String,
 }
 
-pub(crate) fn parse(source: &str) -> Result<Vec<Entry>, String> {
-    let answers = |function: &str| answers(source, function);
+/// The sources of the document. Each owns a part of the answers.
+#[derive(Clone, Copy)]
+pub(crate) struct FailureSources<'a> {
+    /// The enum with its functions.
+    pub(crate) failure: &'a str,
+    /// The kind of error that the library makes of a failure.
+    pub(crate) error_kind: &'a str,
+    /// The exit code that the binary makes of a kind.
+    pub(crate) exit: &'a str,
+}
+
+pub(crate) fn parse(sources: FailureSources<'_>) -> Result<Vec<FailureEntry>, String> {
+    let source = sources.failure;
+    let answers =
+        |function: &str| arms(source, &format!("pub const fn {function}(self)"), "match self {", "Failure::");
     let names = answers("name")?;
     let codes = answers("code")?;
     let statuses = answers("status")?;
     let retryable = answers("retryable")?;
     let remedies = answers("recovery_hint")?;
-    let exit_codes = answers("exit_code")?;
+    let kinds = arms(
+        sources.error_kind,
+        "pub const fn of_failure(failure: Failure)",
+        "match failure {",
+        "Failure::",
+    )?;
+    let exits =
+        arms(sources.exit, "pub(crate) const fn of_kind(kind: ErrorKind)", "match kind {", "ErrorKind::")?;
+    let exit_codes = arms(sources.exit, "pub(crate) const fn code(self)", "match self {", "Exit::")?;
     let of = |table: &BTreeMap<String, String>, variant: &str, function: &str| {
         table.get(variant).cloned().ok_or_else(|| format!("`{function}` has no arm for `{variant}`"))
     };
     variants(source)?
         .into_iter()
         .map(|(variant, cause)| {
-            Ok(Entry {
+            Ok(FailureEntry {
                 name: of(&names, &variant, "name")?,
                 cause,
                 code: of(&codes, &variant, "code")?,
                 status: of(&statuses, &variant, "status")?.replace("Status::", "").to_lowercase(),
                 retryable: of(&retryable, &variant, "retryable")?,
                 remedy: of(&remedies, &variant, "recovery_hint")?,
-                exit_code: of(&exit_codes, &variant, "exit_code")?,
+                exit_code: {
+                    let kind = of(&kinds, &variant, "of_failure")?.replace("ErrorKind::", "");
+                    let exit = of(&exits, &kind, "of_kind")?.replace("Exit::", "");
+                    of(&exit_codes, &exit, "code")?
+                },
             })
         })
         .collect()
@@ -65,17 +90,16 @@ fn variants(source: &str) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-/// What `const fn <function>` answers for each variant, without quotes.
-fn answers(source: &str, function: &str) -> Result<BTreeMap<String, String>, String> {
-    let start = format!("pub const fn {function}(self)");
-    let (_, body) = source.split_once(&start).ok_or_else(|| format!("no `{start}`"))?;
-    let (body, _) = body.split_once("\n    }\n").ok_or_else(|| format!("`{function}` has no end"))?;
-    let (_, arms) =
-        body.split_once("match self {").ok_or_else(|| format!("`{function}` has no `match self`"))?;
+/// Returns the answer of a function for each variant, without quotes. `start` begins the function, `subject` its
+/// `match`, and `prefix` each of its patterns.
+fn arms(source: &str, start: &str, subject: &str, prefix: &str) -> Result<BTreeMap<String, String>, String> {
+    let (_, body) = source.split_once(start).ok_or_else(|| format!("no `{start}`"))?;
+    let (body, _) = body.split_once("\n    }\n").ok_or_else(|| format!("`{start}` has no end"))?;
+    let (_, arms) = body.split_once(subject).ok_or_else(|| format!("`{start}` has no `{subject}`"))?;
     let arms = arms.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut waiting: Vec<&str> = Vec::new();
     let mut table = BTreeMap::new();
-    for arm in arms.split("Failure::").skip(1) {
+    for arm in arms.split(prefix).skip(1) {
         // `UnknownTool |` waits for the answer of the arm it is part of; `UnknownTool => "…",` has it.
         waiting.extend(arm.split([' ', '|']).next());
         if let Some((_, answer)) = arm.split_once(" => ") {
@@ -83,7 +107,7 @@ fn answers(source: &str, function: &str) -> Result<BTreeMap<String, String>, Str
         }
     }
     match waiting.first() {
-        Some(variant) => Err(format!("`{function}` has no answer for `{variant}`")),
+        Some(variant) => Err(format!("`{start}` has no answer for `{variant}`")),
         None => Ok(table),
     }
 }
@@ -95,7 +119,7 @@ fn literal(answer: &str) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Entry, parse};
+    use super::{FailureEntry, FailureSources, parse};
 
     pub(crate) const SOURCE: &str = r#"
 pub enum Failure {
@@ -137,24 +161,50 @@ impl Failure {
             }
         }
     }
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Failure::UnknownTool => 2,
-            Failure::PermissionDenied => 3,
+}
+"#;
+
+    pub(crate) const ERROR_KIND: &str = r#"
+impl ErrorKind {
+    pub const fn of_failure(failure: Failure) -> ErrorKind {
+        match failure {
+            Failure::UnknownTool => ErrorKind::BadInput,
+            Failure::PermissionDenied => ErrorKind::Denied,
         }
     }
 }
 "#;
 
-    fn entry(parts: [&str; 7]) -> Entry {
+    pub(crate) const EXIT: &str = r#"
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Exit::BadInput => 2,
+            Exit::Denied => 3,
+        }
+    }
+    pub(crate) const fn of_kind(kind: ErrorKind) -> Exit {
+        match kind {
+            ErrorKind::BadInput => Exit::BadInput,
+            ErrorKind::Denied => Exit::Denied,
+        }
+    }
+}
+"#;
+
+    fn parse_failure(failure: &str) -> Result<Vec<FailureEntry>, String> {
+        parse(FailureSources { failure, error_kind: ERROR_KIND, exit: EXIT })
+    }
+
+    fn entry(parts: [&str; 7]) -> FailureEntry {
         let [name, cause, code, status, retryable, remedy, exit_code] = parts.map(str::to_owned);
-        Entry { name, cause, code, status, retryable, remedy, exit_code }
+        FailureEntry { name, cause, code, status, retryable, remedy, exit_code }
     }
 
     #[test]
     fn every_variant_comes_with_its_cause_and_its_answers() {
         assert_eq!(
-            parse(SOURCE).unwrap(),
+            parse_failure(SOURCE).unwrap(),
             [
                 entry([
                     "unknown_tool",
@@ -181,8 +231,14 @@ impl Failure {
     #[test]
     fn a_gap_is_an_error() {
         let undocumented = SOURCE.replace("    /// No tool has that name.\n", "");
-        assert_eq!(parse(&undocumented).unwrap_err(), "`UnknownTool` has no doc comment that says its cause");
-        let unanswered = SOURCE.replace("            Failure::PermissionDenied => 3,\n", "");
-        assert_eq!(parse(&unanswered).unwrap_err(), "`exit_code` has no arm for `PermissionDenied`");
+        assert_eq!(
+            parse_failure(&undocumented).unwrap_err(),
+            "`UnknownTool` has no doc comment that says its cause"
+        );
+        let without = ERROR_KIND.replace("            Failure::PermissionDenied => ErrorKind::Denied,\n", "");
+        let sources = FailureSources { failure: SOURCE, error_kind: &without, exit: EXIT };
+        assert_eq!(parse(sources).unwrap_err(), "`of_failure` has no arm for `PermissionDenied`");
+        let without = SOURCE.replace("            Failure::PermissionDenied => \"POLICY_DENIED\",\n", "");
+        assert_eq!(parse_failure(&without).unwrap_err(), "`code` has no arm for `PermissionDenied`");
     }
 }

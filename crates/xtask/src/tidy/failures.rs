@@ -1,13 +1,15 @@
-//! Keeps `docs/failures.md` equal to what the source of `envelope::Failure` says.
+//! Generates `docs/failures.md` from the source of `envelope::Failure`, and checks that it is current.
 
 use std::fmt::Write as _;
 
-use super::failure_source::{Entry, parse};
-use super::problem::Problem;
-use super::tree::Tree;
+use super::failure_source::{FailureEntry, FailureSources, parse};
+use super::problem::TidyProblem;
+use super::tree::SourceTree;
 
 pub(crate) const DOCUMENT: &str = "docs/failures.md";
 const SOURCE: &str = "crates/envelope/src/failure.rs";
+const ERROR_KIND: &str = "crates/app/src/error.rs";
+const EXIT: &str = "crates/tollgate/src/exit.rs";
 
 const HEADER: &str = "\
 # Failures
@@ -20,21 +22,26 @@ This page is made from the doc comments in [`failure.rs`](../crates/envelope/src
 `cargo xtask tidy --fix`. Change them there.
 ";
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     match document(tree) {
-        Err(why) => vec![Problem::file(SOURCE, why, "keep each answer one `match self` without a wildcard")],
+        Err(why) => {
+            vec![TidyProblem::file(SOURCE, why, "keep each answer one `match self` without a wildcard")]
+        }
         Ok(document) if tree.text(DOCUMENT) == Some(&document) => Vec::new(),
-        Ok(_) => vec![Problem::file(DOCUMENT, "is not what the source says", "run `cargo xtask tidy --fix`")],
+        Ok(_) => {
+            vec![TidyProblem::file(DOCUMENT, "is not what the source says", "run `cargo xtask tidy --fix`")]
+        }
     }
 }
 
-/// The document that the source asks for.
-pub(crate) fn document(tree: &Tree) -> Result<String, String> {
-    let source = tree.text(SOURCE).ok_or("there is no such file")?;
-    Ok(render(&parse(source)?))
+/// Returns the generated document.
+pub(crate) fn document(tree: &SourceTree) -> Result<String, String> {
+    let text = |path: &str| tree.text(path).ok_or_else(|| format!("there is no `{path}`"));
+    let sources = FailureSources { failure: text(SOURCE)?, error_kind: text(ERROR_KIND)?, exit: text(EXIT)? };
+    Ok(render(&parse(sources)?))
 }
 
-fn render(entries: &[Entry]) -> String {
+fn render(entries: &[FailureEntry]) -> String {
     let mut text = HEADER.to_owned();
     for entry in entries {
         let retry = if entry.retryable == "true" { "retryable" } else { "not retryable" };
@@ -51,14 +58,16 @@ fn render(entries: &[Entry]) -> String {
 mod tests {
     use expect_test::expect;
 
-    use super::{DOCUMENT, Entry, HEADER, SOURCE, check, document, render};
-    use crate::tidy::failure_source::tests::SOURCE as SAMPLE;
+    use super::{DOCUMENT, ERROR_KIND, EXIT, FailureEntry, HEADER, SOURCE, check, document, render};
+    use crate::tidy::failure_source::tests::{
+        ERROR_KIND as SAMPLE_KIND, EXIT as SAMPLE_EXIT, SOURCE as SAMPLE,
+    };
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn an_entry_says_cause_and_remedy_first() {
-        let entry = Entry {
+        let entry = FailureEntry {
             name: "timeout".to_owned(),
             cause: "The call did not end in its time.".to_owned(),
             code: "TIMEOUT".to_owned(),
@@ -83,7 +92,12 @@ mod tests {
 
     #[test]
     fn a_document_that_lags_behind_is_found_and_the_rewritten_one_is_not() {
-        let mut tree = Tree::of(&[(SOURCE, SAMPLE), (DOCUMENT, "old")]);
+        let mut tree = SourceTree::of(&[
+            (SOURCE, SAMPLE),
+            (ERROR_KIND, SAMPLE_KIND),
+            (EXIT, SAMPLE_EXIT),
+            (DOCUMENT, "old"),
+        ]);
         expect!["docs/failures.md: is not what the source says: run `cargo xtask tidy --fix`\n"]
             .assert_eq(&listed(&check(&tree)));
         let document = document(&tree).unwrap();
@@ -93,7 +107,12 @@ mod tests {
 
     #[test]
     fn a_source_of_another_shape_is_reported_not_guessed() {
-        let tree = Tree::of(&[(SOURCE, "pub enum Nothing {}"), (DOCUMENT, "old")]);
+        let tree = SourceTree::of(&[
+            (SOURCE, "pub enum Nothing {}"),
+            (ERROR_KIND, SAMPLE_KIND),
+            (EXIT, SAMPLE_EXIT),
+            (DOCUMENT, "old"),
+        ]);
         expect![[r"
             crates/envelope/src/failure.rs: no `pub const fn name(self)`: keep each answer one `match self` without a wildcard
         "]]

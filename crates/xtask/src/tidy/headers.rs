@@ -1,12 +1,12 @@
-//! Every source file says at its top why it exists.
+//! Requires a header in every source file that says why the file exists.
 
-use super::problem::Problem;
-use super::tree::{Tree, crate_of};
+use super::problem::TidyProblem;
+use super::tree::{SourceTree, crate_of};
 
-/// A file this short is its own explanation, unless it is the face of a crate.
+/// A shorter file needs no header, unless it is the root of a crate.
 const TINY: usize = 15;
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     let in_src =
         |path: &str| crate_of(path).is_some_and(|name| path.starts_with(&format!("crates/{name}/src/")));
     tree.sources()
@@ -15,7 +15,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
             in_src(path) && !text.starts_with("//!") && (face || text.lines().count() > TINY)
         })
         .map(|(path, _)| {
-            Problem::line(path, 1, "no header", "begin with `//!` and why the file exists, in one sentence")
+            TidyProblem::line(
+                path,
+                1,
+                "no header",
+                "begin with `//!` and why the file exists, in one sentence",
+            )
         })
         .collect()
 }
@@ -26,12 +31,12 @@ mod tests {
 
     use super::check;
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn a_file_without_a_header_is_found_unless_it_is_tiny_or_a_test() {
         let long = "const A: u8 = 0;\n".repeat(16);
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("crates/plan/src/lib.rs", "mod order;\n"),
             ("crates/plan/src/order.rs", &long),
             ("crates/plan/src/tiny.rs", "const A: u8 = 0;\n"),

@@ -1,28 +1,27 @@
-//! Every invariant in `ARCHITECTURE.md` names what holds it, and that exists.
+//! Checks that every invariant in `ARCHITECTURE.md` names an existing check.
 //!
 //! An invariant is a numbered item under the heading `Invariants` and ends with `*(check)*`, where a check is
-//! `tidy::name`, `test: crate::file::name`, `type: crate::Name` or `clippy: lint`; several are separated by
-//! commas.
+//! `tidy::name`, `test: crate::file::name`, `type: crate::Name` or `clippy: lint`; several are separated by commas.
 
-use super::problem::Problem;
+use super::problem::TidyProblem;
 use super::test_index::TestIndex;
-use super::tree::{Tree, crate_of};
+use super::tree::{SourceTree, crate_of};
 
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
-pub(crate) fn check(tree: &Tree, tidy_checks: &[&str]) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree, tidy_checks: &[&str]) -> Vec<TidyProblem> {
     let Some(text) = tree.text(DOCUMENT) else {
-        return vec![Problem::file(DOCUMENT, "there is no such document", "write it")];
+        return vec![TidyProblem::file(DOCUMENT, "there is no such document", "write it")];
     };
     let items = items(text);
     if items.is_empty() {
-        return vec![Problem::file(DOCUMENT, "no invariants", "number them under `## Invariants`")];
+        return vec![TidyProblem::file(DOCUMENT, "no invariants", "number them under `## Invariants`")];
     }
     let tests = TestIndex::build(tree);
     let mut problems = Vec::new();
     for (line, item) in items {
         let Some(checks) = named_checks(&item) else {
-            problems.push(Problem::line(
+            problems.push(TidyProblem::line(
                 DOCUMENT,
                 line,
                 "an invariant that nothing holds",
@@ -32,7 +31,7 @@ pub(crate) fn check(tree: &Tree, tidy_checks: &[&str]) -> Vec<Problem> {
         };
         for named in checks.split(", ") {
             if let Err(what) = look_up(tree, tidy_checks, &tests, named) {
-                problems.push(Problem::line(DOCUMENT, line, what, "name what holds the invariant"));
+                problems.push(TidyProblem::line(DOCUMENT, line, what, "name what holds the invariant"));
             }
         }
     }
@@ -68,18 +67,18 @@ fn named_checks(item: &str) -> Option<&str> {
     last.strip_suffix(")*")
 }
 
-fn look_up(tree: &Tree, tidy_checks: &[&str], tests: &TestIndex, named: &str) -> Result<(), String> {
+fn look_up(tree: &SourceTree, tidy_checks: &[&str], tests: &TestIndex, named: &str) -> Result<(), String> {
     if let Some(name) = named.strip_prefix("tidy::") {
         return exists(tidy_checks.contains(&name), || format!("tidy has no check `{name}`"));
     }
     let Some((kind, name)) = named.split_once(": ") else {
-        return Err(format!("`{named}` is no kind of check"));
+        return Err(format!("`{named}` is not a kind of check"));
     };
     match kind {
         "test" => tests.find(name),
         "type" => exists(has_type(tree, name), || format!("there is no type `{name}`")),
         "clippy" => exists(has_lint(tree, name), || format!("the lint `{name}` is not switched on")),
-        _ => Err(format!("`{kind}` is no kind of check")),
+        _ => Err(format!("`{kind}` is not a kind of check")),
     }
 }
 
@@ -87,7 +86,7 @@ fn exists(yes: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if yes { Ok(()) } else { Err(otherwise()) }
 }
 
-fn has_type(tree: &Tree, named: &str) -> bool {
+fn has_type(tree: &SourceTree, named: &str) -> bool {
     let Some((krate, name)) = named.split_once("::") else { return false };
     let declares = |line: &str| {
         ["struct ", "enum ", "trait "].iter().any(|keyword| {
@@ -99,11 +98,11 @@ fn has_type(tree: &Tree, named: &str) -> bool {
     tree.sources().any(|(path, text)| crate_of(path) == Some(krate) && text.lines().any(declares))
 }
 
-fn has_lint(tree: &Tree, lint: &str) -> bool {
+fn has_lint(tree: &SourceTree, lint: &str) -> bool {
     let listed = |path: &str, start: &str| {
         tree.text(path).is_some_and(|text| text.lines().any(|line| line.starts_with(start)))
     };
-    // `disallowed-methods` is on by itself as soon as `clippy.toml` has a list.
+    // `disallowed-methods` is on by default if `clippy.toml` has a list.
     listed("Cargo.toml", &format!("{lint} =")) || listed("clippy.toml", &format!("{lint} ="))
 }
 
@@ -113,7 +112,7 @@ mod tests {
 
     use super::check;
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn an_invariant_is_held_by_something_that_exists() {
@@ -128,7 +127,7 @@ mod tests {
 4. Nothing holds this.
 5. Gone. *(tidy::gone, test: plan::order::gone, type: plan::Ord, clippy: gone, hope: so, plainly)*
 ";
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("ARCHITECTURE.md", document),
             ("clippy.toml", "disallowed-methods = []\n"),
             ("crates/plan/src/order.rs", "pub struct Order(u8);\n#[test]\nfn steps_keep_their_order() {}\n"),
@@ -139,8 +138,8 @@ mod tests {
             ARCHITECTURE.md:9: crate `plan` has no test `gone`: name what holds the invariant
             ARCHITECTURE.md:9: there is no type `plan::Ord`: name what holds the invariant
             ARCHITECTURE.md:9: the lint `gone` is not switched on: name what holds the invariant
-            ARCHITECTURE.md:9: `hope` is no kind of check: name what holds the invariant
-            ARCHITECTURE.md:9: `plainly` is no kind of check: name what holds the invariant
+            ARCHITECTURE.md:9: `hope` is not a kind of check: name what holds the invariant
+            ARCHITECTURE.md:9: `plainly` is not a kind of check: name what holds the invariant
         "]]
         .assert_eq(&listed(&check(&tree, &["dependencies"])));
     }

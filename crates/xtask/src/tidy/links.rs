@@ -1,9 +1,9 @@
-//! A relative link in a document points at something that exists.
+//! Checks that relative links in documents lead to existing files.
 
-use super::problem::Problem;
-use super::tree::Tree;
+use super::problem::TidyProblem;
+use super::tree::SourceTree;
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for (path, text) in tree.documents() {
         let mut fenced = false;
@@ -17,11 +17,11 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
             for target in targets(line) {
                 let Some(resolved) = resolve(path, target) else { continue };
                 if !tree.exists(&resolved) {
-                    problems.push(Problem::line(
+                    problems.push(TidyProblem::line(
                         path,
                         index + 1,
                         format!("the link `{target}` points at nothing"),
-                        format!("there is no `{resolved}`; mend the link or add the file"),
+                        format!("there is no `{resolved}`; fix the link or add the file"),
                     ));
                 }
             }
@@ -30,7 +30,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// What stands between `](` and `)`, outside of code.
+/// Returns the text between `](` and `)`, outside of code.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let prose = line.split('`').step_by(2);
     prose.flat_map(|part| {
@@ -38,7 +38,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The path from the root that a link means, or none when it leads out of the repository.
+/// Returns the path of a link from the root; `None` if it leads out of the repository.
 fn resolve(document: &str, target: &str) -> Option<String> {
     let target = target.split(['#', ' ']).next().unwrap_or(target);
     if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
@@ -62,11 +62,11 @@ mod tests {
 
     use super::check;
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn a_dead_link_is_found_and_a_living_one_is_not() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             (
                 "README.md",
                 "[a](docs/a.md#part) [b](docs) [c](https://example.org) [d](#here) [e](docs/nope.md)\n",
@@ -74,8 +74,8 @@ mod tests {
             ("docs/a.md", "[up](../README.md) `[code](x)` [broken [x](y.md)\n```\n[fenced](z.md)\n```\n"),
         ]);
         expect![[r"
-            README.md:1: the link `docs/nope.md` points at nothing: there is no `docs/nope.md`; mend the link or add the file
-            docs/a.md:1: the link `y.md` points at nothing: there is no `docs/y.md`; mend the link or add the file
+            README.md:1: the link `docs/nope.md` points at nothing: there is no `docs/nope.md`; fix the link or add the file
+            docs/a.md:1: the link `y.md` points at nothing: there is no `docs/y.md`; fix the link or add the file
         "]]
         .assert_eq(&listed(&check(&tree)));
     }

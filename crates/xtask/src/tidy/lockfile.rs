@@ -1,13 +1,13 @@
-//! One version of each crate: a second one is built, audited and shipped twice.
+//! Requires one version of each crate: a second one is built, audited and shipped twice.
 
 use std::collections::BTreeMap;
 
-use super::problem::Problem;
-use super::tree::Tree;
+use super::problem::TidyProblem;
+use super::tree::SourceTree;
 
 const LOCKFILE: &str = "Cargo.lock";
 
-/// Crates that stand in the lock file more than once, by the start of their name, and why we cannot help it.
+/// Crates that are in the lock file more than once, by the start of their name, and why that cannot be avoided.
 const ALLOWED: [(&str, &str); 13] = [
     ("base64", "axum's WebSocket asks for 0.22, the token counter of a benchmark for 0.23"),
     ("bitflags", "1 is asked for by crates that only another system builds"),
@@ -24,9 +24,9 @@ const ALLOWED: [(&str, &str); 13] = [
     ("windows", "the bindings follow each user's release; built for Windows only"),
 ];
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     let Some(text) = tree.text(LOCKFILE) else {
-        return vec![Problem::file(LOCKFILE, "there is no lock file", "run `cargo build` and commit it")];
+        return vec![TidyProblem::file(LOCKFILE, "there is no lock file", "run `cargo build` and commit it")];
     };
     let mut versions: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
     let mut name = None;
@@ -44,7 +44,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
         if !ALLOWED.iter().any(|(allowed, _)| name.starts_with(allowed)) {
             let list: Vec<&str> = found.iter().map(|(_, version)| *version).collect();
             let line = found.last().map_or(1, |(line, _)| *line);
-            problems.push(Problem::line(
+            problems.push(TidyProblem::line(
                 LOCKFILE,
                 line,
                 format!("`{name}` is there as {}", list.join(" and ")),
@@ -54,7 +54,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
     }
     for (allowed, _) in ALLOWED {
         if !versions.keys().any(|name| name.starts_with(allowed)) {
-            problems.push(Problem::file(
+            problems.push(TidyProblem::file(
                 LOCKFILE,
                 format!("`{allowed}` is no longer there twice"),
                 "take it out of the list in xtask's `lockfile.rs`",
@@ -74,14 +74,14 @@ mod tests {
 
     use super::{ALLOWED, check};
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
-    fn lock(packages: &[(&str, &str)]) -> Tree {
+    fn lock(packages: &[(&str, &str)]) -> SourceTree {
         let text: String = packages
             .iter()
             .map(|(name, version)| format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n\n"))
             .collect();
-        Tree::of(&[("Cargo.lock", &text)])
+        SourceTree::of(&[("Cargo.lock", &text)])
     }
 
     #[test]

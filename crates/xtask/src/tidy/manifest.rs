@@ -1,18 +1,18 @@
-//! Reads the lines of a `Cargo.toml`: section, key and value of each.
+//! Parses the lines of a `Cargo.toml`: section, key and value of each.
 //!
-//! Our manifests are written one entry a line, so this is enough; it spares a TOML parser in a crate that
-//! must build in seconds.
+//! The workspace's manifests have one entry a line, so this is enough, and it spares a TOML parser in a crate that must
+//! build in seconds.
 
 /// One `key = value` line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct ManifestEntry<'a> {
     pub(crate) line: usize,
     pub(crate) section: &'a str,
     pub(crate) key: &'a str,
     pub(crate) value: &'a str,
 }
 
-pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
+pub(crate) fn entries(text: &str) -> Vec<ManifestEntry<'_>> {
     let mut section = "";
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -22,7 +22,7 @@ pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
         } else if let Some((key, value)) = line.split_once('=')
             && !line.starts_with('#')
         {
-            entries.push(Entry { line: index + 1, section, key: key.trim(), value: value.trim() });
+            entries.push(ManifestEntry { line: index + 1, section, key: key.trim(), value: value.trim() });
         }
     }
     entries
@@ -30,7 +30,7 @@ pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, entries};
+    use super::{ManifestEntry, entries};
 
     #[test]
     fn every_entry_knows_its_section() {
@@ -39,8 +39,13 @@ mod tests {
         assert_eq!(
             entries(text),
             [
-                Entry { line: 2, section: "package", key: "name", value: "\"plan\"" },
-                Entry { line: 6, section: "dependencies", key: "serde", value: "{ workspace = true }" },
+                ManifestEntry { line: 2, section: "package", key: "name", value: "\"plan\"" },
+                ManifestEntry {
+                    line: 6,
+                    section: "dependencies",
+                    key: "serde",
+                    value: "{ workspace = true }"
+                },
             ]
         );
     }

@@ -1,10 +1,10 @@
-//! Every crate is declared alike: our lints, no doc tests, dependencies from the one workspace table.
+//! Requires uniform manifests: the workspace's lints, no doc tests, dependencies from the workspace table.
 
-use super::manifest::{Entry, entries};
-use super::problem::Problem;
-use super::tree::{Tree, crate_of};
+use super::manifest::{ManifestEntry, entries};
+use super::problem::TidyProblem;
+use super::tree::{SourceTree, crate_of};
 
-/// Dependencies whose default features we want, and why. Any other turns them off.
+/// Dependencies with default features, and why. All others turn them off.
 const DEFAULT_FEATURES_WANTED: [(&str, &str); 10] = [
     ("expect-test", "has none"),
     ("itoa", "has none"),
@@ -18,7 +18,7 @@ const DEFAULT_FEATURES_WANTED: [(&str, &str); 10] = [
     ("thiserror", "std"),
 ];
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.ends_with("Cargo.toml")) {
         let entries = entries(text);
@@ -27,7 +27,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
             None => table(path, &entries, &mut problems),
         }
         for entry in entries.iter().filter(|entry| entry.value.contains("git =")) {
-            problems.push(Problem::line(
+            problems.push(TidyProblem::line(
                 path,
                 entry.line,
                 format!("`{}` comes from a git repository", entry.key),
@@ -38,18 +38,32 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-fn member(tree: &Tree, path: &str, folder: &str, entries: &[Entry<'_>], problems: &mut Vec<Problem>) {
+fn member(
+    tree: &SourceTree,
+    path: &str,
+    folder: &str,
+    entries: &[ManifestEntry<'_>],
+    problems: &mut Vec<TidyProblem>,
+) {
     let has = |section: &str, key: &str, value: &str| {
         entries.iter().any(|entry| entry.section == section && entry.key == key && entry.value == value)
     };
     if !has("lints", "workspace", "true") {
-        problems.push(Problem::file(path, "the workspace lints are off", "add `[lints]` `workspace = true`"));
+        problems.push(TidyProblem::file(
+            path,
+            "the workspace lints are off",
+            "add `[lints]` `workspace = true`",
+        ));
     }
     if !has("package", "name", &format!("\"{folder}\"")) {
-        problems.push(Problem::file(path, "the crate is not called like its folder", "rename one of them"));
+        problems.push(TidyProblem::file(
+            path,
+            "the crate is not called like its folder",
+            "rename one of them",
+        ));
     }
     if tree.exists(&format!("crates/{folder}/src/lib.rs")) && !has("lib", "doctest", "false") {
-        problems.push(Problem::file(
+        problems.push(TidyProblem::file(
             path,
             "doc tests are on",
             "add `[lib]` `doctest = false`; each doc test links a binary of its own",
@@ -57,7 +71,7 @@ fn member(tree: &Tree, path: &str, folder: &str, entries: &[Entry<'_>], problems
     }
     for entry in entries.iter().filter(|entry| entry.section.ends_with("dependencies")) {
         if !entry.key.ends_with(".workspace") && !entry.value.contains("workspace = true") {
-            problems.push(Problem::line(
+            problems.push(TidyProblem::line(
                 path,
                 entry.line,
                 format!("`{}` does not come from the workspace table", entry.key),
@@ -67,12 +81,12 @@ fn member(tree: &Tree, path: &str, folder: &str, entries: &[Entry<'_>], problems
     }
 }
 
-fn table(path: &str, entries: &[Entry<'_>], problems: &mut Vec<Problem>) {
+fn table(path: &str, entries: &[ManifestEntry<'_>], problems: &mut Vec<TidyProblem>) {
     for entry in entries.iter().filter(|entry| entry.section == "workspace.dependencies") {
         let ours = entry.value.contains("path =");
         let wanted = DEFAULT_FEATURES_WANTED.iter().any(|(name, _)| *name == entry.key);
         if !ours && !wanted && !entry.value.contains("default-features = false") {
-            problems.push(Problem::line(
+            problems.push(TidyProblem::line(
                 path,
                 entry.line,
                 format!("`{}` takes its default features", entry.key),
@@ -88,7 +102,7 @@ mod tests {
 
     use super::check;
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn a_crate_that_is_declared_like_the_others_passes() {
@@ -96,7 +110,7 @@ mod tests {
                         [dependencies]\nserde.workspace = true\ntokio = { workspace = true, features = [\"rt\"] }\n";
         let root = "[workspace.dependencies]\nplan = { path = \"crates/plan\" }\nserde = \"1\"\n\
                     toml = { version = \"1\", default-features = false }\n";
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("Cargo.toml", root),
             ("crates/plan/Cargo.toml", manifest),
             ("crates/plan/src/lib.rs", ""),
@@ -109,7 +123,7 @@ mod tests {
         let manifest = "[package]\nname = \"plans\"\n[dependencies]\nserde = \"1\"\n";
         let root = "[workspace.dependencies]\nhyper = \"1\"\nfork = { git = \"https://example.org/fork\", \
                     default-features = false }\n";
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("Cargo.toml", root),
             ("crates/plan/Cargo.toml", manifest),
             ("crates/plan/src/lib.rs", ""),

@@ -1,11 +1,11 @@
-//! Names that draw in whatever has no home: a module called like that can hold anything.
+//! Forbids module names that fit any content.
 
-use super::problem::Problem;
-use super::tree::{Tree, crate_of};
+use super::problem::TidyProblem;
+use super::tree::{SourceTree, crate_of};
 
 const MAGNETS: [&str; 8] = ["core", "common", "types", "utils", "util", "helpers", "misc", "manager"];
 
-pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyProblem> {
     let mut problems = Vec::new();
     for (path, _) in tree.sources() {
         let mut segments = path.strip_suffix(".rs").unwrap_or(path).split('/');
@@ -14,7 +14,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
         }
         for name in segments {
             if let Some(what) = verdict(name) {
-                problems.push(Problem::file(path, format!("`{name}` {what}"), "name what it holds"));
+                problems.push(TidyProblem::file(path, format!("`{name}` {what}"), "name what it holds"));
             }
         }
     }
@@ -27,7 +27,7 @@ fn verdict(name: &str) -> Option<&'static str> {
     }
     let version = name.rsplit_once("_v").is_some_and(|(_, number)| number.parse::<u32>().is_ok());
     (version || name.contains("legacy"))
-        .then_some("is a twin of something that should have been replaced in one change")
+        .then_some("is a copy of something that should have been replaced in one change")
 }
 
 #[cfg(test)]
@@ -36,11 +36,11 @@ mod tests {
 
     use super::check;
     use crate::tidy::problem::listed;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::SourceTree;
 
     #[test]
     fn magnets_and_twins_are_found_in_crates_folders_and_files() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("crates/common/src/lib.rs", ""),
             ("crates/engine/src/helpers/clock.rs", ""),
             ("crates/plan/src/check_v2.rs", ""),
@@ -51,8 +51,8 @@ mod tests {
         expect![[r"
             crates/common/src/lib.rs: `common` is a name for anything: name what it holds
             crates/engine/src/helpers/clock.rs: `helpers` is a name for anything: name what it holds
-            crates/plan/src/check_v2.rs: `check_v2` is a twin of something that should have been replaced in one change: name what it holds
-            crates/plan/src/legacy_parse.rs: `legacy_parse` is a twin of something that should have been replaced in one change: name what it holds
+            crates/plan/src/check_v2.rs: `check_v2` is a copy of something that should have been replaced in one change: name what it holds
+            crates/plan/src/legacy_parse.rs: `legacy_parse` is a copy of something that should have been replaced in one change: name what it holds
         "]]
         .assert_eq(&listed(&check(&tree)));
     }

@@ -5,22 +5,22 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::command::Shown;
+use crate::command::ToolCommand;
 
 /// Every file that belongs to the workspace, by its path from the root with `/` between segments.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct SourceTree {
     texts: BTreeMap<String, String>,
-    /// Files that are not text: they exist, and nothing more is known about them.
+    /// Files that are not text.
     others: BTreeSet<String>,
 }
 
-/// Folders that a walk without git leaves out: built or fetched, never written by us.
+/// Folders that a walk without git leaves out: built or downloaded files.
 const FOREIGN: [&str; 4] = ["target", ".git", "node_modules", ".tollgate"];
 
-impl Tree {
-    pub(crate) fn load(root: &Path) -> anyhow::Result<Tree> {
-        let mut tree = Tree::default();
+impl SourceTree {
+    pub(crate) fn load(root: &Path) -> anyhow::Result<SourceTree> {
+        let mut tree = SourceTree::default();
         for path in paths(root)? {
             // A file that was deleted but not yet committed is still in git's list.
             let Ok(bytes) = std::fs::read(root.join(&path)) else { continue };
@@ -33,8 +33,8 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::default();
+    pub(crate) fn of(files: &[(&str, &str)]) -> SourceTree {
+        let mut tree = SourceTree::default();
         for (path, text) in files {
             tree.insert(path, (*text).to_owned());
         }
@@ -54,12 +54,12 @@ impl Tree {
         self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Our Rust sources.
+    /// The Rust sources.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(|(path, _)| path.ends_with(".rs"))
     }
 
-    /// Markdown that documents the product. Notes of sample vaults and of tests are data, not documents.
+    /// Documents of the product in Markdown, without the notes of sample vaults and tests.
     pub(crate) fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(|(path, _)| {
             path.ends_with(".md")
@@ -67,7 +67,7 @@ impl Tree {
         })
     }
 
-    /// Whether the path is a file, or a folder with files in it.
+    /// Returns whether the path is a file, or a folder with files in it.
     pub(crate) fn exists(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty()
@@ -78,13 +78,13 @@ impl Tree {
     }
 }
 
-/// The crate that a path lies in: `crates/<crate>/…`.
+/// Returns the crate of a path: `crates/<crate>/…`.
 pub(crate) fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split_once('/').map(|(name, _)| name)
 }
 
-/// Lines of code before the unit tests, without comments: a test may read files, and a comment may speak of
-/// what is absent.
+/// Returns lines of code before the unit tests, without comments: a test may read files, and a comment may name a
+/// forbidden word.
 pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .take_while(|line| !line.starts_with("#[cfg(test)]"))
@@ -93,7 +93,7 @@ pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn paths(root: &Path) -> anyhow::Result<Vec<String>> {
-    let git = Shown::new(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let git = ToolCommand::new(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     if root.join(".git").exists()
         && let Ok(list) = git.read()
     {
@@ -104,7 +104,7 @@ fn paths(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// The same list for a tree without git, such as an unpacked archive.
+/// Lists the files of a tree without git, such as an unpacked archive.
 fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> anyhow::Result<()> {
     let listing = std::fs::read_dir(root.join(folder)).with_context(|| format!("cannot list `{folder}`"))?;
     for entry in listing {
@@ -122,11 +122,11 @@ fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> anyhow::Result<()
 
 #[cfg(test)]
 mod tests {
-    use super::{Tree, crate_of};
+    use super::{SourceTree, crate_of};
 
     #[test]
     fn a_folder_exists_when_something_is_in_it() {
-        let tree = Tree::of(&[("docs/decisions/0001-a.md", ""), ("README.md", "")]);
+        let tree = SourceTree::of(&[("docs/decisions/0001-a.md", ""), ("README.md", "")]);
         let exist = ["", "README.md", "docs", "docs/decisions", "docs/decisions/0001-a.md"];
         assert!(exist.iter().all(|path| tree.exists(path)));
         assert!(!["doc", "docs/decision", "README"].iter().any(|path| tree.exists(path)));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_note_of_a_sample_vault_is_not_a_document() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("ARCHITECTURE.md", ""),
             ("crates/tollgate/demo/Inbox.md", ""),
             ("crates/vault/README.md", ""),

@@ -1,4 +1,4 @@
-//! A model's server that says the same thing in every way that servers have.
+//! A fake model server that gives the same answer in every response format.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,11 +6,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-/// In which form an answer is asked for, and how the model is to give it.
+/// The form of the request, and the way the model answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct AnswerForm {
     pub(super) streamed: bool,
-    /// What the model is told; it stands in its request.
+    /// The input of the model; part of its request.
     pub(super) said: &'static str,
 }
 
@@ -18,26 +18,26 @@ const SHORT: &str = "in short";
 const AT_ONCE: &str = "all at once";
 const PIECE_BY_PIECE: &str = "piece by piece";
 
-pub(super) const FORMS: [Form; 4] = [
-    Form { streamed: false, said: SHORT },
-    Form { streamed: false, said: AT_ONCE },
-    Form { streamed: true, said: PIECE_BY_PIECE },
-    Form { streamed: true, said: AT_ONCE },
+pub(super) const FORMS: [AnswerForm; 4] = [
+    AnswerForm { streamed: false, said: SHORT },
+    AnswerForm { streamed: false, said: AT_ONCE },
+    AnswerForm { streamed: true, said: PIECE_BY_PIECE },
+    AnswerForm { streamed: true, said: AT_ONCE },
 ];
 
-/// Words before the call, and how many of them a short answer has.
+/// Number of words before the call, in a long and in a short answer.
 const WORDS: usize = 90;
 const FEW: usize = 3;
 const CALL: &str =
     r#"<tool_call>{"name":"get_weather","arguments":"{\"city\":\"Oslo\",\"unit\":\"celsius\"}"}</tool_call>"#;
 
-/// Starts it on a thread of its own, for as long as this process lives.
+/// Starts the server on a thread for the lifetime of this process.
 pub(super) fn start() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").context("no port for the model's server")?;
     let address = listener.local_addr()?;
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
-            // Whoever hangs up has had enough.
+            // A closed connection is not an error.
             std::thread::spawn(move || serve(socket).is_ok());
         }
     });
@@ -86,7 +86,7 @@ fn request(reader: &mut BufReader<TcpStream>) -> anyhow::Result<(String, String)
     Ok((path, String::from_utf8(body)?))
 }
 
-/// What the model says, a few characters at a time.
+/// The model's text, a few characters at a time.
 fn pieces(words: usize) -> Vec<String> {
     let call = CALL.as_bytes().chunks(12).map(|piece| String::from_utf8_lossy(piece).into_owned());
     (0..words).map(|number| format!("some words {number} ")).chain(call).collect()

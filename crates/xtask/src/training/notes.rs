@@ -1,4 +1,4 @@
-//! A vault to work in, and the work.
+//! The vault of the workload, and the calls on it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,8 +14,8 @@ const WORDS: [&str; 12] = [
     "thesis", "summer",
 ];
 
-/// One call of a tool.
-pub(super) struct Call {
+/// A call of a tool.
+pub(super) struct TrainingCall {
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
 }
@@ -59,9 +59,9 @@ fn word(number: usize) -> &'static str {
     WORDS[number % WORDS.len()]
 }
 
-/// What an agent does in a vault, once. What it makes it puts into the trash.
-pub(super) fn calls(who: &str, round: usize) -> Vec<Call> {
-    let call = |tool, arguments| Call { tool, arguments };
+/// The calls of one round. Notes that they create are moved to the trash.
+pub(super) fn calls(who: &str, round: usize) -> Vec<TrainingCall> {
+    let call = |tool, arguments| TrainingCall { tool, arguments };
     let mine = format!("Work/{who} {round}.md");
     let moved = format!("Work/{who} {round} moved.md");
     let old = path(round * 37 % NOTES);
@@ -90,6 +90,6 @@ pub(super) fn calls(who: &str, round: usize) -> Vec<Call> {
     ]
 }
 
-pub(super) fn command() -> Call {
-    Call { tool: "ExecCommand", arguments: json!({ "cmd": "seq 1 300000; seq 1 2000 >&2" }) }
+pub(super) fn command() -> TrainingCall {
+    TrainingCall { tool: "ExecCommand", arguments: json!({ "cmd": "seq 1 300000; seq 1 2000 >&2" }) }
 }

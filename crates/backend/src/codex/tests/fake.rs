@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::watch;
 
-use crate::codex::process::{Body, Launch, Launched};
+use crate::codex::process::{AppServerProcess, LaunchServer, LaunchedServer};
 use crate::{BackendError, BoxFuture};
 
 /// What it does about a request.
-pub(super) enum Act {
+pub(super) enum FakeReaction {
     /// What a well-behaved one does.
     AsUsual,
     Ignore,
@@ -28,7 +28,7 @@ pub(super) enum Act {
 }
 
 /// A request as it came in.
-pub(super) struct Asked<'a> {
+pub(super) struct FakeRequest<'a> {
     /// The process counts from 1, and so do requests of one method on it.
     pub(super) process: usize,
     pub(super) count: usize,
@@ -36,22 +36,22 @@ pub(super) struct Asked<'a> {
     pub(super) params: &'a Value,
 }
 
-type Script = dyn Fn(Asked<'_>) -> Act + Send + Sync;
+type Script = dyn Fn(FakeRequest<'_>) -> FakeReaction + Send + Sync;
 
 /// Starts such processes and remembers what they were asked.
 #[derive(Clone)]
 pub(super) struct Fake {
     script: Arc<Script>,
-    heard: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
     processes: Arc<Mutex<Vec<watch::Sender<bool>>>>,
     pub(super) memory: Arc<AtomicU64>,
     stubborn: bool,
 }
 
 impl Fake {
-    pub(super) fn new(script: impl Fn(Asked<'_>) -> Act + Send + Sync + 'static) -> Fake {
-        let (heard, processes, memory) = (Arc::default(), Arc::default(), Arc::default());
-        Fake { script: Arc::new(script), heard, processes, memory, stubborn: false }
+    pub(super) fn new(script: impl Fn(FakeRequest<'_>) -> FakeReaction + Send + Sync + 'static) -> Fake {
+        let (received, processes, memory) = (Arc::default(), Arc::default(), Arc::default());
+        Fake { script: Arc::new(script), received, processes, memory, stubborn: false }
     }
 
     /// One that does not end when its input is closed.
@@ -60,15 +60,15 @@ impl Fake {
     }
 
     /// What all processes were asked and told, one a line, from the beginning.
-    pub(super) fn heard(&self) -> String {
-        self.heard.lock().unwrap().join("\n")
+    pub(super) fn received(&self) -> String {
+        self.received.lock().unwrap().join("\n")
     }
 
     /// The same without greetings and without what threads are given.
-    pub(super) fn heard_of_turns(&self) -> String {
-        let heard = self.heard.lock().unwrap();
+    pub(super) fn received_by_turns(&self) -> String {
+        let received = self.received.lock().unwrap();
         let of_turns = |line: &&String| !["initialize", "config/read"].iter().any(|word| line.contains(word));
-        heard.iter().filter(of_turns).cloned().collect::<Vec<_>>().join("\n")
+        received.iter().filter(of_turns).cloned().collect::<Vec<_>>().join("\n")
     }
 
     pub(super) fn started(&self) -> usize {
@@ -80,12 +80,12 @@ impl Fake {
     }
 
     fn note(&self, process: usize, what: &str) {
-        self.heard.lock().unwrap().push(format!("{process} {what}"));
+        self.received.lock().unwrap().push(format!("{process} {what}"));
     }
 }
 
-impl Launch for Fake {
-    fn launch(&self) -> BoxFuture<'_, Result<Launched, BackendError>> {
+impl LaunchServer for Fake {
+    fn launch(&self) -> BoxFuture<'_, Result<LaunchedServer, BackendError>> {
         Box::pin(async {
             let (ours, theirs) = tokio::io::duplex(64 * 1024);
             let (ended, _) = watch::channel(false);
@@ -99,7 +99,7 @@ impl Launch for Fake {
             tokio::spawn(life.live(input, output, ended.clone()));
             let (output, input) = tokio::io::split(ours);
             let body = FakeBody { ended, memory: Arc::clone(&self.memory) };
-            Ok(Launched {
+            Ok(LaunchedServer {
                 input: Box::new(input),
                 output: Box::new(output),
                 body: Box::new(body),
@@ -114,7 +114,7 @@ struct FakeBody {
     memory: Arc<AtomicU64>,
 }
 
-impl Body for FakeBody {
+impl AppServerProcess for FakeBody {
     fn ended(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             let mut ended = self.ended.subscribe();
@@ -189,24 +189,24 @@ impl Life {
         }
         let count = self.counts.entry(method.to_owned()).or_default();
         *count += 1;
-        let asked = Asked { process: self.process, count: *count, method, params: &message["params"] };
+        let asked = FakeRequest { process: self.process, count: *count, method, params: &message["params"] };
         let lines = match (self.fake.script)(asked) {
-            Act::AsUsual => self.usual(&message, method),
-            Act::Late => {
+            FakeReaction::AsUsual => self.usual(&message, method),
+            FakeReaction::Late => {
                 pause = Duration::from_secs(2);
                 self.usual(&message, method)
             }
-            Act::Ignore => String::new(),
-            Act::Refuse(code) => {
+            FakeReaction::Ignore => String::new(),
+            FakeReaction::Refuse(code) => {
                 let error = json!({"code": code, "message": "No."});
                 format!("{}\n", json!({"id": message["id"], "error": error}))
             }
-            Act::Say(lines) => {
+            FakeReaction::Say(lines) => {
                 let thread = message["params"]["threadId"].as_str().unwrap();
                 let lines = lines.replace("thread-1", thread).replace("turn-1", &format!("turn of {thread}"));
                 format!("{}{lines}", self.usual(&message, method))
             }
-            Act::Die => return None,
+            FakeReaction::Die => return None,
         };
         Some((pause, lines))
     }

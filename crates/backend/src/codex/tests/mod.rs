@@ -8,7 +8,9 @@ mod turns;
 use std::path::PathBuf;
 
 use crate::codex::{Codex, CodexSettings, ToolMode};
-use crate::{Entry, Part, Reasoning, Role, Sampling, Turn, TurnStream};
+use crate::{
+    HistoryEntry, MessagePart, MessageRole, ModelTurn, ReasoningSettings, SamplingSettings, TurnStream,
+};
 
 use self::fake::Fake;
 
@@ -19,21 +21,24 @@ fn codex(fake: &Fake, change: impl FnOnce(&mut CodexSettings)) -> Codex {
     Codex::launched_by(Box::new(fake.clone()), settings)
 }
 
-fn turn(text: &str) -> Turn {
-    Turn {
+fn turn(text: &str) -> ModelTurn {
+    ModelTurn {
         model: "fake-model".to_owned(),
         instructions: "You are plain.".to_owned(),
-        history: vec![Entry::Message { role: Role::User, parts: vec![Part::Text(text.to_owned())] }],
+        history: vec![HistoryEntry::Message {
+            role: MessageRole::User,
+            parts: vec![MessagePart::Text(text.to_owned())],
+        }],
         tools: Vec::new(),
-        reasoning: Reasoning::default(),
+        reasoning: ReasoningSettings::default(),
         verbosity: None,
-        sampling: Sampling::default(),
+        sampling: SamplingSettings::default(),
         output_schema: None,
     }
 }
 
 /// All events to the end, one a line.
-async fn told(mut stream: TurnStream) -> String {
+async fn all_events(mut stream: TurnStream) -> String {
     let mut lines = Vec::new();
     while let Some(event) = stream.next().await {
         lines.push(match event {

@@ -1,17 +1,17 @@
-//! Notes that are made, changed, moved and removed, for real and as a rehearsal.
+//! Notes that are created, changed, moved and deleted, for real and as a dry run.
 
 use serde_json::{Value, json};
 
-use super::{Case, answered, etag};
+use super::{CorpusCase, answered, etag};
 
 const PLAN: &str = "Projects/Harbour walk/Plan.md";
 const TIME: i64 = 1_773_480_000_000;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     [whole(), parts(), moves()].into_iter().flatten().collect()
 }
 
-fn whole() -> Vec<Case> {
+fn whole() -> Vec<CorpusCase> {
     vec![
         answered(
             "a note is made",
@@ -43,7 +43,7 @@ fn whole() -> Vec<Case> {
     ]
 }
 
-fn parts() -> Vec<Case> {
+fn parts() -> Vec<CorpusCase> {
     let with = |more: Value| {
         let mut data = json!({ "path": PLAN, "etag": etag("4"), "mtimeMs": TIME });
         if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
@@ -83,7 +83,7 @@ fn parts() -> Vec<Case> {
     ]
 }
 
-fn moves() -> Vec<Case> {
+fn moves() -> Vec<CorpusCase> {
     let journal: Vec<String> = (1..=14).map(|week| format!("Journal/2025/Week {week:02}.md")).collect();
     let renamed = |dry_run: bool| {
         let mut data = json!({

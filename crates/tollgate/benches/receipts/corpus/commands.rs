@@ -1,8 +1,8 @@
-//! Commands that ended, and one that goes on: tests, builds, version control, listings, JSON, noise.
+//! Finished commands, and one that keeps running: tests, builds, version control, listings, JSON, noise.
 
 use serde_json::{Value, json};
 
-use super::{Case, answered, kept, log, stream};
+use super::{CorpusCase, answered, kept, log, stream};
 
 fn exited(code: i32, stdout: &str, stderr: &str) -> Value {
     json!({
@@ -11,18 +11,18 @@ fn exited(code: i32, stdout: &str, stderr: &str) -> Value {
     })
 }
 
-fn ran(name: &'static str, code: i32, out: &str, err: &str, facts: &[&str]) -> Case {
+fn ran(name: &'static str, code: i32, out: &str, err: &str, facts: &[&str]) -> CorpusCase {
     answered(name, "ExecCommand", exited(code, out, err), facts)
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     [tests(), builds(), versions(), listings(), json_on_stdout(), noise(), ends()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn tests() -> Vec<Case> {
+fn tests() -> Vec<CorpusCase> {
     vec![
         ran(
             "cargo test, two fail",
@@ -95,7 +95,7 @@ fn tests() -> Vec<Case> {
     ]
 }
 
-fn builds() -> Vec<Case> {
+fn builds() -> Vec<CorpusCase> {
     vec![
         ran(
             "cargo build, three errors",
@@ -149,7 +149,7 @@ fn builds() -> Vec<Case> {
     ]
 }
 
-fn versions() -> Vec<Case> {
+fn versions() -> Vec<CorpusCase> {
     vec![
         ran(
             "git status",
@@ -196,7 +196,7 @@ fn versions() -> Vec<Case> {
     ]
 }
 
-fn listings() -> Vec<Case> {
+fn listings() -> Vec<CorpusCase> {
     vec![
         ran(
             "ls -l",
@@ -216,7 +216,7 @@ fn listings() -> Vec<Case> {
     ]
 }
 
-fn json_on_stdout() -> Vec<Case> {
+fn json_on_stdout() -> Vec<CorpusCase> {
     vec![
         ran(
             "a JSON object",
@@ -245,7 +245,7 @@ fn json_on_stdout() -> Vec<Case> {
     ]
 }
 
-fn noise() -> Vec<Case> {
+fn noise() -> Vec<CorpusCase> {
     vec![
         ran(
             "a progress bar",
@@ -305,7 +305,7 @@ fn noise() -> Vec<Case> {
     ]
 }
 
-fn ends() -> Vec<Case> {
+fn ends() -> Vec<CorpusCase> {
     let log = log::service().into_bytes();
     let icon: Vec<u8> =
         [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], &(0..=255).cycle().take(2_900).collect::<Vec<u8>>()].concat();
@@ -332,7 +332,7 @@ fn ends() -> Vec<Case> {
             }),
             &["SIGSEGV", "clip-07.mkv", "frame 1182"],
         ),
-        Case {
+        CorpusCase {
             artifacts: vec![("artifacts/icon-stdout.bin", icon.clone())],
             ..answered(
                 "bytes that are no text",
@@ -344,7 +344,7 @@ fn ends() -> Vec<Case> {
                 &["code 0", "artifacts/icon-stdout.bin", "2916 bytes"],
             )
         },
-        Case {
+        CorpusCase {
             artifacts: vec![("artifacts/serve-stdout.log", log.clone())],
             ..answered(
                 "a log of 5,000 lines",

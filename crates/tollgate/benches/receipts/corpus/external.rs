@@ -1,15 +1,15 @@
-//! Answers of tools that were not written here.
+//! Answers of tools of other servers.
 
 use serde_json::{Value, json};
 
-use super::{Case, answered};
-use crate::foreign::{Answer, OwnedBlock};
+use super::super::foreign::{OwnedBlock, ServerReply};
+use super::{CorpusCase, answered};
 
-fn foreign(name: &'static str, blocks: Vec<OwnedBlock>, facts: &[&str]) -> Case {
-    answered(name, "server.ask", serde_json::to_value(Answer { blocks }).unwrap_or_default(), facts)
+fn foreign(name: &'static str, blocks: Vec<OwnedBlock>, facts: &[&str]) -> CorpusCase {
+    answered(name, "server.ask", serde_json::to_value(ServerReply { blocks }).unwrap_or_default(), facts)
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     let forecast = "Forecast for Port Isel, 14 March 2026\n\nMorning: W 4 to 5, showers, 6 °C\nAfternoon: NW 6, gusts of 32 kn, 8 °C\nNight: NW 4, clear, 3 °C\n\nWarning: gale at sea after 16:00\n";
     let issue = json!({
         "number": 482,

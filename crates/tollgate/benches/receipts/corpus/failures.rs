@@ -2,13 +2,13 @@
 
 use envelope::{Failure, Fault, SchemaProblem};
 
-use super::{Call, Case, etag, failed, owned};
+use super::{CorpusCall, CorpusCase, etag, failed, owned};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     [arguments(), notes(), commands(), policy()].into_iter().flatten().collect()
 }
 
-fn arguments() -> Vec<Case> {
+fn arguments() -> Vec<CorpusCase> {
     let problem = |pointer: &str, message: &str, hint: Option<&str>| SchemaProblem {
         pointer: pointer.to_owned(),
         message: message.to_owned(),
@@ -51,7 +51,7 @@ fn arguments() -> Vec<Case> {
     )]
 }
 
-fn notes() -> Vec<Case> {
+fn notes() -> Vec<CorpusCase> {
     vec![
         failed(
             "a note that is not there",
@@ -95,7 +95,7 @@ fn notes() -> Vec<Case> {
     ]
 }
 
-fn commands() -> Vec<Case> {
+fn commands() -> Vec<CorpusCase> {
     vec![
         failed(
             "a command that took too long",
@@ -136,18 +136,18 @@ fn commands() -> Vec<Case> {
     ]
 }
 
-fn policy() -> Vec<Case> {
+fn policy() -> Vec<CorpusCase> {
     let done = ["created Archive/2025.md", "changed Journal/Index.md", "renamed Inbox/a.md to Archive/a.md"];
     vec![
         failed(
             "a rule forbids it",
             "ExecCommand",
             Fault::new(Failure::PermissionDenied, "the rule `deny git push` forbids: Run git push origin main"),
-            &["permission_denied", "deny git push", "git push origin main", "ask the person to change the rule"],
+            &["permission_denied", "deny git push", "git push origin main", "ask the user to change the rule"],
         ),
-        Case {
+        CorpusCase {
             name: "stopped halfway by the policy",
-            call: Call::Failed {
+            call: CorpusCall::Failed {
                 tool: "vault.rename",
                 fault: Fault::new(
                     Failure::PolicyBlocked,
@@ -164,7 +164,7 @@ fn policy() -> Vec<Case> {
                 "created Archive/2025.md",
                 "changed Journal/Index.md",
                 "renamed Inbox/a.md to Archive/a.md",
-                "ask the person",
+                "ask the user",
             ]),
             artifacts: Vec::new(),
         },

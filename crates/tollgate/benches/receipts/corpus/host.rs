@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, answered, etag};
+use super::{CorpusCase, answered, etag};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     [editor(), workspace(), commands(), texts()].into_iter().flatten().collect()
 }
 
@@ -12,7 +12,7 @@ fn range(from: (u32, u32), to: (u32, u32)) -> Value {
     json!({ "from": { "line": from.0, "ch": from.1 }, "to": { "line": to.0, "ch": to.1 } })
 }
 
-fn editor() -> Vec<Case> {
+fn editor() -> Vec<CorpusCase> {
     let selected = "Cross the bar two hours before high water.\nKeep the *white* mark above the \"old\" light.\n\n- [ ] ask Jon\n- [ ] print the chart\n";
     let note = "Harbour/Bar crossing.md";
     vec![
@@ -59,7 +59,7 @@ fn editor() -> Vec<Case> {
     ]
 }
 
-fn workspace() -> Vec<Case> {
+fn workspace() -> Vec<CorpusCase> {
     let leaf = |id: &str, view: &str, title: &str| json!({ "id": id, "viewType": view, "title": title });
     vec![
         answered(
@@ -97,7 +97,7 @@ fn workspace() -> Vec<Case> {
     ]
 }
 
-fn commands() -> Vec<Case> {
+fn commands() -> Vec<CorpusCase> {
     let command = |id: &str, name: &str, owner: &str| {
         let hint = id.split_once(':').map(|(hint, _)| hint);
         let mut command = json!({ "id": id, "name": name, "ownerType": owner, "confidence": "high" });
@@ -145,7 +145,7 @@ fn commands() -> Vec<Case> {
     ]
 }
 
-fn texts() -> Vec<Case> {
+fn texts() -> Vec<CorpusCase> {
     let bullet = |text: &str, depth: u32| {
         let raw = format!("{}- {text}", "  ".repeat(depth as usize));
         json!({ "text": text, "raw": raw, "depth": depth })

@@ -1,8 +1,7 @@
-//! Results as they come up in a day of work, each with the facts that its receipt must not lose.
+//! Results of a day of work, each with the facts that its receipt must contain.
 //!
-//! The texts are our own. A case is the complete output of one call, or its failure; what becomes of it is up to
-//! the tools. The facts were written down from the output, not from the receipt: they are what the next step of
-//! the work depends on.
+//! The texts were written for this corpus. A case is the complete output of one call, or its failure; the tools make
+//! the receipts. The facts were taken from the output, not from the receipt: the next step of the work depends on them.
 
 mod changes;
 mod commands;
@@ -16,32 +15,32 @@ mod tasks;
 use envelope::{Fault, Hash};
 use serde_json::{Value, json};
 
-/// One call and what has to be told of it.
-pub(crate) struct Case {
+/// A call and its facts.
+pub(crate) struct CorpusCase {
     pub(crate) name: &'static str,
-    pub(crate) call: Call,
-    /// Each stands in the receipt as it stands here.
+    pub(crate) call: CorpusCall,
+    /// Each must be in the receipt, literally.
     pub(crate) facts: Vec<String>,
     /// Artifacts that the call left while it ran: path and content.
     pub(crate) artifacts: Vec<(&'static str, Vec<u8>)>,
 }
 
-impl Case {
+impl CorpusCase {
     /// One more fact: a value that is not known until the corpus is made.
-    fn and(mut self, fact: String) -> Case {
+    fn and(mut self, fact: String) -> CorpusCase {
         self.facts.push(fact);
         self
     }
 }
 
-pub(crate) enum Call {
+pub(crate) enum CorpusCall {
     /// The tool answered with this.
     Answered { tool: &'static str, data: Value },
     /// It failed, and had done this before.
     Failed { tool: &'static str, fault: Fault, done: Vec<String> },
 }
 
-pub(crate) fn all() -> Vec<Case> {
+pub(crate) fn all() -> Vec<CorpusCase> {
     [
         commands::cases(),
         tasks::cases(),
@@ -56,13 +55,13 @@ pub(crate) fn all() -> Vec<Case> {
     .collect()
 }
 
-fn answered(name: &'static str, tool: &'static str, data: Value, facts: &[&str]) -> Case {
-    Case { name, call: Call::Answered { tool, data }, facts: owned(facts), artifacts: Vec::new() }
+fn answered(name: &'static str, tool: &'static str, data: Value, facts: &[&str]) -> CorpusCase {
+    CorpusCase { name, call: CorpusCall::Answered { tool, data }, facts: owned(facts), artifacts: Vec::new() }
 }
 
-fn failed(name: &'static str, tool: &'static str, fault: Fault, facts: &[&str]) -> Case {
-    let call = Call::Failed { tool, fault, done: Vec::new() };
-    Case { name, call, facts: owned(facts), artifacts: Vec::new() }
+fn failed(name: &'static str, tool: &'static str, fault: Fault, facts: &[&str]) -> CorpusCase {
+    let call = CorpusCall::Failed { tool, fault, done: Vec::new() };
+    CorpusCase { name, call, facts: owned(facts), artifacts: Vec::new() }
 }
 
 fn owned(facts: &[&str]) -> Vec<String> {

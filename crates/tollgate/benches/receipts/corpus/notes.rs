@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, answered, etag};
+use super::{CorpusCase, answered, etag};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     [listings(), contents(), searches(), links()].into_iter().flatten().collect()
 }
 
@@ -16,7 +16,7 @@ fn folder(path: &str) -> Value {
     json!({ "path": path, "kind": "folder" })
 }
 
-fn listings() -> Vec<Case> {
+fn listings() -> Vec<CorpusCase> {
     let small = [
         folder("Harbour"),
         file("Harbour/Bar crossing.md"),
@@ -90,7 +90,7 @@ fn read(path: &str, content: &str, start: usize, size: usize) -> Value {
     })
 }
 
-fn contents() -> Vec<Case> {
+fn contents() -> Vec<CorpusCase> {
     let (note, journal) = (include_str!("texts/inbox_note.txt"), include_str!("texts/long_note.txt"));
     vec![
         answered(
@@ -140,7 +140,7 @@ fn found(path: &str, line: u64, start: u64, length: u64, snippet: &str) -> Value
     json!({ "path": path, "line": line, "start": start, "end": start + length, "snippet": snippet })
 }
 
-fn searches() -> Vec<Case> {
+fn searches() -> Vec<CorpusCase> {
     let few = [
         found("Harbour/Bar crossing.md", 4, 118, 3, "Cross the bar two hours before high water"),
         found("Harbour/Bar crossing.md", 19, 802, 3, "In an easterly the bar breaks at half ebb"),
@@ -196,7 +196,7 @@ fn searches() -> Vec<Case> {
     ]
 }
 
-fn links() -> Vec<Case> {
+fn links() -> Vec<CorpusCase> {
     let link = |from: &str, to: &str, target: &str, line: u64| json!({ "fromPath": from, "toPath": to, "target": target, "line": line, "kind": "wikilink" });
     let own = "Harbour/Bar crossing.md";
     let outgoing = [

@@ -1,8 +1,8 @@
-//! Background tasks, and looks into what commands left.
+//! Background tasks, and reads of what commands left.
 
 use serde_json::{Value, json};
 
-use super::{Case, answered, log, stream};
+use super::{CorpusCase, answered, log, stream};
 
 fn task(id: &str, command: &str, status: &str, runtime_ms: u64) -> Value {
     json!({ "task_id": id, "command": command, "status": status, "runtime_ms": runtime_ms, "bytes": 20_480 })
@@ -14,16 +14,16 @@ fn ended(id: &str, command: &str, code: i32, runtime_ms: u64) -> Value {
     task
 }
 
-/// What is new of a stream that is still written.
+/// New output of a stream that is still written.
 fn new(text: &str) -> Value {
     json!({ "text": text, "complete": true, "from": 4_096, "bytes": text.len() })
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<CorpusCase> {
     [looks(), words(), artifacts()].into_iter().flatten().collect()
 }
 
-fn looks() -> Vec<Case> {
+fn looks() -> Vec<CorpusCase> {
     let server = || task("task_3", "npm run dev", "running", 412_000);
     vec![
         answered(
@@ -58,7 +58,7 @@ fn looks() -> Vec<Case> {
     ]
 }
 
-fn words() -> Vec<Case> {
+fn words() -> Vec<CorpusCase> {
     vec![
         answered(
             "the tasks",
@@ -103,7 +103,7 @@ fn words() -> Vec<Case> {
     ]
 }
 
-fn artifacts() -> Vec<Case> {
+fn artifacts() -> Vec<CorpusCase> {
     let log = log::service();
     let lines: Vec<&str> = log.split_inclusive('\n').collect();
     let before = |line: usize| lines[..line - 1].iter().map(|line| line.len()).sum::<usize>();

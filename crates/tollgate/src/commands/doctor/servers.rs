@@ -1,17 +1,17 @@
-//! What doctor says about the MCP servers of a vault. Starts none of them.
+//! Reports the approval state of the MCP servers of a vault. Starts none of them.
 
-use super::{Finding, Health};
-use crate::commands::servers::in_words;
-use crate::place::Place;
+use super::{HealthFinding, HealthLevel};
+use crate::commands::servers::describe_server;
+use app::vault_context::VaultContext;
 
-pub(super) fn servers(place: &Place) -> Vec<Finding> {
-    let known = place.settings.servers.iter();
-    let found = known.map(|(name, settings)| match in_words(place, name, settings) {
-        Ok((true, state, _)) => Finding::ok("servers", format!("{name}: {state}")),
-        Ok((false, state, mend)) => {
-            Finding::new(Health::Warn, "servers", format!("{name}: {state}")).mend(mend)
+pub(super) fn check_servers(context: &VaultContext) -> Vec<HealthFinding> {
+    let known = context.settings.servers.iter();
+    let found = known.map(|(name, settings)| match describe_server(context, name, settings) {
+        Ok((true, state, _)) => HealthFinding::ok("servers", format!("{name}: {state}")),
+        Ok((false, state, fix)) => {
+            HealthFinding::new(HealthLevel::Warn, "servers", format!("{name}: {state}")).fix(fix)
         }
-        Err(stop) => Finding::failed("servers", stop),
+        Err(error) => HealthFinding::failed("servers", error),
     });
     found.collect()
 }

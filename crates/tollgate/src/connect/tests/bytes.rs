@@ -3,8 +3,8 @@
 use proptest::prelude::{Just, Strategy, prop, prop_oneof, proptest};
 use serde_json::json;
 
-use crate::connect::client::Client;
-use crate::connect::edit::{Edited, edit};
+use crate::connect::client::ClientKind;
+use crate::connect::entry_edit::{EditOutcome, edit_entry};
 
 /// Space of all kinds between two words.
 pub(super) fn space() -> impl Strategy<Value = &'static str> {
@@ -74,18 +74,18 @@ proptest! {
     #[test]
     fn every_other_byte_stays_and_the_second_time_nothing_happens(text in document()) {
         let entry = json!({ "command": "/t", "args": ["mcp", "--vault", "/v \"x\""] });
-        let edited = edit(Client::Cursor, &text, "tollgate", &entry);
-        let Ok(Edited::New { text: new, replaces: false }) = edited else { panic!("{edited:?}\n{text}") };
+        let edited = edit_entry(ClientKind::Cursor, &text, "tollgate", &entry);
+        let Ok(EditOutcome::Changed { text: new, replaces: false }) = edited else { panic!("{edited:?}\n{text}") };
         let (old, bytes) = (text.as_bytes(), new.as_bytes());
         let comma = old.iter().zip(bytes).take_while(|(a, b)| a == b).count();
         let behind_comma = bytes.get(comma) == Some(&b',') && is_one_insertion(&old[comma..], &bytes[comma + 1..]);
         assert!(is_one_insertion(old, bytes) || behind_comma, "{text}\n---\n{new}");
-        assert_eq!(edit(Client::Cursor, &new, "tollgate", &entry), Ok(Edited::Already));
+        assert_eq!(edit_entry(ClientKind::Cursor, &new, "tollgate", &entry), Ok(EditOutcome::Unchanged));
     }
 
     #[test]
     fn nothing_makes_the_reader_crash(text in "[{}\\[\\]\",:/*a1\\\\ \n\u{feff}é]{0,40}") {
-        let _read = edit(Client::Cursor, &text, "tollgate", &json!({}));
-        let _read = edit(Client::Codex, &text, "tollgate", &json!({}));
+        let _read = edit_entry(ClientKind::Cursor, &text, "tollgate", &json!({}));
+        let _read = edit_entry(ClientKind::Codex, &text, "tollgate", &json!({}));
     }
 }

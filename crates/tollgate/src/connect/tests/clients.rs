@@ -4,49 +4,49 @@ use std::path::Path;
 
 use expect_test::{Expect, expect};
 
-use crate::connect::client::{Client, Scope};
-use crate::connect::edit::snippet;
-use crate::connect::entry::{Door, Server};
-use crate::connect::places::Homes;
+use crate::connect::client::{ClientKind, ConfigScope};
+use crate::connect::client_config_paths::ConfigFolders;
+use crate::connect::entry::{ClientTransport, ServerEntry};
+use crate::connect::entry_edit::entry_snippet;
 
-fn stdio() -> Server {
-    let door = Door::Stdio {
+fn stdio() -> ServerEntry {
+    let transport = ClientTransport::Stdio {
         program: "/usr/bin/tollgate".to_owned(),
         vault: "/home/me/My Notes".to_owned(),
         state: None,
     };
-    Server { name: "tollgate".to_owned(), door }
+    ServerEntry { name: "tollgate".to_owned(), transport }
 }
 
-fn http() -> Server {
-    let door = Door::Http { url: "http://127.0.0.1:8787/mcp".to_owned() };
-    Server { name: "tollgate".to_owned(), door }
+fn http() -> ServerEntry {
+    let transport = ClientTransport::Http { url: "http://127.0.0.1:8787/mcp".to_owned() };
+    ServerEntry { name: "tollgate".to_owned(), transport }
 }
 
 /// The same for a person who keeps state elsewhere.
-fn kept_elsewhere() -> Server {
+fn kept_elsewhere() -> ServerEntry {
     let (program, vault) = ("/usr/bin/tollgate".to_owned(), "/notes".to_owned());
-    let door = Door::Stdio { program, vault, state: Some("/my state".to_owned()) };
-    Server { name: "tollgate".to_owned(), door }
+    let transport = ClientTransport::Stdio { program, vault, state: Some("/my state".to_owned()) };
+    ServerEntry { name: "tollgate".to_owned(), transport }
 }
 
-/// Everything that is said for one client.
+/// Everything that is shown for one client.
 #[track_caller]
-fn says(client: Client, server: &Server, expect: Expect) {
+fn says(client: ClientKind, server: &ServerEntry, expect: Expect) {
     let Some(entry) = server.entry(client) else { return expect.assert_eq("not like this\n") };
-    let mut said = snippet(client, &server.name, &entry);
-    for scope in [Scope::User, Scope::Project] {
+    let mut shown = entry_snippet(client, &server.name, &entry);
+    for scope in [ConfigScope::User, ConfigScope::Project] {
         if let Some(command) = server.command(client, scope) {
-            said.push_str(&format!("{command}\n"));
+            shown.push_str(&format!("{command}\n"));
         }
     }
-    expect.assert_eq(&said);
+    expect.assert_eq(&shown);
 }
 
 #[test]
 fn claude_code_starts_us() {
     says(
-        Client::ClaudeCode,
+        ClientKind::ClaudeCode,
         &stdio(),
         expect![[r#"
             {
@@ -67,7 +67,7 @@ fn claude_code_starts_us() {
 #[test]
 fn claude_code_calls_us() {
     says(
-        Client::ClaudeCode,
+        ClientKind::ClaudeCode,
         &http(),
         expect![[r#"
             {
@@ -99,8 +99,8 @@ fn claude_desktop_starts_us_and_cannot_call_us() {
           }
         }
     "#]];
-    says(Client::ClaudeDesktop, &stdio(), started);
-    says(Client::ClaudeDesktop, &http(), expect![["not like this\n"]]);
+    says(ClientKind::ClaudeDesktop, &stdio(), started);
+    says(ClientKind::ClaudeDesktop, &http(), expect![["not like this\n"]]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn codex_starts_us_and_calls_us() {
         tool_timeout_sec = 300
         codex mcp add tollgate -- /usr/bin/tollgate mcp --vault '/home/me/My Notes'
     "#]];
-    says(Client::Codex, &stdio(), started);
+    says(ClientKind::Codex, &stdio(), started);
     let called = expect![[r#"
         [mcp_servers.tollgate]
         url = "http://127.0.0.1:8787/mcp"
@@ -120,13 +120,13 @@ fn codex_starts_us_and_calls_us() {
         tool_timeout_sec = 300
         codex mcp add tollgate --url http://127.0.0.1:8787/mcp --bearer-token-env-var TOLLGATE_TOKEN
     "#]];
-    says(Client::Codex, &http(), called);
+    says(ClientKind::Codex, &http(), called);
 }
 
 #[test]
 fn questions_are_asked_where_the_person_keeps_state() {
     says(
-        Client::Codex,
+        ClientKind::Codex,
         &kept_elsewhere(),
         expect![[r#"
             [mcp_servers.tollgate]
@@ -138,7 +138,7 @@ fn questions_are_asked_where_the_person_keeps_state() {
         "#]],
     );
     says(
-        Client::ClaudeCode,
+        ClientKind::ClaudeCode,
         &kept_elsewhere(),
         expect![[r#"
             {
@@ -171,7 +171,7 @@ fn cursor_starts_us_and_calls_us() {
           }
         }
     "#]];
-    says(Client::Cursor, &stdio(), started);
+    says(ClientKind::Cursor, &stdio(), started);
     let called = expect![[r#"
         {
           "mcpServers": {
@@ -184,7 +184,7 @@ fn cursor_starts_us_and_calls_us() {
           }
         }
     "#]];
-    says(Client::Cursor, &http(), called);
+    says(ClientKind::Cursor, &http(), called);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn vs_code_starts_us_and_calls_us() {
           }
         }
     "#]];
-    says(Client::VsCode, &stdio(), started);
+    says(ClientKind::VsCode, &stdio(), started);
     let called = expect![[r#"
         {
           "servers": {
@@ -214,7 +214,7 @@ fn vs_code_starts_us_and_calls_us() {
           }
         }
     "#]];
-    says(Client::VsCode, &http(), called);
+    says(ClientKind::VsCode, &http(), called);
 }
 
 #[test]
@@ -229,18 +229,18 @@ fn zed_starts_us_and_cannot_call_us() {
           }
         }
     "#]];
-    says(Client::Zed, &stdio(), started);
-    says(Client::Zed, &http(), expect![["not like this\n"]]);
+    says(ClientKind::Zed, &stdio(), started);
+    says(ClientKind::Zed, &http(), expect![["not like this\n"]]);
 }
 
 #[test]
 fn every_client_has_its_files() {
-    let homes = |mac| Homes { home: "/me".into(), config: None, claude: None, codex: None, mac };
-    let listed = |homes: &Homes| -> String {
+    let homes = |mac| ConfigFolders { home: "/me".into(), config: None, claude: None, codex: None, mac };
+    let listed = |homes: &ConfigFolders| -> String {
         let mut lines = String::new();
-        for client in Client::ALL {
+        for client in ClientKind::ALL {
             let file = |scope| homes.file(client, scope, Path::new("/work"));
-            let (user, project) = (file(Scope::User), file(Scope::Project));
+            let (user, project) = (file(ConfigScope::User), file(ConfigScope::Project));
             lines.push_str(&format!("{client}: {user:?}, {project:?}\n"));
         }
         lines
@@ -269,7 +269,7 @@ fn every_client_has_its_files() {
 
 #[test]
 fn a_client_that_is_not_known_is_told_the_nearest() {
-    let wrong = |word: &str| word.parse::<Client>().unwrap_err();
+    let wrong = |word: &str| word.parse::<ClientKind>().unwrap_err();
     let list = "known are claude-code, claude-desktop, codex, cursor, vscode, zed, obsidian";
     assert_eq!(wrong("claude-cod"), format!("did you mean `claude-code`? {list}"));
     assert_eq!(wrong("emacs"), list);

@@ -3,30 +3,30 @@
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::connect::client::Client;
-use crate::connect::edit::{Edited, edit, entries};
+use crate::connect::client::ClientKind;
+use crate::connect::entry_edit::{EditOutcome, edit_entry, read_entries};
 
 /// The text after a small entry was put into it, or why it was not.
 #[track_caller]
-fn becomes(client: Client, text: &str, expect: Expect) {
+fn becomes(client: ClientKind, text: &str, expect: Expect) {
     let entry = json!({ "command": "t" });
-    let said = match edit(client, text, "tollgate", &entry) {
-        Ok(Edited::New { text: new, replaces }) => {
-            assert_eq!(edit(client, &new, "tollgate", &entry), Ok(Edited::Already), "{new}");
+    let result = match edit_entry(client, text, "tollgate", &entry) {
+        Ok(EditOutcome::Changed { text: new, replaces }) => {
+            assert_eq!(edit_entry(client, &new, "tollgate", &entry), Ok(EditOutcome::Unchanged), "{new}");
             format!("{}{new}", if replaces { "REPLACES\n" } else { "" })
         }
-        Ok(Edited::Already) => "ALREADY\n".to_owned(),
+        Ok(EditOutcome::Unchanged) => "ALREADY\n".to_owned(),
         Err(why) => format!("error: {why}\n"),
     };
-    expect.assert_eq(&said.replace('\r', "␍").replace('\t', "⇥").replace('\u{feff}', "BOM"));
+    expect.assert_eq(&result.replace('\r', "␍").replace('\t', "⇥").replace('\u{feff}', "BOM"));
 }
 
 #[test]
 fn a_file_that_is_not_there_or_empty_is_made() {
     for text in ["", "{}", "{\n}"] {
         let end = if text.starts_with('{') { "" } else { "\n" };
-        let Ok(Edited::New { text: new, .. }) =
-            edit(Client::Cursor, text, "tollgate", &json!({ "command": "t" }))
+        let Ok(EditOutcome::Changed { text: new, .. }) =
+            edit_entry(ClientKind::Cursor, text, "tollgate", &json!({ "command": "t" }))
         else {
             panic!("{text}")
         };
@@ -34,7 +34,7 @@ fn a_file_that_is_not_there_or_empty_is_made() {
         assert_eq!(new, format!("{whole}{end}"));
     }
     becomes(
-        Client::Zed,
+        ClientKind::Zed,
         "// my settings\n",
         expect![[r#"
             // my settings
@@ -52,7 +52,7 @@ fn a_file_that_is_not_there_or_empty_is_made() {
 #[test]
 fn comments_and_trailing_commas_stay() {
     becomes(
-        Client::Zed,
+        ClientKind::Zed,
         "// Zed\n{\n    \"theme\": \"x\", // dark, of course\n    \"context_servers\": {\n        /* the old one */\n        \"a\": { \"command\": \"a\" }, // keep }\n    },\n    \"vim\": true,\n}\n",
         expect![[r#"
             // Zed
@@ -74,7 +74,7 @@ fn comments_and_trailing_commas_stay() {
 #[test]
 fn a_comment_stays_with_what_it_is_about() {
     becomes(
-        Client::VsCode,
+        ClientKind::VsCode,
         "{\n\t\"servers\": {\n\t\t\"a\": {} // about a, not about us\n\t}\n}\n",
         expect![[r#"
             {
@@ -92,7 +92,7 @@ fn a_comment_stays_with_what_it_is_about() {
 #[test]
 fn the_servers_are_added_where_there_are_none() {
     becomes(
-        Client::ClaudeCode,
+        ClientKind::ClaudeCode,
         "{\n  \"numStartups\": 41,\n  \"projects\": {\"/x\": {\"mcpServers\": {}}}\n}",
         expect![[r#"
             {
@@ -110,7 +110,7 @@ fn the_servers_are_added_where_there_are_none() {
 #[test]
 fn text_on_one_line_is_opened_where_it_has_to_be() {
     becomes(
-        Client::Cursor,
+        ClientKind::Cursor,
         "{\"mcpServers\":{\"a\":{}},\"b\":1}",
         expect![[r#"
             {"mcpServers":{"a":{},
@@ -124,7 +124,7 @@ fn text_on_one_line_is_opened_where_it_has_to_be() {
 #[test]
 fn line_ends_and_byte_order_marks_stay() {
     becomes(
-        Client::ClaudeDesktop,
+        ClientKind::ClaudeDesktop,
         "\u{feff}{\r\n  \"mcpServers\": {\r\n    \"a\": {}\r\n  }\r\n}\r\n",
         expect![[r#"
             BOM{␍
@@ -138,7 +138,7 @@ fn line_ends_and_byte_order_marks_stay() {
         "#]],
     );
     becomes(
-        Client::Codex,
+        ClientKind::Codex,
         "model = \"x\"\r\n",
         expect![[r#"
             model = "x"␍
@@ -152,7 +152,7 @@ fn line_ends_and_byte_order_marks_stay() {
 #[test]
 fn an_entry_of_the_same_name_is_replaced_and_said_to_be() {
     becomes(
-        Client::Cursor,
+        ClientKind::Cursor,
         "{\n  \"mcpServers\": {\n    \"tollgate\": { \"command\": \"/old\", \"args\": [1] }, // mine\n    \"b\": {}\n  }\n}\n",
         expect![[r#"
             REPLACES
@@ -164,7 +164,11 @@ fn an_entry_of_the_same_name_is_replaced_and_said_to_be() {
             }
         "#]],
     );
-    becomes(Client::Cursor, "{\"mcpServers\": {\"tollgate\": {\"command\": \"t\"}}}", expect![["ALREADY\n"]]);
+    becomes(
+        ClientKind::Cursor,
+        "{\"mcpServers\": {\"tollgate\": {\"command\": \"t\"}}}",
+        expect![["ALREADY\n"]],
+    );
 }
 
 #[test]
@@ -172,27 +176,30 @@ fn json_that_is_not_understood_is_left_alone() {
     for (text, why) in [
         ("[]", "it is not an object"),
         ("{\"mcpServers\": []}", "`mcpServers` is not an object"),
-        ("{\n\"a\": 1\n\"b\": 2}", "line 3: a `,` or `}` is missing"),
-        ("{\"a\": 1, \"a\": 2}", "line 1: `a` stands there twice"),
-        ("{'a': 1}", "line 1: a key in quotes or `}` is missing"),
-        ("{\"a\": nope}", "line 1: this is no value"),
-        ("{\"a\": 1} x", "line 1: nothing may follow"),
-        ("{ /* ", "line 1: a comment has no end"),
-        ("{\"a", "line 1: a string has no end"),
-        ("{\"a\": 1", "line 1: a `,` or `}` is missing"),
-        ("{,}", "line 1: a key in quotes or `}` is missing"),
+        ("{\n\"a\": 1\n\"b\": 2}", "line 2: Expected comma"),
+        ("{\"a\": 1, \"a\": 2}", "line 1: duplicate key `a`"),
+        ("{'a': 1}", "line 1: Single-quoted strings are not allowed"),
+        ("{\"a\": nope}", "line 1: Unexpected token"),
+        ("{\"a\": 1} x", "line 1: Text cannot contain more than one JSON value"),
+        ("{ /* ", "line 1: Unterminated comment block"),
+        ("{\"a", "line 1: Unterminated string literal"),
+        ("{\"a\": 1", "line 1: Unterminated object"),
+        ("{,}", "line 1: Unexpected token in object"),
     ] {
-        let edited = edit(Client::Cursor, text, "tollgate", &json!({}));
+        let edited = edit_entry(ClientKind::Cursor, text, "tollgate", &json!({}));
         assert_eq!(edited, Err(why.to_owned()), "{text}");
     }
     let deep = format!("{{\"a\": {}1{}}}", "[".repeat(100), "]".repeat(100));
-    assert_eq!(edit(Client::Cursor, &deep, "t", &json!({})), Err("line 1: too deeply nested".to_owned()));
+    assert_eq!(
+        edit_entry(ClientKind::Cursor, &deep, "t", &json!({})),
+        Err("line 1: too deeply nested".to_owned())
+    );
 }
 
 #[test]
 fn toml_keeps_its_comments_and_its_order() {
     becomes(
-        Client::Codex,
+        ClientKind::Codex,
         "# mine\nmodel = \"x\" # best\n\n[mcp_servers.b]\ncommand = \"b\"\n# the end",
         expect![[r#"
             # mine
@@ -210,11 +217,12 @@ fn toml_keeps_its_comments_and_its_order() {
 
 #[test]
 fn servers_are_found_again() {
-    let found = |client, text| entries(client, text).map(|found| found.keys().cloned().collect::<Vec<_>>());
+    let found =
+        |client, text| read_entries(client, text).map(|found| found.keys().cloned().collect::<Vec<_>>());
     assert_eq!(
-        found(Client::Zed, "{\"context_servers\": {\"a\": {}, /**/ \"b\": {},}}"),
+        found(ClientKind::Zed, "{\"context_servers\": {\"a\": {}, /**/ \"b\": {},}}"),
         Ok(vec!["a".to_owned(), "b".to_owned()])
     );
-    assert_eq!(found(Client::Codex, "[mcp_servers.a]\ncommand = \"x\"\n"), Ok(vec!["a".to_owned()]));
-    assert_eq!(found(Client::Cursor, ""), Ok(vec![]));
+    assert_eq!(found(ClientKind::Codex, "[mcp_servers.a]\ncommand = \"x\"\n"), Ok(vec!["a".to_owned()]));
+    assert_eq!(found(ClientKind::Cursor, ""), Ok(vec![]));
 }

@@ -3,8 +3,8 @@
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::connect::client::Client;
-use crate::connect::edit::{Edited, edit};
+use crate::connect::client::ClientKind;
+use crate::connect::entry_edit::{EditOutcome, edit_entry};
 
 /// An entry that starts us for a person who keeps state elsewhere.
 fn started() -> Value {
@@ -13,16 +13,16 @@ fn started() -> Value {
 
 /// The text after this entry was put into it, or why it was not.
 #[track_caller]
-fn merges(client: Client, text: &str, entry: &Value, expect: Expect) {
-    let said = match edit(client, text, "tollgate", entry) {
-        Ok(Edited::New { text: new, .. }) => {
-            assert_eq!(edit(client, &new, "tollgate", entry), Ok(Edited::Already), "{new}");
+fn merges(client: ClientKind, text: &str, entry: &Value, expect: Expect) {
+    let result = match edit_entry(client, text, "tollgate", entry) {
+        Ok(EditOutcome::Changed { text: new, .. }) => {
+            assert_eq!(edit_entry(client, &new, "tollgate", entry), Ok(EditOutcome::Unchanged), "{new}");
             new
         }
-        Ok(Edited::Already) => "ALREADY\n".to_owned(),
+        Ok(EditOutcome::Unchanged) => "ALREADY\n".to_owned(),
         Err(why) => format!("error: {why}\n"),
     };
-    expect.assert_eq(&said);
+    expect.assert_eq(&result);
 }
 
 #[test]
@@ -42,7 +42,7 @@ FOO = "1" # mine too
 command = "c"
 "#;
     merges(
-        Client::Codex,
+        ClientKind::Codex,
         mine,
         &started(),
         expect![[r#"
@@ -69,7 +69,7 @@ command = "c"
 fn tables_are_extended_in_the_way_they_are_written() {
     let head = "[mcp_servers.tollgate]\ncommand = \"t\"\nargs = [\"mcp\"]\ntool_timeout_sec = 1\n";
     let with_env = |env: &str, expect: Expect| {
-        merges(Client::Codex, &format!("{head}{env}\n"), &started(), expect);
+        merges(ClientKind::Codex, &format!("{head}{env}\n"), &started(), expect);
     };
     with_env(
         r#"env = { FOO = "1" }"#,
@@ -113,13 +113,13 @@ fn what_was_ours_and_is_no_longer_wanted_goes() {
     for env in
         ["env = { XDG_STATE_HOME = \"/s\" }\n", "\n[mcp_servers.tollgate.env]\nXDG_STATE_HOME = \"/s\"\n"]
     {
-        let edited = edit(Client::Codex, &format!("{head}{env}"), "tollgate", &called);
-        let Ok(Edited::New { text, .. }) = edited else { panic!("{edited:?}") };
+        let edited = edit_entry(ClientKind::Codex, &format!("{head}{env}"), "tollgate", &called);
+        let Ok(EditOutcome::Changed { text, .. }) = edited else { panic!("{edited:?}") };
         let ours = "url = \"u\"\nbearer_token_env_var = \"T\"\ntool_timeout_sec = 300\n";
         assert_eq!(text.trim_end(), format!("[mcp_servers.tollgate]\n{ours}enabled = true"));
     }
     merges(
-        Client::Codex,
+        ClientKind::Codex,
         &format!("{head}env = {{ A = \"1\", XDG_STATE_HOME = \"/s\" }}\n"),
         &called,
         expect![[r#"
@@ -132,7 +132,7 @@ fn what_was_ours_and_is_no_longer_wanted_goes() {
         "#]],
     );
     merges(
-        Client::Cursor,
+        ClientKind::Cursor,
         r#"{
   "mcpServers": {
     "tollgate": {
@@ -164,16 +164,16 @@ fn what_was_ours_and_is_no_longer_wanted_goes() {
 #[test]
 fn a_comment_inside_of_what_would_change_is_not_dropped() {
     merges(
-        Client::Codex,
+        ClientKind::Codex,
         "[mcp_servers.tollgate]\ncommand = \"t\"\nargs = [\n  \"x\", # why\n]\n",
         &started(),
-        expect![["error: a comment stands inside of `mcp_servers.tollgate.args`, which would change\n"]],
+        expect![["error: there is a comment inside `mcp_servers.tollgate.args`, which would change\n"]],
     );
     merges(
-        Client::Cursor,
+        ClientKind::Cursor,
         r#"{"mcpServers": {"tollgate": {"args": ["x" /* why */]}}}"#,
         &started(),
-        expect![["error: a comment stands inside of what would change in `tollgate`\n"]],
+        expect![["error: there is a comment inside the part that would change in `tollgate`\n"]],
     );
 }
 
@@ -181,17 +181,17 @@ fn a_comment_inside_of_what_would_change_is_not_dropped() {
 fn toml_that_cannot_be_extended_safely_is_left_alone() {
     let entry = json!({ "command": "t" });
     assert_eq!(
-        edit(Client::Codex, "mcp_servers = { b = { command = \"b\" } }\n", "tollgate", &entry),
+        edit_entry(ClientKind::Codex, "mcp_servers = { b = { command = \"b\" } }\n", "tollgate", &entry),
         Err("`mcp_servers` is written in a way that cannot be extended safely".to_owned())
     );
     assert_eq!(
-        edit(Client::Codex, "mcp_servers.tollgate.enabled = true\n", "tollgate", &entry),
+        edit_entry(ClientKind::Codex, "mcp_servers.tollgate.enabled = true\n", "tollgate", &entry),
         Err("`mcp_servers.tollgate.command` is written in a way that cannot be changed safely".to_owned())
     );
-    assert!(edit(Client::Codex, "model = \n", "tollgate", &json!({})).is_err());
+    assert!(edit_entry(ClientKind::Codex, "model = \n", "tollgate", &json!({})).is_err());
     // A head inside of a string is none.
     merges(
-        Client::Codex,
+        ClientKind::Codex,
         "notes = \"\"\"\n[mcp_servers.tollgate]\n\"\"\"\n",
         &entry,
         expect![[r#"

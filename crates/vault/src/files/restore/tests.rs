@@ -1,29 +1,29 @@
-//! Each kind of change put back, and everything that can stand in the way.
+//! Restores each kind of change, and covers every conflict.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use envelope::{CallId, Change, DataRef, EntryKind, Fault, Hash};
+use envelope::{CallId, DataRef, EntryKind, Fault, Hash, VaultChange};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use toolkit::{CancelToken, ObjectStore, Reconciled, Registry, ToolCx};
+use toolkit::{CancelToken, ObjectStore, ReconcileOutcome, Registry, ToolCx};
 
-use super::desk::{Desk, at, inverse};
-use crate::sandbox::{Step, Vault};
+use super::restore_fixture::{RestoreFixture, at, inverse};
+use crate::file_layer::{ChangeStep, Vault};
 
-/// Makes steps one by one, each from what is there then.
-fn made(desk: &Desk, steps: &[&dyn Fn(&Desk) -> Step]) -> Vec<Change> {
-    steps.iter().flat_map(|step| desk.make(vec![step(desk)])).collect()
+/// Makes steps one by one, each prepared for the current state.
+fn made(fixture: &RestoreFixture, steps: &[&dyn Fn(&RestoreFixture) -> ChangeStep]) -> Vec<VaultChange> {
+    steps.iter().flat_map(|step| fixture.make(vec![step(fixture)])).collect()
 }
 
-/// What would be done and what stands in the way, one line each.
-fn told(desk: &Desk, changes: &[Change], keep: &[&str], overwrite: &[&str]) -> String {
-    let found = desk.foresee(changes, keep, overwrite);
+/// Returns the planned steps and conflicts, one line each.
+fn outline(fixture: &RestoreFixture, changes: &[VaultChange], keep: &[&str], overwrite: &[&str]) -> String {
+    let found = fixture.foresee(changes, keep, overwrite);
     let mut lines: Vec<String> = found.steps.iter().map(|step| word(&step.change())).collect();
     lines.extend(found.conflicts.iter().map(|conflict| {
-        let can = if conflict.can_overwrite { "" } else { " (cannot be overwritten)" };
-        format!("conflict: {}{can}", conflict.words())
+        let can_overwrite = if conflict.can_overwrite { "" } else { " (cannot be overwritten)" };
+        format!("conflict: {}{can_overwrite}", conflict.words())
     }));
     lines.extend(found.kept.iter().map(|path| format!("kept {path}")));
     lines.extend(found.missing.iter().map(|path| format!("missing {path}")));
@@ -32,45 +32,46 @@ fn told(desk: &Desk, changes: &[Change], keep: &[&str], overwrite: &[&str]) -> S
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn word(change: &Change) -> String {
+fn word(change: &VaultChange) -> String {
     match change {
-        Change::FolderCreated { path, .. } => format!("make {path}/"),
-        Change::FolderRemoved { path, .. } => format!("remove {path}/"),
-        Change::FileCreated { path, after } => format!("create {path} ({} bytes)", after.bytes),
-        Change::FileRemoved { path, before } => format!("remove {path} ({} bytes)", before.bytes),
-        Change::FileReplaced { path, before, after } => {
+        VaultChange::FolderCreated { path, .. } => format!("make {path}/"),
+        VaultChange::FolderRemoved { path, .. } => format!("remove {path}/"),
+        VaultChange::FileCreated { path, after } => format!("create {path} ({} bytes)", after.bytes),
+        VaultChange::FileRemoved { path, before } => format!("remove {path} ({} bytes)", before.bytes),
+        VaultChange::FileReplaced { path, before, after } => {
             format!("replace {path} ({} to {} bytes)", before.bytes, after.bytes)
         }
-        Change::Moved { from, to, kind: EntryKind::File, .. } => format!("move {from} to {to}"),
-        Change::Moved { from, to, kind: EntryKind::Folder, .. } => format!("move {from}/ to {to}/"),
+        VaultChange::Moved { from, to, kind: EntryKind::File, .. } => format!("move {from} to {to}"),
+        VaultChange::Moved { from, to, kind: EntryKind::Folder, .. } => format!("move {from}/ to {to}/"),
     }
 }
 
 #[track_caller]
-fn check(desk: &Desk, changes: &[Change], expected: &Expect) {
-    expected.assert_eq(&told(desk, changes, &[], &[]));
+fn check(fixture: &RestoreFixture, changes: &[VaultChange], expected: &Expect) {
+    expected.assert_eq(&outline(fixture, changes, &[], &[]));
 }
 
 #[test]
 fn each_kind_of_change_is_put_back_and_made_again() {
-    let desk = Desk::with(&[("old.md", "old"), ("gone.md", "gone"), ("from/x.md", "x"), ("empty/", "")]);
-    desk.chmod("gone.md", 0o600);
-    let before = desk.shown();
+    let fixture =
+        RestoreFixture::with(&[("old.md", "old"), ("gone.md", "gone"), ("from/x.md", "x"), ("empty/", "")]);
+    fixture.chmod("gone.md", 0o600);
+    let before = fixture.shown();
     let changes = made(
-        &desk,
+        &fixture,
         &[
-            &|desk| desk.replace("old.md", "newer"),
-            &|desk| desk.remove("gone.md"),
-            &|desk| desk.create("new.md", "new"),
-            &|desk| desk.rename("from", "to"),
-            &|_| Step::RemoveFolder { path: at("empty"), mode: None },
-            &|_| Step::making_folder(at("made")),
+            &|fixture| fixture.replace("old.md", "newer"),
+            &|fixture| fixture.remove("gone.md"),
+            &|fixture| fixture.create("new.md", "new"),
+            &|fixture| fixture.rename("from", "to"),
+            &|_| ChangeStep::RemoveFolder { path: at("empty"), mode: None },
+            &|_| ChangeStep::create_folder(at("made")),
         ],
     );
-    let after = desk.shown();
+    let after = fixture.shown();
     let back = inverse(&changes);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
         remove new.md (3 bytes)
@@ -81,61 +82,65 @@ fn each_kind_of_change_is_put_back_and_made_again() {
         create gone.md (4 bytes)
     "#]],
     );
-    let undone = desk.restore(&back);
-    assert_eq!(desk.shown(), before);
+    let undone = fixture.restore(&back);
+    assert_eq!(fixture.shown(), before);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
         6 already so
     "#]],
     );
-    desk.restore(&inverse(&undone));
-    assert_eq!(desk.shown(), after);
+    fixture.restore(&inverse(&undone));
+    assert_eq!(fixture.shown(), after);
 }
 
 #[test]
 fn a_private_folder_comes_back_private_and_goes_again() {
-    let desk = Desk::with(&[("F/in/", ""), ("F/a.md", "a")]);
+    let fixture = RestoreFixture::with(&[("F/in/", ""), ("F/a.md", "a")]);
     for (path, mode) in [("F", 0o700), ("F/in", 0o750)] {
-        desk.chmod(path, mode);
+        fixture.chmod(path, mode);
     }
-    let gone =
-        |path: &str| Step::RemoveFolder { path: at(path), mode: desk.vault.folder_mode(&at(path)).unwrap() };
-    let changes = desk.make(vec![desk.remove("F/a.md"), gone("F/in"), gone("F")]);
-    let undone = desk.restore(&inverse(&changes));
-    let mode = |path: &str| desk.inside(path).metadata().unwrap().permissions().mode() & 0o7777;
+    let gone = |path: &str| ChangeStep::RemoveFolder {
+        path: at(path),
+        mode: fixture.vault.folder_mode(&at(path)).unwrap(),
+    };
+    let changes = fixture.make(vec![fixture.remove("F/a.md"), gone("F/in"), gone("F")]);
+    let undone = fixture.restore(&inverse(&changes));
+    let mode = |path: &str| fixture.inside(path).metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!([mode("F"), mode("F/in")], [0o700, 0o750]);
-    let redone = desk.restore(&inverse(&undone));
-    assert_eq!(desk.shown(), "");
-    desk.restore(&inverse(&redone));
+    let redone = fixture.restore(&inverse(&undone));
+    assert_eq!(fixture.shown(), "");
+    fixture.restore(&inverse(&redone));
     assert_eq!([mode("F"), mode("F/in")], [0o700, 0o750]);
-    // Made by a run and used by a person since: what it was then is what a redo makes.
-    let made = desk.make(vec![Step::making_folder(at("G"))]);
-    desk.chmod("G", 0o700);
-    let undone = desk.restore(&inverse(&made));
-    desk.restore(&inverse(&undone));
+    // Created by a run and changed by the user since: redo creates it with the mode that it had then.
+    let made = fixture.make(vec![ChangeStep::create_folder(at("G"))]);
+    fixture.chmod("G", 0o700);
+    let undone = fixture.restore(&inverse(&made));
+    fixture.restore(&inverse(&undone));
     assert_eq!(mode("G"), 0o700);
 }
 
 #[test]
 fn a_note_that_was_created_edited_moved_and_deleted_leaves_nothing() {
-    let desk = Desk::with(&[("keep.md", "k")]);
-    let before = desk.shown();
+    let fixture = RestoreFixture::with(&[("keep.md", "k")]);
+    let before = fixture.shown();
     let mut changes = made(
-        &desk,
+        &fixture,
         &[
-            &|_| Step::making_folder(at("N")),
-            &|desk| desk.create("N/a.md", "1"),
-            &|desk| desk.replace("N/a.md", "22"),
-            &|desk| desk.rename("N/a.md", "N/b.md"),
-            &|desk| desk.replace("N/b.md", "333"),
+            &|_| ChangeStep::create_folder(at("N")),
+            &|fixture| fixture.create("N/a.md", "1"),
+            &|fixture| fixture.replace("N/a.md", "22"),
+            &|fixture| fixture.rename("N/a.md", "N/b.md"),
+            &|fixture| fixture.replace("N/b.md", "333"),
         ],
     );
-    changes.extend(desk.make(vec![Step::making_folder(at(".trash")), desk.rename("N/b.md", ".trash/b.md")]));
-    let after = desk.shown();
+    changes.extend(
+        fixture.make(vec![ChangeStep::create_folder(at(".trash")), fixture.rename("N/b.md", ".trash/b.md")]),
+    );
+    let after = fixture.shown();
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         move .trash/b.md to N/b.md
@@ -145,20 +150,21 @@ fn a_note_that_was_created_edited_moved_and_deleted_leaves_nothing() {
         remove N/
     "#]],
     );
-    let undone = desk.restore(&inverse(&changes));
-    assert_eq!(desk.shown(), before);
-    desk.restore(&inverse(&undone));
-    assert_eq!(desk.shown(), after);
+    let undone = fixture.restore(&inverse(&changes));
+    assert_eq!(fixture.shown(), before);
+    fixture.restore(&inverse(&undone));
+    assert_eq!(fixture.shown(), after);
 }
 
 #[test]
 fn an_edited_note_is_a_conflict_until_somebody_decides() {
-    let desk = Desk::with(&[("a.md", "1"), ("b.md", "1")]);
-    let changes = made(&desk, &[&|desk| desk.replace("a.md", "22"), &|desk| desk.replace("b.md", "22")]);
-    desk.put("a.md", "mine!");
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("b.md", "1")]);
+    let changes =
+        made(&fixture, &[&|fixture| fixture.replace("a.md", "22"), &|fixture| fixture.replace("b.md", "22")]);
+    fixture.put("a.md", "mine!");
     let back = inverse(&changes);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
         replace b.md (2 to 1 bytes)
@@ -170,100 +176,100 @@ fn an_edited_note_is_a_conflict_until_somebody_decides() {
         replace b.md (2 to 1 bytes)
         kept a.md
     "#]]
-    .assert_eq(&told(&desk, &back, &["a.md"], &[]));
-    let found = desk.foresee(&back, &[], &["a.md"]);
+    .assert_eq(&outline(&fixture, &back, &["a.md"], &[]));
+    let found = fixture.foresee(&back, &[], &["a.md"]);
     assert_eq!(found.conflicts, []);
-    let undone = desk.make(found.steps);
+    let undone = fixture.make(found.steps);
     expect![[r#"
         a.md 644 1
         b.md 644 1
     "#]]
-    .assert_eq(&desk.shown());
-    // The redo brings back the edit, not what the run had written.
-    desk.restore(&inverse(&undone));
+    .assert_eq(&fixture.shown());
+    // Redo restores the edit, not the content that the run had written.
+    fixture.restore(&inverse(&undone));
     expect![[r#"
         a.md 644 mine!
         b.md 644 22
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn a_note_that_was_moved_and_then_edited_moves_back_with_the_edit() {
-    let desk = Desk::with(&[("a.md", "1")]);
-    let changes = made(&desk, &[&|desk| desk.rename("a.md", "b.md")]);
-    desk.put("b.md", "mine");
-    desk.restore(&inverse(&changes));
+    let fixture = RestoreFixture::with(&[("a.md", "1")]);
+    let changes = made(&fixture, &[&|fixture| fixture.rename("a.md", "b.md")]);
+    fixture.put("b.md", "mine");
+    fixture.restore(&inverse(&changes));
     expect![[r#"
         a.md 644 mine
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn a_note_that_the_run_changed_and_moved_takes_an_edit_that_is_kept_back_to_its_name() {
-    let desk = Desk::with(&[("a.md", "1"), ("links.md", "[[a]]")]);
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("links.md", "[[a]]")]);
     let changes = made(
-        &desk,
+        &fixture,
         &[
-            &|_| Step::making_folder(at("F")),
-            &|desk| desk.rename("a.md", "F/z.md"),
-            &|desk| desk.replace("F/z.md", "22"),
-            &|desk| desk.replace("links.md", "[[z]]"),
+            &|_| ChangeStep::create_folder(at("F")),
+            &|fixture| fixture.rename("a.md", "F/z.md"),
+            &|fixture| fixture.replace("F/z.md", "22"),
+            &|fixture| fixture.replace("links.md", "[[z]]"),
         ],
     );
-    desk.put("F/z.md", "mine");
+    fixture.put("F/z.md", "mine");
     let back = inverse(&changes);
-    let found = desk.foresee(&back, &["F/z.md"], &[]);
+    let found = fixture.foresee(&back, &["F/z.md"], &[]);
     expect![[r#"
         replace links.md (5 to 5 bytes)
         move F/z.md to a.md
         remove F/
         kept F/z.md
     "#]]
-    .assert_eq(&told(&desk, &back, &["F/z.md"], &[]));
+    .assert_eq(&outline(&fixture, &back, &["F/z.md"], &[]));
     assert_eq!(found.restored.iter().find(|file| file.path == "a.md").unwrap().after.unwrap().bytes, 4);
-    let undone = desk.make(found.steps);
+    let undone = fixture.make(found.steps);
     expect![[r#"
         a.md 644 mine
         links.md 644 [[a]]
     "#]]
-    .assert_eq(&desk.shown());
-    desk.restore(&inverse(&undone));
+    .assert_eq(&fixture.shown());
+    fixture.restore(&inverse(&undone));
     expect![[r#"
         F/
         F/z.md 644 mine
         links.md 644 [[z]]
     "#]]
-    .assert_eq(&desk.shown());
-    // A folder that is kept keeps what is in it, and a name that somebody took stays theirs.
+    .assert_eq(&fixture.shown());
+    // A kept folder keeps its content, and a name that is taken stays taken.
     expect![[r#"
         replace links.md (5 to 5 bytes)
         kept F/z.md
         kept F
     "#]]
-    .assert_eq(&told(&desk, &back, &["F"], &[]));
-    desk.put("a.md", "another");
+    .assert_eq(&outline(&fixture, &back, &["F"], &[]));
+    fixture.put("a.md", "another");
     expect![[r#"
         replace links.md (5 to 5 bytes)
         kept F/z.md
         kept a.md
         left F/
     "#]]
-    .assert_eq(&told(&desk, &back, &["F/z.md", "a.md"], &[]));
-    let found = desk.foresee(&back, &["F/z.md", "a.md"], &[]);
+    .assert_eq(&outline(&fixture, &back, &["F/z.md", "a.md"], &[]));
+    let found = fixture.foresee(&back, &["F/z.md", "a.md"], &[]);
     assert_eq!(found.names_kept, [("F/z.md".to_owned(), "a.md".to_owned())]);
 }
 
 #[test]
 fn what_is_kept_under_another_spelling_of_a_name_is_decided() {
-    let desk = Desk::with(&[("note.md", "1"), ("gone.md", "2")]);
-    let mut changes = desk.make(desk.trash("note.md"));
-    changes.extend(desk.make(vec![desk.remove("gone.md")]));
-    desk.put("Note.md", "mine");
-    desk.put("Gone.md", "mine");
+    let fixture = RestoreFixture::with(&[("note.md", "1"), ("gone.md", "2")]);
+    let mut changes = fixture.make(fixture.trash("note.md"));
+    changes.extend(fixture.make(vec![fixture.remove("gone.md")]));
+    fixture.put("Note.md", "mine");
+    fixture.put("Gone.md", "mine");
     let back = inverse(&changes);
-    let found = desk.foresee(&back, &[], &[]);
+    let found = fixture.foresee(&back, &[], &[]);
     let keep: Vec<&str> = found.conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
     assert_eq!(keep, ["Gone.md", "Note.md"]);
     expect![[r#"
@@ -271,17 +277,18 @@ fn what_is_kept_under_another_spelling_of_a_name_is_decided() {
         kept .trash/note.md
         left .trash/
     "#]]
-    .assert_eq(&told(&desk, &back, &keep, &[]));
+    .assert_eq(&outline(&fixture, &back, &keep, &[]));
 }
 
 #[test]
 fn what_was_created_and_then_edited_is_not_removed_unread() {
-    let desk = Desk::with(&[]);
-    let changes = made(&desk, &[&|desk| desk.create("a.md", "1"), &|desk| desk.rename("a.md", "b.md")]);
-    desk.put("b.md", "mine");
+    let fixture = RestoreFixture::with(&[]);
+    let changes =
+        made(&fixture, &[&|fixture| fixture.create("a.md", "1"), &|fixture| fixture.rename("a.md", "b.md")]);
+    fixture.put("b.md", "mine");
     let back = inverse(&changes);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
         remove b.md (4 bytes)
@@ -293,27 +300,29 @@ fn what_was_created_and_then_edited_is_not_removed_unread() {
         expect![[r#"
             kept b.md
         "#]]
-        .assert_eq(&told(&desk, &back, &[name], &[]));
+        .assert_eq(&outline(&fixture, &back, &[name], &[]));
     }
     expect![[r#"
         remove b.md (4 bytes)
     "#]]
-    .assert_eq(&told(&desk, &back, &[], &["b.md"]));
+    .assert_eq(&outline(&fixture, &back, &[], &["b.md"]));
 }
 
 #[test]
 fn a_name_that_was_taken_is_a_conflict() {
-    let desk = Desk::with(&[("a.md", "1"), ("gone.md", "g"), ("F/x.md", "x")]);
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("gone.md", "g"), ("F/x.md", "x")]);
     let changes = made(
-        &desk,
-        &[&|desk| desk.rename("a.md", "b.md"), &|desk| desk.remove("gone.md"), &|desk| desk.rename("F", "G")],
+        &fixture,
+        &[&|fixture| fixture.rename("a.md", "b.md"), &|fixture| fixture.remove("gone.md"), &|fixture| {
+            fixture.rename("F", "G")
+        }],
     );
-    desk.put("a.md", "another");
-    desk.put("gone.md", "another");
-    desk.put("F/y.md", "another");
+    fixture.put("a.md", "another");
+    fixture.put("gone.md", "another");
+    fixture.put("F/y.md", "another");
     let back = inverse(&changes);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
         replace gone.md (7 to 1 bytes)
@@ -330,53 +339,125 @@ fn a_name_that_was_taken_is_a_conflict() {
         move b.md to a.md
         kept G
     "#]]
-    .assert_eq(&told(&desk, &back, &["F"], &["a.md", "gone.md"]));
+    .assert_eq(&outline(&fixture, &back, &["F"], &["a.md", "gone.md"]));
     expect![[r#"
         kept G
         kept gone.md
         kept b.md
     "#]]
-    .assert_eq(&told(&desk, &back, &["G", "a.md", "gone.md"], &[]));
+    .assert_eq(&outline(&fixture, &back, &["G", "a.md", "gone.md"], &[]));
+}
+
+#[test]
+fn a_new_note_under_the_old_name_is_not_taken_for_the_renamed_one() {
+    let fixture = RestoreFixture::with(&[("a.md", "1")]);
+    let changes = inverse(&made(&fixture, &[&|fixture| fixture.rename("a.md", "b.md")]));
+    std::fs::rename(fixture.inside("b.md"), fixture.inside("c.md")).unwrap();
+    fixture.put("a.md", "another note");
+    check(
+        &fixture,
+        &changes,
+        &expect![[r#"
+        conflict: `b.md` no longer exists (cannot be overwritten)
+    "#]],
+    );
+    // The note itself, back under its old name, is as it should be, and an edited one moves back with its edit.
+    fixture.put("a.md", "1");
+    check(
+        &fixture,
+        &changes,
+        &expect![[r#"
+        1 already so
+    "#]],
+    );
+    std::fs::remove_file(fixture.inside("a.md")).unwrap();
+    fixture.put("b.md", "edited");
+    check(
+        &fixture,
+        &changes,
+        &expect![[r#"
+        move b.md to a.md
+    "#]],
+    );
+}
+
+#[test]
+fn a_note_that_was_edited_since_does_not_go_to_the_trash_unasked() {
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("b.md", "1")]);
+    let deleted = fixture.make(fixture.trash("a.md"));
+    let undone = fixture.restore(&inverse(&deleted));
+    let redo = inverse(&undone);
+    check(
+        &fixture,
+        &redo,
+        &expect![[r#"
+        make .trash/
+        move a.md to .trash/a.md
+    "#]],
+    );
+    fixture.put("a.md", "edited");
+    check(
+        &fixture,
+        &redo,
+        &expect![[r#"
+        make .trash/
+        move a.md to .trash/a.md
+        conflict: `a.md` was edited since
+    "#]],
+    );
+    expect![[r#"
+        make .trash/
+        move a.md to .trash/a.md
+    "#]]
+    .assert_eq(&outline(&fixture, &redo, &[], &["a.md"]));
+    expect![[r#"
+        make .trash/
+        kept a.md
+    "#]]
+    .assert_eq(&outline(&fixture, &redo, &["a.md"], &[]));
 }
 
 #[test]
 fn what_is_gone_can_be_written_anew_where_its_content_was_kept() {
-    let desk = Desk::with(&[("a.md", "1"), ("m.md", "m")]);
-    let changes = made(&desk, &[&|desk| desk.replace("a.md", "22"), &|desk| desk.rename("m.md", "n.md")]);
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("m.md", "m")]);
+    let changes = made(
+        &fixture,
+        &[&|fixture| fixture.replace("a.md", "22"), &|fixture| fixture.rename("m.md", "n.md")],
+    );
     for path in ["a.md", "n.md"] {
-        std::fs::remove_file(desk.inside(path)).unwrap();
+        std::fs::remove_file(fixture.inside(path)).unwrap();
     }
     let back = inverse(&changes);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
-        create a.md (1 bytes)
-        conflict: `m.md` is not there any more (cannot be overwritten)
-        conflict: `a.md` is not there any more
-    "#]],
+            create a.md (1 bytes)
+            conflict: `n.md` no longer exists (cannot be overwritten)
+            conflict: `a.md` no longer exists
+        "#]],
     );
-    let found = desk.foresee(&back, &["m.md"], &["a.md"]);
+    let found = fixture.foresee(&back, &["m.md"], &["a.md"]);
     assert_eq!(found.conflicts, []);
-    desk.make(found.steps);
+    fixture.make(found.steps);
     expect![[r#"
         a.md 644 1
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn a_folder_with_something_new_in_it_stays() {
-    let desk = Desk::with(&[]);
+    let fixture = RestoreFixture::with(&[]);
     let changes = made(
-        &desk,
-        &[&|_| Step::making_folder(at("N")), &|_| Step::making_folder(at("N/D")), &|desk| {
-            desk.create("N/D/a.md", "1")
+        &fixture,
+        &[&|_| ChangeStep::create_folder(at("N")), &|_| ChangeStep::create_folder(at("N/D")), &|fixture| {
+            fixture.create("N/D/a.md", "1")
         }],
     );
-    desk.put("N/mine.md", "mine");
+    fixture.put("N/mine.md", "mine");
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         remove N/D/a.md (1 bytes)
@@ -384,41 +465,42 @@ fn a_folder_with_something_new_in_it_stays() {
         left N/
     "#]],
     );
-    desk.restore(&inverse(&changes));
+    fixture.restore(&inverse(&changes));
     expect![[r#"
         N/
         N/mine.md 644 mine
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn a_change_that_is_told_twice_is_made_once() {
-    let desk = Desk::with(&[("old.md", "1")]);
+    let fixture = RestoreFixture::with(&[("old.md", "1")]);
     let once = made(
-        &desk,
+        &fixture,
         &[
-            &|_| Step::making_folder(at("N")),
-            &|desk| desk.create("N/a.md", "1"),
-            &|desk| desk.replace("old.md", "22"),
-            &|desk| desk.rename("old.md", "N/old.md"),
+            &|_| ChangeStep::create_folder(at("N")),
+            &|fixture| fixture.create("N/a.md", "1"),
+            &|fixture| fixture.replace("old.md", "22"),
+            &|fixture| fixture.rename("old.md", "N/old.md"),
         ],
     );
-    let twice: Vec<Change> = once.iter().chain(&once).cloned().collect();
-    desk.restore(&inverse(&twice));
+    let twice: Vec<VaultChange> = once.iter().chain(&once).cloned().collect();
+    fixture.restore(&inverse(&twice));
     expect![[r#"
         old.md 644 1
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn a_folder_above_that_somebody_removed_is_made_again() {
-    let desk = Desk::with(&[("F/D/a.md", "1")]);
-    let changes = desk.make(vec![Step::making_folder(at(".trash")), desk.rename("F/D/a.md", ".trash/a.md")]);
-    std::fs::remove_dir_all(desk.inside("F")).unwrap();
+    let fixture = RestoreFixture::with(&[("F/D/a.md", "1")]);
+    let changes = fixture
+        .make(vec![ChangeStep::create_folder(at(".trash")), fixture.rename("F/D/a.md", ".trash/a.md")]);
+    std::fs::remove_dir_all(fixture.inside("F")).unwrap();
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         make F/
@@ -431,14 +513,15 @@ fn a_folder_above_that_somebody_removed_is_made_again() {
 
 #[test]
 fn a_deleted_note_comes_back_from_the_store_when_the_trash_was_emptied() {
-    let desk = Desk::with(&[("F/a.md", "note"), ("F/D/b.md", "b"), ("F/empty/", ""), ("n.md", "1")]);
-    desk.chmod("n.md", 0o600);
-    let before = desk.shown();
-    let mut changes = desk.make(desk.trash("n.md"));
-    changes.extend(desk.make(desk.trash("F")));
-    desk.empty_trash();
+    let fixture =
+        RestoreFixture::with(&[("F/a.md", "note"), ("F/D/b.md", "b"), ("F/empty/", ""), ("n.md", "1")]);
+    fixture.chmod("n.md", 0o600);
+    let before = fixture.shown();
+    let mut changes = fixture.make(fixture.trash("n.md"));
+    changes.extend(fixture.make(fixture.trash("F")));
+    fixture.empty_trash();
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
             remove .trash/
@@ -450,21 +533,21 @@ fn a_deleted_note_comes_back_from_the_store_when_the_trash_was_emptied() {
             create n.md (1 bytes)
         "#]],
     );
-    desk.restore(&inverse(&changes));
-    assert_eq!(desk.shown(), before);
+    fixture.restore(&inverse(&changes));
+    assert_eq!(fixture.shown(), before);
 }
 
 #[test]
 fn what_has_the_name_of_a_deleted_note_in_the_trash_by_now_is_not_brought_back_for_it() {
-    let desk = Desk::with(&[("a.md", "mine"), ("F/x.md", "x")]);
-    let mut changes = desk.make(desk.trash("a.md"));
-    changes.extend(desk.make(desk.trash("F")));
-    desk.empty_trash();
-    desk.put(".trash/a.md", "another");
-    desk.put(".trash/F/x.md", "another");
+    let fixture = RestoreFixture::with(&[("a.md", "mine"), ("F/x.md", "x")]);
+    let mut changes = fixture.make(fixture.trash("a.md"));
+    changes.extend(fixture.make(fixture.trash("F")));
+    fixture.empty_trash();
+    fixture.put(".trash/a.md", "another");
+    fixture.put(".trash/F/x.md", "another");
     let back = inverse(&changes);
     check(
-        &desk,
+        &fixture,
         &back,
         &expect![[r#"
             make F/
@@ -475,10 +558,10 @@ fn what_has_the_name_of_a_deleted_note_in_the_trash_by_now_is_not_brought_back_f
             left .trash/
         "#]],
     );
-    // Who says that they are to be restored all the same gets what was deleted, and loses nothing.
-    let found = desk.foresee(&back, &[], &["a.md", "F"]);
+    // With `overwrite`, the deleted entries are restored and nothing is lost.
+    let found = fixture.foresee(&back, &[], &["a.md", "F"]);
     assert_eq!(found.conflicts, []);
-    desk.make(found.steps);
+    fixture.make(found.steps);
     expect![[r#"
         .trash/
         .trash/F/
@@ -488,21 +571,21 @@ fn what_has_the_name_of_a_deleted_note_in_the_trash_by_now_is_not_brought_back_f
         F/x.md 644 x
         a.md 644 mine
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
     expect![[r#"
         left .trash/
     "#]]
-    .assert_eq(&told(&desk, &back, &["a.md", "F"], &[]));
+    .assert_eq(&outline(&fixture, &back, &["a.md", "F"], &[]));
 }
 
 #[test]
 fn what_is_missing_from_a_folder_in_the_trash_is_made_anew_and_the_rest_moves() {
-    let desk = Desk::with(&[("F/a.md", "a"), ("F/D/b.md", "b")]);
-    let before = desk.shown();
-    let changes = desk.make(desk.trash("F"));
-    std::fs::remove_dir_all(desk.inside(".trash/F/D")).unwrap();
+    let fixture = RestoreFixture::with(&[("F/a.md", "a"), ("F/D/b.md", "b")]);
+    let before = fixture.shown();
+    let changes = fixture.make(fixture.trash("F"));
+    std::fs::remove_dir_all(fixture.inside(".trash/F/D")).unwrap();
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         move .trash/F/ to F/
@@ -511,18 +594,18 @@ fn what_is_missing_from_a_folder_in_the_trash_is_made_anew_and_the_rest_moves() 
         create F/D/b.md (1 bytes)
     "#]],
     );
-    desk.restore(&inverse(&changes));
-    assert_eq!(desk.shown(), before);
+    fixture.restore(&inverse(&changes));
+    assert_eq!(fixture.shown(), before);
 }
 
 #[test]
 fn a_note_that_took_the_place_of_a_deleted_one_is_not_taken_for_it() {
-    let desk = Desk::with(&[("a.md", "mine")]);
-    let changes = desk.make(desk.trash("a.md"));
-    desk.empty_trash();
-    desk.put("a.md", "another");
+    let fixture = RestoreFixture::with(&[("a.md", "mine")]);
+    let changes = fixture.make(fixture.trash("a.md"));
+    fixture.empty_trash();
+    fixture.put("a.md", "another");
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         replace a.md (7 to 4 bytes)
@@ -534,51 +617,54 @@ fn a_note_that_took_the_place_of_a_deleted_one_is_not_taken_for_it() {
 
 #[test]
 fn a_deleted_note_of_which_nothing_was_stored_is_gone_with_the_trash() {
-    let desk = Desk::with(&[("a.md", "mine"), ("F/x.md", "x")]);
-    let trash = Step::making_folder(at(".trash"));
+    let fixture = RestoreFixture::with(&[("a.md", "mine"), ("F/x.md", "x")]);
+    let trash = ChangeStep::create_folder(at(".trash"));
     let mut changes =
-        desk.make(vec![trash, desk.rename("F", ".trash/F"), desk.rename("a.md", ".trash/a.md")]);
+        fixture.make(vec![trash, fixture.rename("F", ".trash/F"), fixture.rename("a.md", ".trash/a.md")]);
     for change in &mut changes {
-        if let Change::Moved { kept, .. } = change {
+        if let VaultChange::Moved { kept, .. } = change {
             kept.clear();
         }
     }
-    desk.empty_trash();
+    fixture.empty_trash();
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         remove .trash/
-        conflict: `a.md` is not there any more (cannot be overwritten)
-        conflict: `.trash/F` is not there any more (cannot be overwritten)
+        conflict: `a.md` no longer exists (cannot be overwritten)
+        conflict: `.trash/F` no longer exists (cannot be overwritten)
     "#]],
     );
 }
 
 #[test]
 fn what_is_changed_in_the_trash_at_the_last_moment_goes_back_there() {
-    let desk = Desk::with(&[("a.md", "mine")]);
-    let changes = desk.make(desk.trash("a.md"));
-    let steps = desk.foresee(&inverse(&changes), &[], &[]).steps;
-    desk.put(".trash/a.md", "another");
-    let prepared = crate::sandbox::Prepared { steps };
-    let fault = desk.vault.apply(&prepared, &desk.keeper).unwrap_err();
+    let fixture = RestoreFixture::with(&[("a.md", "mine")]);
+    let changes = fixture.make(fixture.trash("a.md"));
+    let steps = fixture.foresee(&inverse(&changes), &[], &[]).steps;
+    fixture.put(".trash/a.md", "another");
+    let prepared = crate::file_layer::PreparedSteps { steps };
+    let fault = fixture.vault.apply(&prepared, &fixture.store).unwrap_err();
     assert_eq!(fault.message, "`.trash/a.md` has changed: it is not what was read");
-    assert_eq!(desk.keeper.heard.take(), []);
+    assert_eq!(fixture.store.changes.take(), []);
     expect![[r#"
         .trash/
         .trash/a.md 644 another
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn another_spelling_of_the_name_is_in_the_way_unless_it_is_the_note_itself() {
-    let desk = Desk::with(&[("Note.md", "1"), ("gone.md", "g")]);
-    let changes = made(&desk, &[&|desk| desk.rename("Note.md", "note.md"), &|desk| desk.remove("gone.md")]);
-    desk.put("GONE.md", "another");
+    let fixture = RestoreFixture::with(&[("Note.md", "1"), ("gone.md", "g")]);
+    let changes = made(
+        &fixture,
+        &[&|fixture| fixture.rename("Note.md", "note.md"), &|fixture| fixture.remove("gone.md")],
+    );
+    fixture.put("GONE.md", "another");
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         move note.md to Note.md
@@ -589,24 +675,24 @@ fn another_spelling_of_the_name_is_in_the_way_unless_it_is_the_note_itself() {
 
 #[test]
 fn the_mode_that_a_person_gave_a_note_since_stays() {
-    let desk = Desk::with(&[("a.md", "1")]);
-    let changes = made(&desk, &[&|desk| desk.replace("a.md", "22")]);
-    desk.chmod("a.md", 0o600);
-    desk.restore(&inverse(&changes));
+    let fixture = RestoreFixture::with(&[("a.md", "1")]);
+    let changes = made(&fixture, &[&|fixture| fixture.replace("a.md", "22")]);
+    fixture.chmod("a.md", 0o600);
+    fixture.restore(&inverse(&changes));
     expect![[r#"
         a.md 600 1
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
 }
 
 #[test]
 fn a_link_in_the_place_of_a_note_is_not_followed() {
-    let desk = Desk::with(&[("a.md", "1"), ("other.md", "22")]);
-    let changes = made(&desk, &[&|desk| desk.replace("a.md", "22")]);
-    std::fs::remove_file(desk.inside("a.md")).unwrap();
-    std::os::unix::fs::symlink("other.md", desk.inside("a.md")).unwrap();
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("other.md", "22")]);
+    let changes = made(&fixture, &[&|fixture| fixture.replace("a.md", "22")]);
+    std::fs::remove_file(fixture.inside("a.md")).unwrap();
+    std::os::unix::fs::symlink("other.md", fixture.inside("a.md")).unwrap();
     check(
-        &desk,
+        &fixture,
         &inverse(&changes),
         &expect![[r#"
         conflict: `a.md` is something else by now (cannot be overwritten)
@@ -616,15 +702,15 @@ fn a_link_in_the_place_of_a_note_is_not_followed() {
 
 #[test]
 fn protected_places_are_refused_and_the_trash_only_for_moves() {
-    let folder = |path: &str| Change::FolderRemoved { path: path.to_owned(), mode: None };
-    let moved = |from: &str, to: &str| Change::Moved {
+    let folder = |path: &str| VaultChange::FolderRemoved { path: path.to_owned(), mode: None };
+    let moved = |from: &str, to: &str| VaultChange::Moved {
         from: from.to_owned(),
         to: to.to_owned(),
         kind: EntryKind::File,
         state: None,
         kept: Vec::new(),
     };
-    let refused = |change: Change| super::check_paths(&[change]).err().map(|fault| fault.failure);
+    let refused = |change: VaultChange| super::check_paths(&[change]).err().map(|fault| fault.failure);
     for bad in [
         folder(".obsidian"),
         folder(".trash/x"),
@@ -641,11 +727,11 @@ fn protected_places_are_refused_and_the_trash_only_for_moves() {
     assert_eq!(refused(folder(".trash")), None);
 }
 
-/// A store that has what was kept.
+/// A store with everything that was stored.
 #[derive(Default)]
-struct Store(std::sync::Mutex<std::collections::HashMap<Hash, Vec<u8>>>);
+struct RestoreStore(std::sync::Mutex<std::collections::HashMap<Hash, Vec<u8>>>);
 
-impl ObjectStore for Store {
+impl ObjectStore for RestoreStore {
     fn keep(&self, content: &mut dyn Read) -> Result<DataRef, Fault> {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).unwrap();
@@ -660,20 +746,20 @@ impl ObjectStore for Store {
     }
 }
 
-/// One call of the tool: its data, or its failure with the details.
-async fn call(vault: &Arc<Vault>, store: &Arc<Store>, args: Value) -> Value {
+/// Calls the tool once; returns its data, or its failure with the details.
+async fn call(vault: &Arc<Vault>, store: &Arc<RestoreStore>, args: Value) -> Value {
     let mut registry = Registry::new();
     crate::register_restore(&mut registry, Some(vault.clone())).unwrap();
     let tool = &registry.get("vault.restore").unwrap().tool;
     let id = CallId::parse("call").unwrap();
     let cx = ToolCx::with_store(id, CancelToken::new(), None, Some(store.clone()));
-    let args = tool.decode(&args).unwrap();
-    tool.validate(&cx, &args).await.unwrap();
-    let intent = tool.intend(&cx, &args).await;
+    let mut args = tool.decode(&args).unwrap();
+    tool.validate(&cx, &mut args).await.unwrap();
+    let intent = tool.intend(&cx, &mut args).await;
     match tool.run(&cx, args).await {
         Ok(raw) => {
-            assert_eq!(cx.take_seen().changes, intent, "what was intended was done");
-            let mapped = raw.map(toolkit::families::Projection::new(500, None)).unwrap();
+            assert_eq!(cx.take_report().changes, intent, "what was intended was done");
+            let mapped = raw.map(toolkit::Projection::new(500, None)).unwrap();
             json!({ "data": mapped.data, "says": mapped.canonical.summary_text })
         }
         Err(fault) => json!({ "failure": fault.failure, "says": fault.message, "details": fault.details }),
@@ -682,15 +768,17 @@ async fn call(vault: &Arc<Vault>, store: &Arc<Store>, args: Value) -> Value {
 
 #[tokio::test]
 async fn the_tool_refuses_all_when_one_file_is_in_the_way() {
-    let desk = Desk::with(&[("a.md", "1"), ("b.md", "1")]);
-    let changes = made(&desk, &[&|desk| desk.replace("a.md", "22"), &|desk| desk.replace("b.md", "22")]);
-    desk.put("a.md", "mine!");
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("b.md", "1")]);
+    let changes =
+        made(&fixture, &[&|fixture| fixture.replace("a.md", "22"), &|fixture| fixture.replace("b.md", "22")]);
+    fixture.put("a.md", "mine!");
     let back = serde_json::to_value(inverse(&changes)).unwrap();
-    let (vault, store) = (Arc::new(Vault::open(&desk.inside("")).unwrap()), Arc::new(Store::default()));
+    let (vault, store) =
+        (Arc::new(Vault::open(&fixture.inside("")).unwrap()), Arc::new(RestoreStore::default()));
     store.keep(&mut "1".as_bytes()).unwrap();
     let refused = call(&vault, &store, json!({ "changes": back })).await;
     expect![[r#"{"failure":"conflict","says":"nothing was restored: `a.md` was edited since","details":{"conflicts":[{"path":"a.md","why":"edited","canOverwrite":true,"expectedEtag":"93aed7df61cdeed8cb721d46dbbf3013","currentEtag":"6df314c3dc514de89a4c923cd611ac36"}]}}"#]].assert_eq(&refused.to_string());
-    assert_eq!(std::fs::read(desk.inside("b.md")).unwrap(), b"22");
+    assert_eq!(std::fs::read(fixture.inside("b.md")).unwrap(), b"22");
     let dry = call(&vault, &store, json!({ "changes": back, "dryRun": true })).await;
     expect![[r#"{"data":{"restored":2,"alreadySo":0,"kept":[],"left":[],"conflicts":[{"path":"a.md","why":"edited","canOverwrite":true,"expectedEtag":"93aed7df61cdeed8cb721d46dbbf3013","currentEtag":"6df314c3dc514de89a4c923cd611ac36"}],"dryRun":true},"says":"Would make 2 changes, 1 in the way"}"#]].assert_eq(&dry.to_string());
     let done = call(&vault, &store, json!({ "changes": back, "keep": ["a.md"], "note": "undo" })).await;
@@ -701,50 +789,52 @@ async fn the_tool_refuses_all_when_one_file_is_in_the_way() {
         a.md 644 1
         b.md 644 1
     "#]]
-    .assert_eq(&desk.shown());
+    .assert_eq(&fixture.shown());
     assert_eq!(store.0.lock().unwrap()[&Hash::of(b"mine!")], b"mine!", "the edit was kept");
 }
 
 #[tokio::test]
 async fn what_an_interrupted_call_made_is_found_and_stays_in_its_record() {
-    let desk = Desk::with(&[("a.md", "1"), ("b.md", "1"), ("c.md", "1")]);
-    let edit: [&dyn Fn(&Desk) -> Step; 3] =
-        [&|desk| desk.replace("a.md", "22"), &|desk| desk.replace("b.md", "22"), &|desk| {
-            desk.rename("c.md", "d.md")
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("b.md", "1"), ("c.md", "1")]);
+    let edit: [&dyn Fn(&RestoreFixture) -> ChangeStep; 3] =
+        [&|fixture| fixture.replace("a.md", "22"), &|fixture| fixture.replace("b.md", "22"), &|fixture| {
+            fixture.rename("c.md", "d.md")
         }];
-    let changes = made(&desk, &edit);
+    let changes = made(&fixture, &edit);
     let back = inverse(&changes);
-    let steps = desk.foresee(&back, &[], &[]).steps;
-    let intent: Vec<Change> = steps.iter().map(Step::change).collect();
+    let steps = fixture.foresee(&back, &[], &[]).steps;
+    let intent: Vec<VaultChange> = steps.iter().map(ChangeStep::change).collect();
     let mut registry = Registry::new();
-    let vault = Arc::new(Vault::open(&desk.inside("")).unwrap());
+    let vault = Arc::new(Vault::open(&fixture.inside("")).unwrap());
     crate::register_restore(&mut registry, Some(vault)).unwrap();
     let tool = &registry.get("vault.restore").unwrap().tool;
     let args = tool.decode(&json!({ "changes": back })).unwrap();
     for (done, step) in steps.into_iter().enumerate() {
         let cx = ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None);
         match (done, tool.reconcile(&cx, &args, &intent).await) {
-            (0, Reconciled::DidNot) | (1.., Reconciled::Unknown { .. }) => {}
-            (_, other) => panic!("{done}: {}", matches!(other, Reconciled::Happened(_))),
+            (0, ReconcileOutcome::DidNot { .. }) | (1.., ReconcileOutcome::Unknown { .. }) => {}
+            (_, other) => panic!("{done}: {}", matches!(other, ReconcileOutcome::Happened(_))),
         }
-        assert_eq!(cx.take_seen().changes, intent[..done]);
-        desk.make(vec![step]);
+        assert_eq!(cx.take_report().changes, intent[..done]);
+        fixture.make(vec![step]);
     }
     let cx = ToolCx::new(CallId::parse("call").unwrap(), CancelToken::new(), None);
-    assert!(matches!(tool.reconcile(&cx, &args, &intent).await, Reconciled::Happened(_)));
-    assert_eq!(cx.take_seen().changes, intent);
+    assert!(matches!(tool.reconcile(&cx, &args, &intent).await, ReconcileOutcome::Happened(_)));
+    assert_eq!(cx.take_report().changes, intent);
 }
 
 #[test]
 fn rules_about_what_is_below_a_folder_see_that_it_moves() {
-    let desk = Desk::with(&[("F/x.md", "x"), ("a.md", "a")]);
-    let changes = made(&desk, &[&|desk| desk.rename("F", "G"), &|desk| desk.rename("a.md", "b.md")]);
+    let fixture = RestoreFixture::with(&[("F/x.md", "x"), ("a.md", "a")]);
+    let changes =
+        made(&fixture, &[&|fixture| fixture.rename("F", "G"), &|fixture| fixture.rename("a.md", "b.md")]);
     let mut registry = Registry::new();
-    let vault = Arc::new(Vault::open(&desk.inside("")).unwrap());
+    let vault = Arc::new(Vault::open(&fixture.inside("")).unwrap());
     crate::register_restore(&mut registry, Some(vault)).unwrap();
     let tool = &registry.get("vault.restore").unwrap().tool;
     let args = tool.decode(&json!({ "changes": inverse(&changes) })).unwrap();
-    let (file, folder) = (|path| toolkit::Reach::Path(at(path)), |path| toolkit::Reach::Folder(at(path)));
+    let (file, folder) =
+        (|path| toolkit::PathScope::Path(at(path)), |path| toolkit::PathScope::Folder(at(path)));
     assert_eq!(tool.paths(&args).writes, [file("b.md"), file("a.md"), folder("G"), folder("F")]);
 }
 

@@ -1,0 +1,376 @@
+//! Checks, forecasts and runs plans, for the command line and every client.
+//!
+//! [`check_plan`], [`run_plan`] and [`confirm_saved_preview`] are the steps; [`PlanService`] combines them for clients,
+//! with short answers.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use call_session::{PlanRunOptions, PlanRunner, PlanToolResult};
+use engine::{
+    Approver, Engine, ForecastCall, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest,
+};
+use envelope::{EventType, ExecutionEvent, ToolResult};
+use host::HostRegistry;
+use journal::RunKind;
+use plan::{CheckedPlan, PlanFinding, RunStatus};
+use receipts::preview::tokenizer::prefix_within;
+use serde_json::json;
+use shell::ProcessLifetime;
+use toolkit::{BoxFuture, CallProgress, CancelToken, ProgressSink, Surface};
+
+use crate::diff::DiffLimits;
+use crate::display_text::{count, escape_line};
+use crate::effects;
+use crate::error::{AppError, ErrorKind};
+use crate::findings;
+use crate::live_settings::ReloadableVault;
+use crate::preview::{ForecastRules, ForecastRun, OverlayForecaster, SavedPreview};
+use crate::receipt_collector::ReceiptCollector;
+use crate::settings::Settings;
+use crate::text_style::TextStyle;
+use crate::toolset::{self, Toolset};
+use crate::vault_context::VaultContext;
+
+/// Tokens reserved for the line that counts omitted lines.
+const NOTE_TOKENS: usize = 40;
+
+/// A plan after its check.
+pub struct PlanCheck {
+    /// Findings, errors first.
+    pub findings: Vec<PlanFinding>,
+    /// The plan, if it has no errors.
+    pub plan: Option<CheckedPlan>,
+}
+
+/// Checks the text of a plan against the tools and the limits of the settings.
+pub fn check_plan(text: &str, surface: &Surface, settings: &Settings) -> PlanCheck {
+    let report = plan::check(text, surface, &settings.check_limits());
+    PlanCheck { findings: findings::sort_findings(report.findings), plan: report.plan }
+}
+
+/// A checked plan with everything that its run needs.
+pub struct PlanWork {
+    pub plan: CheckedPlan,
+    pub kind: RunKind,
+    /// Forecasts the plan for the question about it.
+    pub forecaster: Option<Arc<OverlayForecaster>>,
+    /// Forecast that was approved before.
+    pub approved: Option<Vec<ForecastCall>>,
+    /// Budget of a receipt in tokens.
+    pub budget: Option<u32>,
+    /// Who wrote the plan, for the record.
+    pub planner: Option<String>,
+}
+
+impl PlanWork {
+    /// Creates a plan without a forecast, for an approval that was given in advance.
+    pub fn new(plan: CheckedPlan) -> PlanWork {
+        let kind = RunKind::Plan;
+        PlanWork { plan, kind, forecaster: None, approved: None, budget: None, planner: None }
+    }
+}
+
+/// Runs a checked plan to its end. It is recorded in the vault's state folder.
+pub async fn run_plan(
+    engine: &Engine,
+    work: PlanWork,
+    context: &VaultContext,
+    cancel: RunCancel,
+) -> Result<RunReport, AppError> {
+    let request = RunRequest {
+        plan: work.plan,
+        place: RunPlace::Disk(context.prepare_runs()?),
+        kind: work.kind,
+        undoes: Vec::new(),
+        planner_version: work.planner,
+        cancel,
+        forecaster: work.forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>),
+        approved: work.approved,
+        budget: work.budget,
+    };
+    Ok(engine.run_plan(request).await?)
+}
+
+/// Returns the calls that a saved preview shows. Fails if the plan would do anything else now: without a question,
+/// exactly the preview is run, or nothing.
+pub async fn confirm_saved_preview(
+    forecast_run: &ForecastRun,
+    saved: &SavedPreview,
+    cancel: RunCancel,
+) -> Result<Vec<ForecastCall>, AppError> {
+    let limits = if saved.is_full() { DiffLimits::full() } else { DiffLimits::screen() };
+    let now = forecast_run.perform(limits, cancel).await?;
+    if now.verdict() == crate::preview::PreviewVerdict::Cancelled {
+        return Err(AppError::new(ErrorKind::Cancelled, "cancelled", "cancelled before anything was run"));
+    }
+    let differences = forecast_run.differences(saved, &now);
+    if differences.is_empty() {
+        return Ok(now.calls);
+    }
+    let lines: Vec<String> = differences.iter().map(|line| format!("\n  {line}")).collect();
+    Err(AppError::new(
+        ErrorKind::Denied,
+        "not_as_previewed",
+        format!("the plan would not do what was previewed; nothing was run{}", lines.concat()),
+    )
+    .hint("look at a new preview, then run that")
+    .details(json!({ "differences": differences })))
+}
+
+/// Plans of clients on one vault, under its current settings.
+#[derive(Clone)]
+pub struct PlanService {
+    pub live: Arc<ReloadableVault>,
+    /// Approver for clients that bring none.
+    pub approver: Arc<dyn Approver>,
+    /// Observer of every run, besides the client.
+    pub observer: Arc<dyn Observer>,
+    /// Largest text of an answer in tokens.
+    pub budget: usize,
+}
+
+impl PlanRunner for PlanService {
+    fn check(&self, plan: String) -> BoxFuture<'static, PlanToolResult> {
+        let service = self.clone();
+        Box::pin(async move {
+            let checked = service.live.current().and_then(|context| check(&context, &plan));
+            service.bounded(checked)
+        })
+    }
+
+    fn preview(&self, plan: String, cancel: CancelToken) -> BoxFuture<'static, PlanToolResult> {
+        let service = self.clone();
+        Box::pin(async move {
+            let previewed = match service.live.current() {
+                Ok(context) => preview(&context, &plan, service.live.hosts(), cancel).await,
+                Err(error) => Err(error),
+            };
+            service.bounded(previewed)
+        })
+    }
+
+    fn run(&self, plan: String, with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+        let service = self.clone();
+        Box::pin(async move {
+            let run = match service.live.current() {
+                Ok(context) => run(&context, &plan, &service, with).await,
+                Err(error) => Err(error),
+            };
+            service.bounded(run)
+        })
+    }
+}
+
+impl PlanService {
+    fn bounded(&self, answer: Result<PlanToolResult, AppError>) -> PlanToolResult {
+        let answer = answer.unwrap_or_else(|error| {
+            let hint = error.hint.as_deref().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            PlanToolResult {
+                ok: false,
+                text: format!("{}{hint}", error.message),
+                data: json!({ "error": { "code": error.code, "message": error.message } }),
+                summary: error.message,
+                run: None,
+            }
+        });
+        PlanToolResult { text: short(answer.text, self.budget), ..answer }
+    }
+}
+
+fn check(context: &VaultContext, text: &str) -> Result<PlanToolResult, AppError> {
+    let tools = Toolset::open(context, ProcessLifetime::Run)?;
+    Ok(match judge(context, &tools, text) {
+        Err(wrong) => *wrong,
+        Ok(plan) => {
+            let order = findings::execution_order(&plan).join(", ");
+            let summary = format!(
+                "The plan can run: {}, {}",
+                count(plan.steps.len() as u64, "step"),
+                plan.plan.risk_level
+            );
+            PlanToolResult {
+                ok: true,
+                text: format!("{summary}\nOrder: {order}\nNext: plan_preview, or plan_run"),
+                summary,
+                data: findings::findings_json(&[], Some(&plan)),
+                run: None,
+            }
+        }
+    })
+}
+
+/// Returns a plan without errors, or the answer that names them.
+fn judge(context: &VaultContext, tools: &Toolset, text: &str) -> Result<CheckedPlan, Box<PlanToolResult>> {
+    let PlanCheck { findings: found, plan } = check_plan(text, &tools.surface, &context.settings);
+    plan.ok_or_else(|| {
+        let summary = format!(
+            "The plan has {}; nothing was run",
+            count(findings::count_errors(&found) as u64, "error")
+        );
+        let mut text = summary.clone();
+        for finding in &found {
+            let _infallible = write!(text, "\n{}", findings::render_finding(finding, TextStyle::plain()));
+        }
+        Box::new(PlanToolResult {
+            ok: false,
+            summary,
+            text,
+            data: findings::findings_json(&found, None),
+            run: None,
+        })
+    })
+}
+
+async fn preview(
+    context: &VaultContext,
+    text: &str,
+    hosts: &HostRegistry,
+    cancel: CancelToken,
+) -> Result<PlanToolResult, AppError> {
+    let tools = Arc::new(Toolset::open_with_hosts(context, ProcessLifetime::Run, hosts)?);
+    let plan = match judge(context, &tools, text) {
+        Ok(plan) => plan,
+        Err(wrong) => return Ok(*wrong),
+    };
+    let forecast_run = ForecastRun::new(&ForecastRules::of(&context.settings), tools, &plan);
+    let preview = forecast_run.perform(DiffLimits::screen(), RunCancel::from_token(cancel)).await?;
+    let text = preview.plain();
+    let summary = text.lines().next().unwrap_or_default().to_owned();
+    let data = serde_json::to_value(&preview).unwrap_or_default();
+    Ok(PlanToolResult { ok: true, summary, text, data, run: None })
+}
+
+async fn run(
+    context: &VaultContext,
+    text: &str,
+    service: &PlanService,
+    with: PlanRunOptions,
+) -> Result<PlanToolResult, AppError> {
+    let hosts = service.live.hosts();
+    let tools = Arc::new(Toolset::open_with_hosts(context, ProcessLifetime::Run, hosts)?);
+    let plan = match judge(context, &tools, text) {
+        Ok(plan) => plan,
+        Err(wrong) => return Ok(*wrong),
+    };
+    // With an approval in advance no question is shown, so nothing is forecast.
+    let forecaster =
+        with.approver.is_some().then(|| Arc::new(OverlayForecaster::new(&context.settings, &tools)));
+    let receipts = Arc::new(ReceiptCollector::of_run());
+    let follower = Arc::new(ProgressReporter {
+        receipts: receipts.clone(),
+        besides: service.observer.clone(),
+        sink: with.progress,
+        steps: plan.steps.len() as u64,
+        finished: AtomicU64::new(0),
+    });
+    let approver = with.approver.unwrap_or_else(|| service.approver.clone());
+    let engine = toolset::build_engine(context, &tools, approver, follower, forecaster.clone())?;
+    let work = PlanWork { forecaster, planner: Some(with.client), ..PlanWork::new(plan) };
+    let report = run_plan(&engine, work, context, RunCancel::from_token(with.cancel)).await?;
+    Ok(run_answer(&report, &receipts))
+}
+
+fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult {
+    let verdict = match report.status {
+        RunStatus::Ok => "Done",
+        RunStatus::Failed => "Finished with failures",
+        RunStatus::Cancelled => "Cancelled",
+        RunStatus::Declined => "Not run",
+    };
+    let reason =
+        report.reason.as_deref().map(|reason| format!(": {}", escape_line(reason))).unwrap_or_default();
+    let summary = format!("{verdict}{reason}");
+    let mut text = summary.clone();
+    for step in &report.steps {
+        let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
+        let calls = count(step.calls, "call");
+        let _infallible = write!(text, "\n{} {}: {calls}{failed}", step.status.name(), step.id);
+        for receipt in receipts.receipts(&step.id) {
+            let _infallible = write!(text, "\n  {receipt}");
+        }
+        if let Some(error) = &step.error {
+            let hint = error.recovery_hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            let _infallible = write!(text, "\n  {}{}", escape_line(&error.message), escape_line(&hint));
+        }
+    }
+    for line in effects::render_effects(&report.effects, false) {
+        let _infallible = write!(text, "\n{line}");
+    }
+    let _infallible = write!(text, "\nRun: {}", report.run_id);
+    if let Some(error) = &report.journal_error {
+        let _infallible = write!(text, "\nThe record is incomplete: {}", escape_line(error));
+    }
+    PlanToolResult {
+        ok: report.status == RunStatus::Ok && report.journal_error.is_none(),
+        summary,
+        text,
+        data: serde_json::to_value(report).unwrap_or_default(),
+        run: Some(report.run_id.to_string()),
+    }
+}
+
+/// Reports the progress of a plan to its client, and collects receipts for the answer.
+struct ProgressReporter {
+    receipts: Arc<ReceiptCollector>,
+    besides: Arc<dyn Observer>,
+    sink: ProgressSink,
+    steps: u64,
+    finished: AtomicU64,
+}
+
+impl Observer for ProgressReporter {
+    fn event(&self, event: &ExecutionEvent) {
+        let is_end = event.event_type == EventType::StepFinished;
+        if is_end || event.event_type == EventType::StepProgress {
+            let done = self.finished.fetch_add(u64::from(is_end), Ordering::Relaxed) + u64::from(is_end);
+            let step = event.step_id.as_ref().map(|step| format!("{step}: ")).unwrap_or_default();
+            let message = format!("{step}{}", escape_line(&event.message));
+            (self.sink)(CallProgress { done: done.min(self.steps), total: Some(self.steps), message });
+        }
+    }
+
+    fn result(&self, result: &ToolResult) {
+        self.besides.result(result);
+        self.receipts.result(result);
+    }
+}
+
+/// Cuts a text to the budget. Counts omitted lines and names where to find them.
+fn short(text: String, budget: usize) -> String {
+    if prefix_within(&text, budget) == text.len() {
+        return text;
+    }
+    let cut = prefix_within(&text, budget - NOTE_TOKENS);
+    let kept = text[..cut].rfind('\n').unwrap_or(cut);
+    let rest = text[kept..].lines().count();
+    format!(
+        "{}\n… {} more; `tollgate preview` and `tollgate show last` have them all",
+        &text[..kept],
+        count(rest as u64, "line")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use receipts::preview::tokenizer::estimate;
+
+    use super::short;
+
+    const PLAN_BUDGET: usize = 4_000;
+
+    #[test]
+    fn a_text_in_any_language_is_cut_to_what_a_model_may_be_given() {
+        assert_eq!(short("one\ntwo".to_owned(), PLAN_BUDGET), "one\ntwo");
+        for line in ["a line of words\n", "計画は三つのノートを作ります\n", "\"\\\"\\\"\\\n"] {
+            let text = short(line.repeat(4_000), PLAN_BUDGET);
+            assert!(estimate(&text) <= PLAN_BUDGET, "{}", estimate(&text));
+            assert!(
+                text.contains(" more lines") || text.contains(" lines more"),
+                "{}",
+                &text[text.len() - 90..]
+            );
+        }
+    }
+}

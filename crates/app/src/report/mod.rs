@@ -1,0 +1,42 @@
+//! Reports of a run, read from its records: all details, or the transcript for a model.
+//!
+//! Data only. A front end renders it; [`RunDetails`] serialises to the JSON of `tollgate show --json`.
+
+mod bounded;
+mod call;
+mod step;
+mod run_details;
+mod transcript;
+
+pub use call::CallDetails;
+pub use run_details::{RunDetails, RunNote, RunPhase};
+pub use step::{CallCounts, StepReport};
+pub use transcript::Transcript;
+
+use std::path::Path;
+
+use engine::UndoHistory;
+use envelope::Timestamp;
+use journal::RunFolder;
+
+use crate::error::AppError;
+use crate::vault_context::VaultContext;
+
+/// Reads the details of a run. A damaged one is read as far as its records can be trusted. With `all`, no call is left
+/// out.
+pub fn read_run_details(context: &VaultContext, run_dir: &Path, all: bool) -> Result<RunDetails, AppError> {
+    // Checked first: a run that ends meanwhile is then reported as finished, not as interrupted.
+    let running = context.is_running(run_dir)?;
+    let verification = journal::verify(run_dir, None)?;
+    let mut report = RunDetails::read(&RunFolder::open(run_dir)?, &verification, running, all)?;
+    let runs = context.runs()?.list()?;
+    let run = runs.iter().find(|run| run.dir == run_dir);
+    let undo = run.and_then(|run| UndoHistory::of(&runs).undone_by(&run.run_id));
+    report.undone_by = undo.map(|undo| undo.run_id.clone());
+    Ok(report)
+}
+
+/// Returns a time for display.
+pub fn format_time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}

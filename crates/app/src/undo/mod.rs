@@ -1,0 +1,17 @@
+//! Undo and redo: the target run, the preview of the restore, its conflicts, and the run that restores.
+//!
+//! Both revert the changes of runs: undo reverts a run, redo reverts its undo. The restore is planned against the
+//! current vault, shown, decided about where notes were edited since, and then becomes a plan that passes the engine
+//! like any other.
+
+mod conflicts;
+mod prepared;
+mod target;
+mod undo_preview;
+mod change_text;
+
+pub use change_text::change_words;
+pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict};
+pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo};
+pub use target::{UndoTarget, redo_target, undo_target};
+pub use undo_preview::UndoPreview;

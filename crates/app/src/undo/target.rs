@@ -1,0 +1,208 @@
+//! The target run of an undo or redo, and whether it can be reverted.
+
+use engine::{IrreversibleCall, RunChanges, UndoHistory};
+use envelope::{RunId, VaultChange};
+use journal::{JournalError, RunFolder, RunKind, RunState, RunSummary};
+
+use crate::error::AppError;
+use crate::error::ErrorKind;
+use crate::vault_context::VaultContext;
+
+/// Runs to revert.
+pub struct UndoTarget {
+    /// `Undo` or `Redo`.
+    pub verb: &'static str,
+    /// The run that the user would name.
+    pub run_id: RunId,
+    pub goal: String,
+    /// Runs whose changes are reverted, newest first.
+    pub undoes: Vec<RunId>,
+    /// Their changes, in order.
+    pub made: Vec<VaultChange>,
+    pub irreversible: Vec<IrreversibleCall>,
+    /// Folder of any of them: all runs of a vault share one object store.
+    pub folder: RunFolder,
+}
+
+/// Finds the run to undo: an id, a unique prefix of one, or `last`.
+pub fn undo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    if wanted == "last" {
+        return newest_undoable(context, &history);
+    }
+    let run = find_run(context, &runs, wanted)?;
+    if let Some(undo) = history.undone_by(&run.run_id) {
+        return Err(AppError::bad_input(
+            "already_undone",
+            format!("run {} is undone already, by run {}", run.run_id, undo.run_id),
+        )
+        .hint(format!("to redo it: `tollgate redo {}`", run.run_id)));
+    }
+    if run.kind == RunKind::Undo {
+        return Err(undo_of_undo_error(&history, run));
+    }
+    undoing(context, &history, run)
+}
+
+/// Finds the run to redo: an id, a unique prefix of one, or `last`.
+pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    let run = match wanted {
+        "last" => history.last_undone().ok_or_else(|| {
+            AppError::bad_input("not_undone", "no run is undone; there is nothing to redo")
+                .hint("`tollgate runs` shows which run undid which")
+        })?,
+        wanted => history.root_run(find_run(context, &runs, wanted)?),
+    };
+    if history.undone_by(&run.run_id).is_none() {
+        return Err(AppError::bad_input(
+            "not_undone",
+            format!("run {} is not undone; there is nothing to redo", run.run_id),
+        )
+        .hint(format!("to revert it: `tollgate undo {}`", run.run_id)));
+    }
+    let takers = history.active_undos(&run.run_id);
+    let (mut made, mut irreversible) = (Vec::new(), Vec::new());
+    for taker in takers.iter().rev() {
+        let changes = changes_of(context, taker)?;
+        made.extend(changes.changes);
+        irreversible.extend(changes.irreversible);
+    }
+    let newest = takers.first().map_or(&run.dir, |taker| &taker.dir);
+    Ok(UndoTarget {
+        verb: "Redo",
+        run_id: run.run_id.clone(),
+        goal: goal_of("Redo", run),
+        undoes: takers.iter().map(|taker| taker.run_id.clone()).collect(),
+        made,
+        irreversible,
+        folder: RunFolder::open(newest)?,
+    })
+}
+
+/// Returns the newest run that changed something and is not undone. Undos are skipped: `undo last` twice reverts two
+/// runs, and `redo` reverts an undo. A run with unknown changes is never skipped: an older one would be reverted in its
+/// place.
+fn newest_undoable(context: &VaultContext, history: &UndoHistory<'_>) -> Result<UndoTarget, AppError> {
+    for run in history.undoable() {
+        match &run.state {
+            RunState::Running => return Err(running_error(run)),
+            RunState::Damaged(why) => {
+                let why = why.as_deref().unwrap_or("its record cannot be read");
+                return Err(unknown_changes(run, AppError::new(ErrorKind::Damaged, "journal_damaged", why)));
+            }
+            RunState::Interrupted | RunState::Finished(_) => {}
+        }
+        let changes = RunFolder::open(&run.dir)
+            .and_then(|folder| RunChanges::read(&folder))
+            .map_err(|error| unknown_changes(run, error.into()))?;
+        if !changes.is_empty() {
+            return undoing(context, history, run);
+        }
+        // A damaged record can also look as if nothing was changed.
+        refuse_damaged(run)?;
+    }
+    Err(AppError::bad_input(
+        "nothing_to_undo",
+        "nothing to undo: no run here has changes that are not undone",
+    )
+    .hint("`tollgate runs` lists what there is"))
+}
+
+fn undoing(
+    context: &VaultContext,
+    history: &UndoHistory<'_>,
+    run: &RunSummary,
+) -> Result<UndoTarget, AppError> {
+    refuse_half_undone(history, run)?;
+    let changes = changes_of(context, run)?;
+    Ok(UndoTarget {
+        verb: "Undo",
+        run_id: run.run_id.clone(),
+        goal: goal_of("Undo", run),
+        undoes: vec![run.run_id.clone()],
+        made: changes.changes,
+        irreversible: changes.irreversible,
+        folder: RunFolder::open(&run.dir)?,
+    })
+}
+
+/// Fails if an undo is running or was interrupted: it must be finished first.
+fn refuse_half_undone(history: &UndoHistory<'_>, run: &RunSummary) -> Result<(), AppError> {
+    for undo in history.active_undos(&run.run_id) {
+        match undo.state {
+            RunState::Interrupted => {
+                return Err(AppError::bad_input(
+                    "undo_interrupted",
+                    format!("an undo of run {} was interrupted: run {}", run.run_id, undo.run_id),
+                )
+                .hint(format!("to continue it: `tollgate resume {}`", undo.run_id)));
+            }
+            RunState::Running => return Err(running_error(undo)),
+            RunState::Finished(_) | RunState::Damaged(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn find_run<'a>(
+    context: &VaultContext,
+    runs: &'a [RunSummary],
+    wanted: &str,
+) -> Result<&'a RunSummary, AppError> {
+    let dir = context.run_dir(wanted)?;
+    runs.iter().find(|run| run.dir == dir).ok_or_else(|| {
+        AppError::bad_input("no_such_run", format!("no run is named `{wanted}`"))
+            .hint("`tollgate runs` lists them; name one by its id, the beginning of it, or `last`")
+    })
+}
+
+/// Returns the changes of a run. Fails unless its record is intact and the run has ended.
+fn changes_of(context: &VaultContext, run: &RunSummary) -> Result<RunChanges, AppError> {
+    if run.state == RunState::Running || context.is_running(&run.dir)? {
+        return Err(running_error(run));
+    }
+    refuse_damaged(run)?;
+    Ok(RunChanges::read(&RunFolder::open(&run.dir)?)?)
+}
+
+fn refuse_damaged(run: &RunSummary) -> Result<(), AppError> {
+    let found = journal::verify(&run.dir, None).map_err(|error| unknown_changes(run, error.into()))?;
+    match found.problems.into_iter().next() {
+        Some(first) => Err(unknown_changes(run, JournalError::Damaged(Box::new(first)).into())),
+        None => Ok(()),
+    }
+}
+
+fn running_error(run: &RunSummary) -> AppError {
+    AppError::new(ErrorKind::Failed, "running", format!("run {} is still running", run.run_id))
+        .hint("wait until it ends, or end it with Ctrl-C where it runs")
+}
+
+/// Returns the error for a run with unknown changes.
+fn unknown_changes(run: &RunSummary, error: AppError) -> AppError {
+    let id = &run.run_id;
+    let error =
+        AppError { message: format!("the record of run {id} cannot be trusted: {}", error.message), ..error };
+    error.hint(format!("`tollgate verify {id}` lists every problem; undo another run by its id"))
+}
+
+fn undo_of_undo_error(history: &UndoHistory<'_>, run: &RunSummary) -> AppError {
+    let undone = run.undoes.first().and_then(|undone| history.get(undone));
+    let root = history.root_run(undone.unwrap_or(run));
+    let (what, verb) = match undone {
+        Some(undone) if undone.kind == RunKind::Undo => ("a redo", "undo"),
+        Some(_) | None => ("an undo", "redo"),
+    };
+    AppError::bad_input("is_an_undo", format!("run {} is itself {what}", run.run_id))
+        .hint(format!("to revert it: `tollgate {verb} {}`", root.run_id))
+}
+
+fn goal_of(verb: &str, run: &RunSummary) -> String {
+    match &run.goal {
+        Some(goal) => format!("{verb} run {}: {goal}", run.run_id),
+        None => format!("{verb} run {}", run.run_id),
+    }
+}

@@ -1,0 +1,5 @@
+//! The library alone, without the binary: a plan is checked, forecast, run, reported and undone.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod plan_to_undo;

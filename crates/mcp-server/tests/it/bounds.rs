@@ -1,0 +1,65 @@
+//! Things that no client gets: answers of other clients, runs of the owner, unlimited sessions.
+
+use engine::{RunPlace, SessionRequest};
+use serde_json::json;
+
+use crate::client::{Client, Era};
+use crate::http_client::{ACCEPT, ask, post, serve};
+use crate::test_server::TestServer;
+
+/// Stateless requests are distinguished by a name that any client can choose.
+#[tokio::test]
+async fn a_yes_for_the_session_is_not_offered_where_anybody_could_claim_to_be_in_it() {
+    let server = TestServer::new();
+    let http_server = serve(&server).await;
+    let call = json!({ "name": "test_note", "arguments": { "text": "a" } });
+    let asked = ask(&http_server, "claude-code", "tools/call", call).await;
+    let form = &asked["inputRequests"]["approval"]["params"]["requestedSchema"];
+    assert_eq!(form["properties"]["decision"]["enum"], json!(["once", "no"]), "{asked}");
+}
+
+#[tokio::test]
+async fn what_the_owner_did_at_the_command_line_is_not_for_clients_to_read() {
+    let server = TestServer::new();
+    let request = SessionRequest {
+        place: RunPlace::Disk(server.runs().to_owned().into()),
+        goal: "of the owner".to_owned(),
+        planner_version: None,
+        tools: Vec::new(),
+    };
+    let own = server.engine().open_session(request).unwrap();
+    let uri = format!("tollgate://runs/{}", own.run_id());
+    own.close(None).await;
+
+    let mut client = Client::open(&server, Era::New).await;
+    let listed = client.request("resources/list", json!({})).await;
+    assert_eq!(listed["resources"], json!([]));
+    let refused = client.request("resources/read", json!({ "uri": uri })).await;
+    assert!(refused["message"].as_str().unwrap().contains("not made for a client"), "{refused}");
+}
+
+#[tokio::test]
+async fn sessions_have_a_bound_and_requests_that_stand_alone_do_not_count() {
+    let server = TestServer::new();
+    let http_server = serve(&server).await;
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "greedy", "version": "1" },
+        },
+    })
+    .to_string();
+    let mut opened = 0;
+    let refused = loop {
+        let answer = post(&http_server, ACCEPT, &hello).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        opened += 1;
+        assert!(opened <= 1_000, "there is no bound");
+    };
+    assert_eq!((opened, refused.status), (256, 503));
+    let listed = ask(&http_server, "modest", "tools/list", json!({})).await;
+    assert!(listed["tools"].is_array(), "{listed}");
+}

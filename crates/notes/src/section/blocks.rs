@@ -1,0 +1,212 @@
+//! Finds a block by its id, and the positions in or beside it.
+//!
+//! An id is at the end of a block's last line (`text ^id`), alone on the block's last line, or on a line of
+//! its own below the block, which is how tables, quotes and code get one.
+
+use std::ops::Range;
+
+use envelope::{Failure, Fault, nearest};
+
+use super::content::{indented, is_list_item, trim_blank_lines};
+use super::outline::{LeafBlock, NoteOutline};
+use super::{SectionMode, SectionPatch};
+use crate::lines::{LineEnding, line_end, line_number, line_start};
+use crate::splice::TextSplice;
+
+/// A block with an id.
+pub(super) struct NamedBlock<'a> {
+    leaf: &'a LeafBlock,
+    /// Byte range of the block without its id.
+    text: Range<usize>,
+    /// Byte range of the id, with the caret.
+    id: Range<usize>,
+    /// Offset of the list marker, if the block is the item's own text.
+    marker: Option<usize>,
+}
+
+/// Returns how many blocks of `outline` have the id.
+pub(super) fn count(note: &str, outline: &NoteOutline, id: &str) -> usize {
+    outline
+        .leaves
+        .iter()
+        .filter(|leaf| id_of(note, leaf).is_some_and(|found| &note[found][1..] == id))
+        .count()
+}
+
+/// Returns the one block with the id, which can be given with or without its caret.
+pub(super) fn find<'a>(note: &str, outline: &'a NoteOutline, id: &str) -> Result<NamedBlock<'a>, Fault> {
+    let ids: Vec<(&LeafBlock, Range<usize>)> =
+        outline.leaves.iter().filter_map(|leaf| Some((leaf, id_of(note, leaf)?))).collect();
+    let mut found = ids.iter().filter(|(_, range)| &note[range.clone()][1..] == id);
+    let Some((leaf, range)) = found.next() else {
+        let fault = Fault::new(Failure::NotFound, format!("no block has the id `^{id}`"));
+        let known = ids.iter().map(|(_, range)| &note[range.clone()][1..]).filter(|known| known.len() <= 100);
+        return Err(match nearest(id, known.take(500)).filter(|_| id.len() <= 100) {
+            Some(near) => fault.hint(format!("the nearest id is `^{near}`")),
+            None => fault.hint("read the note for its block ids"),
+        });
+    };
+    if let Some((_, second)) = found.next() {
+        let lines = [line_number(note, range.start), line_number(note, second.start)];
+        return Err(Fault::new(
+            Failure::Conflict,
+            format!("the id `^{id}` occurs twice (lines {} and {})", lines[0], lines[1]),
+        )
+        .hint("rename one of the two ids")
+        .detail("lines", lines.to_vec()));
+    }
+    named(note, outline, leaf, range.clone())
+}
+
+/// Returns the id at the end of a leaf: letters, digits and dashes after a caret, which follows a space or
+/// starts the line.
+fn id_of(note: &str, leaf: &LeafBlock) -> Option<Range<usize>> {
+    let source = note[leaf.span.clone()].trim_end();
+    let caret = source.rfind('^')?;
+    let id = &source[caret + 1..];
+    let alone = source[..caret].chars().next_back().is_none_or(char::is_whitespace);
+    let fits = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (alone && fits).then(|| leaf.span.start + caret..leaf.span.start + source.len())
+}
+
+fn named<'a>(
+    note: &str,
+    outline: &NoteOutline,
+    leaf: &'a LeafBlock,
+    id: Range<usize>,
+) -> Result<NamedBlock<'a>, Fault> {
+    let own = note[leaf.span.start..id.start].trim_end().len();
+    let alone = own == 0;
+    let line = line_start(note, id.start);
+    let text = if !alone {
+        leaf.span.start..leaf.span.start + own
+    } else if let Some(table) = leaf.table.as_ref().filter(|table| table.start < line) {
+        // Markdown takes a line right below a table as a row of it.
+        table.start..table.start + note[table.start..line].trim_end().len()
+    } else {
+        let at = outline.tops.partition_point(|top| top.start < leaf.span.start);
+        let above = at.checked_sub(1).and_then(|at| {
+            let is_own = outline.tops.get(at).is_some_and(|top| top.contains(&leaf.span.start));
+            outline.tops.get(if is_own { at.checked_sub(1)? } else { at })
+        });
+        match above.filter(|_| leaf.is_top) {
+            Some(top) => top.start..top.start + note[top.clone()].trim_end().len(),
+            None => {
+                return Err(Fault::new(
+                    Failure::PreconditionFailed,
+                    format!(
+                        "the id `{}` is on a line of its own, and there is no block above it that it could belong to",
+                        &note[id]
+                    ),
+                )
+                .hint("put the id at the end of the block's last line"));
+            }
+        }
+    };
+    let marker = leaf.item.as_ref().filter(|_| !alone).and_then(|item| marker(note, item, leaf));
+    Ok(NamedBlock { leaf, text, id, marker })
+}
+
+/// Returns the offset of the item's marker, if the leaf is the text right after it.
+fn marker(note: &str, item: &Range<usize>, leaf: &LeafBlock) -> Option<usize> {
+    let before = note.get(item.start..leaf.span.start)?;
+    let marker = item.start + before.len() - before.trim_start().len();
+    (!before.trim_start().contains('\n') && is_list_item(&note[marker..])).then_some(marker)
+}
+
+impl NamedBlock<'_> {
+    /// Returns the possible splices; the first one that keeps the rest of the note unchanged is used.
+    pub(super) fn splices(&self, note: &str, patch: &SectionPatch) -> Result<Vec<TextSplice>, Fault> {
+        let ending = LineEnding::of(note);
+        let content = ending.normalize(&patch.content);
+        let content = trim_blank_lines(&content);
+        if content.is_empty() {
+            return Err(Fault::new(Failure::InvalidArguments, "`content` is empty")
+                .hint("give the text of the block; to take the block away use `vault.replaceText`"));
+        }
+        match patch.mode {
+            SectionMode::Replace => Ok(vec![self.replace(note, content, ending)]),
+            SectionMode::Append | SectionMode::Prepend => {
+                self.insert_beside(note, content, patch.mode, ending)
+            }
+        }
+    }
+
+    /// Replaces the text of the block. The id stays, unless the content includes it. A list item keeps its
+    /// marker and checkbox, unless the content begins with a marker.
+    fn replace(&self, note: &str, content: &str, ending: LineEnding) -> TextSplice {
+        let start = match self.marker {
+            Some(marker) if is_list_item(content) => marker,
+            Some(_) | None => self.text.start,
+        };
+        let id = &note[self.id.clone()];
+        let brings_id = content
+            .strip_suffix(id)
+            .is_some_and(|before| before.chars().next_back().is_none_or(char::is_whitespace));
+        let end = if brings_id { self.id.end } else { self.text.end };
+        TextSplice { range: start..end, text: indented(content, &prefix(note, start), ending) }
+    }
+
+    /// Inserts the content as a new block, after or before this one.
+    fn insert_beside(
+        &self,
+        note: &str,
+        content: &str,
+        mode: SectionMode,
+        ending: LineEnding,
+    ) -> Result<Vec<TextSplice>, Fault> {
+        let newline = ending.as_str();
+        if let (Some(marker), Some(item)) = (self.marker, &self.leaf.item) {
+            if !is_list_item(content) {
+                return Err(Fault::new(
+                    Failure::InvalidArguments,
+                    format!("the block `{}` is a list item, but `content` is not", &note[self.id.clone()]),
+                )
+                .hint("begin `content` with a marker such as `- `"));
+            }
+            let before = prefix(note, marker);
+            let text = indented(content, &before, ending);
+            let at = match mode {
+                SectionMode::Prepend => marker,
+                SectionMode::Append | SectionMode::Replace => {
+                    item.start + note[item.clone()].trim_end().len()
+                }
+            };
+            let text = match mode {
+                SectionMode::Prepend => format!("{text}{newline}{before}"),
+                SectionMode::Append | SectionMode::Replace => format!("{newline}{before}{text}"),
+            };
+            return Ok(vec![TextSplice { range: at..at, text }]);
+        }
+        let start = line_start(note, self.text.start);
+        let at_top =
+            self.leaf.is_top || self.leaf.table.as_ref().is_some_and(|table| *table == self.leaf.top);
+        if !at_top {
+            return Err(Fault::new(
+                Failure::PreconditionFailed,
+                format!("the block `{}` is inside another block", &note[self.id.clone()]),
+            )
+            .hint("replace it, or change the text by `vault.replaceText`"));
+        }
+        Ok(match mode {
+            SectionMode::Prepend => {
+                vec![TextSplice { range: start..start, text: format!("{content}{newline}{newline}") }]
+            }
+            SectionMode::Append | SectionMode::Replace => {
+                let at = line_end(note, self.id.end);
+                let text = format!("{newline}{newline}{content}");
+                let apart = format!("{text}{newline}");
+                vec![TextSplice { range: at..at, text }, TextSplice { range: at..at, text: apart }]
+            }
+        })
+    }
+}
+
+/// Returns the prefix for the following lines: the text before `at` on its line, with everything but quote
+/// marks replaced by spaces.
+fn prefix(note: &str, at: usize) -> String {
+    note[line_start(note, at)..at]
+        .chars()
+        .map(|c| if c == '>' || c.is_whitespace() { c } else { ' ' })
+        .collect()
+}

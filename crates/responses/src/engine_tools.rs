@@ -1,0 +1,247 @@
+//! Tollgate's own tools for models: every call passes the engine's phases and is recorded.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use backend::BoxFuture;
+use engine::{Approver, CallRequest, RunPlace, SessionRequest};
+use envelope::{ClientId, Status, ToolName, ToolResult};
+use journal::RunsFolder;
+use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
+
+use crate::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
+use crate::tools::{OfferedTool, ToolKind};
+use call_session::{ApproverFactory, FrontEnd, printable};
+use call_session::{EngineFactory, ReloadCheck, ReloadOutcome};
+use call_session::{RunEnding, SessionHandle, SessionRuns};
+use http_edge::api_error::ApiError;
+
+/// The server-side tools of an engine.
+pub struct EngineToolbox {
+    offered: Vec<OfferedTool>,
+    gates: Arc<SessionSettings>,
+}
+
+/// The settings that runs are opened with.
+struct SessionSettings {
+    make: EngineFactory,
+    approvers: ApproverFactory,
+    /// The folder of run records.
+    runs: RunsFolder,
+    /// The offered tools in the same order, by the engine's names.
+    own: Vec<ToolName>,
+    /// The index of a tool in both lists, by the model's name and by the engine's.
+    places: HashMap<String, usize>,
+    open: SessionRuns,
+    look: Option<ReloadCheck>,
+    /// Counts the changes of the engine's settings. Locked during a check, so that no call starts under settings that
+    /// are being replaced.
+    changes: Mutex<u64>,
+}
+
+impl SessionSettings {
+    /// Reloads changed settings. Returns how many changes there were so far.
+    fn check_reload(&self) -> u64 {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.look.as_ref().map_or(ReloadOutcome::Same, |look| look()) {
+            ReloadOutcome::Same => {}
+            ReloadOutcome::Changed | ReloadOutcome::Unusable => *changes += 1,
+        }
+        *changes
+    }
+
+    fn open(&self, goal: &str, model: &str) -> Result<SessionHandle, String> {
+        let request = SessionRequest {
+            place: RunPlace::Disk(self.runs.clone()),
+            goal: goal.to_owned(),
+            planner_version: Some(model.to_owned()),
+            tools: self.own.clone(),
+        };
+        let session = (self.make)()?.open_session(request).map_err(|error| error.to_string())?;
+        Ok(self.open.add_run(session, RunEnding::Cut))
+    }
+}
+
+impl EngineToolbox {
+    /// Collects every tool that can be called. Fails without an engine. `look` is called before every call: a
+    /// call after a change of the settings is recorded in another run.
+    pub fn new(
+        make: EngineFactory,
+        approvers: ApproverFactory,
+        runs: RunsFolder,
+        look: Option<ReloadCheck>,
+    ) -> Result<EngineToolbox, String> {
+        let engine = make()?;
+        let mut offered = Vec::new();
+        let mut own = Vec::new();
+        let mut places = HashMap::new();
+        for (entry, visibility) in engine.surface().iter() {
+            let decl = &entry.decl;
+            // A tool without a valid schema is not registered.
+            let (ToolVisibility::Loaded, Ok(schema)) =
+                (visibility, CompiledSchema::compile(&decl.input_schema))
+            else {
+                continue;
+            };
+            let name = entry.alias().to_owned();
+            places.insert(decl.name.to_string(), own.len());
+            places.insert(name.clone(), own.len());
+            own.push(decl.name.clone());
+            offered.push(OfferedTool {
+                own_name: name.clone(),
+                name,
+                namespace: None,
+                description: decl.summary.clone(),
+                parameters: decl.input_schema.clone(),
+                schema: Arc::new(schema),
+                // The engine reports invalid arguments to the model.
+                strict: false,
+                kind: ToolKind::Function,
+            });
+        }
+        let (open, changes) = (SessionRuns::default(), Mutex::default());
+        let gates = SessionSettings { make, approvers, runs, own, places, open, look, changes };
+        Ok(EngineToolbox { offered, gates: Arc::new(gates) })
+    }
+
+    /// Returns the runs of these tools, to be stopped and awaited at shutdown.
+    pub fn runs(&self) -> &SessionRuns {
+        &self.gates.open
+    }
+}
+
+impl Toolbox for EngineToolbox {
+    fn tools(&self, names: Option<&[String]>) -> Result<Vec<OfferedTool>, ApiError> {
+        let Some(names) = names else { return Ok(self.offered.clone()) };
+        let mut chosen = HashSet::new();
+        let mut tools = Vec::new();
+        for name in names {
+            let place = *self.gates.places.get(name).ok_or_else(|| unknown_tool(name, &self.offered))?;
+            if chosen.insert(place) {
+                tools.extend(self.offered.get(place).cloned());
+            }
+        }
+        Ok(tools)
+    }
+
+    fn open(
+        &self,
+        goal: &str,
+        model: &str,
+        client: Option<&ClientId>,
+    ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+        let client = client.cloned().unwrap_or_else(ClientId::local);
+        let model = format!("{client} (model {})", printable(model));
+        let changes = self.gates.check_reload();
+        let run = self.gates.open(goal, &model).map_err(|error| {
+            tracing::error!(error, "a run could not be opened");
+            ApiError::server(
+                500,
+                "journal_failed",
+                "the record of the run cannot be started; no tool was run",
+            )
+        })?;
+        let current = Mutex::new(CurrentRun { run: Arc::new(run), changes });
+        let approver = (self.gates.approvers)(&client, FrontEnd::Responses);
+        let (gates, goal) = (self.gates.clone(), goal.to_owned());
+        Ok(Arc::new(ToolsRun { gates, goal, model, approver, current }))
+    }
+}
+
+fn unknown_tool(name: &str, offered: &[OfferedTool]) -> ApiError {
+    let near = envelope::nearest_tool(name, offered.iter().map(|tool| tool.name.as_str()));
+    let hint =
+        near.map_or("`tollgate tools` lists them all".to_owned(), |near| format!("did you mean `{near}`?"));
+    ApiError::invalid("tools", "unknown_tool", format!("this server has no tool `{name}`; {hint}"))
+}
+
+/// The calls of one answer: one run, and another one after each change of the settings.
+struct ToolsRun {
+    gates: Arc<SessionSettings>,
+    goal: String,
+    /// The caller for the record: the client, and the model that it names.
+    model: String,
+    /// Asks the client of the answer for approvals.
+    approver: Arc<dyn Approver>,
+    current: Mutex<CurrentRun>,
+}
+
+struct CurrentRun {
+    run: Arc<SessionHandle>,
+    /// The number of settings changes when it was opened.
+    changes: u64,
+}
+
+impl ToolsRun {
+    fn current(&self) -> MutexGuard<'_, CurrentRun> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the run for the next call. A run that was opened under other settings takes no more calls.
+    fn run_for_call(&self) -> Result<Arc<SessionHandle>, String> {
+        let changes = self.gates.check_reload();
+        let mut current = self.current();
+        if current.changes != changes {
+            let run = Arc::new(self.gates.open(&self.goal, &self.model)?);
+            let before = std::mem::replace(&mut *current, CurrentRun { run, changes });
+            // The close completes in the background.
+            drop(before.run.close(None));
+        }
+        Ok(current.run.clone())
+    }
+}
+
+impl ToolboxRun for ToolsRun {
+    fn run_id(&self) -> String {
+        self.current().run.run_id().to_string()
+    }
+
+    fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
+        let gates = &self.gates;
+        let refused = |receipt: String| -> BoxFuture<'static, ServerResult> {
+            Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } })
+        };
+        let Some(tool) = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned() else {
+            return refused(format!("there is no tool `{}`", call.name));
+        };
+        let run = match self.run_for_call() {
+            Ok(run) => run,
+            Err(why) => {
+                tracing::error!(error = why, "a run could not be opened");
+                return refused(format!("not run: {why}"));
+            }
+        };
+        let cancel = CancelToken::new();
+        let made = CallRequest {
+            approver: Some(self.approver.clone()),
+            ..CallRequest::new(tool, call.arguments, cancel)
+        };
+        let running = run.call(made);
+        Box::pin(async move {
+            let ended = running.await;
+            drop(run);
+            match ended {
+                Ok(result) => server_result(&result),
+                Err(fault) => ServerResult { ok: false, receipt: fault.message, status: "error" },
+            }
+        })
+    }
+
+    fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
+        self.current().run.close(reason)
+    }
+}
+
+fn server_result(result: &ToolResult) -> ServerResult {
+    let receipt = result.receipt.clone().or_else(|| result.user_message.clone()).unwrap_or_default();
+    let status = match result.status {
+        Status::Ok => "ok",
+        Status::Error | Status::Skipped => "error",
+        Status::Timeout => "timeout",
+        Status::Cancelled => "cancelled",
+    };
+    ServerResult { ok: result.ok, receipt, status }
+}

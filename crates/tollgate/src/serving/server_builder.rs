@@ -1,0 +1,184 @@
+//! Builds the HTTP server: its router, its model and its approvals.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use app::call_sessions::CallSessions;
+use app::live_settings::{HostRegistry, host_registry};
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+use backend::TextModel;
+use call_session::SessionRuns;
+use call_session::{ApproverFactory, FrontEnd};
+use engine::{Approver, SystemClock};
+use envelope::ClientId;
+use http_edge::ClientTokens;
+use http_edge::metrics::Metrics;
+use mcp_server::{McpServer, McpSettings};
+use responses::answer::{AnswerSettings, Responder, ResponderParts, Toolbox};
+use responses::engine_tools::EngineToolbox;
+use responses::store::{ResponseStore, StoreLimits};
+
+use super::mcp;
+use crate::cli_error::CliError;
+use crate::progress::Progress;
+use crate::prompt::TerminalApprover;
+use crate::runtime::InterruptSignal;
+use app::approval_queue;
+use app::approvals::ApprovalBroker;
+use app::vault_context::VaultContext;
+
+/// Paths that need no token.
+pub(crate) const OPEN_PATHS: [&str; 1] = ["/healthz"];
+
+pub(crate) struct ServerBuilder<'a> {
+    pub(crate) model: Arc<dyn TextModel>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Folder of stored responses; `None` keeps them in memory.
+    pub(crate) keep: Option<&'a Path>,
+    /// The vault whose tools are served to MCP clients.
+    pub(crate) vault: Option<Arc<VaultContext>>,
+    /// Whether models may use the tools too.
+    pub(crate) model_tools: Option<ModelToolAccess>,
+    /// Whether all calls are approved in advance.
+    pub(crate) yes: bool,
+    /// How long a call waits for `tollgate approve` if there is no terminal.
+    pub(crate) wait: Duration,
+    /// The clients with a token.
+    pub(crate) clients: Arc<ClientTokens>,
+}
+
+/// The requests that get the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelToolAccess {
+    /// Requests that ask for them.
+    OnRequest,
+    /// Also every request that brings no tools of its own.
+    Offered,
+}
+
+/// The mounted router, and the call sessions behind it.
+pub(crate) struct AssembledServer {
+    pub(crate) router: Router,
+    pub(crate) tools: Option<Arc<EngineToolbox>>,
+    pub(crate) mcp: Option<Arc<McpServer>>,
+    /// The broker of questions for the server's own terminal, if there is one.
+    pub(crate) at_terminal: Option<Arc<ApprovalBroker>>,
+}
+
+/// The approvers of calls.
+struct ServerApprovals {
+    approvers: ApproverFactory,
+    at_terminal: Option<Arc<ApprovalBroker>>,
+}
+
+impl AssembledServer {
+    /// Cancels the running calls.
+    pub(crate) fn stop(&self) {
+        self.runs().for_each(SessionRuns::stop);
+    }
+
+    /// Waits until every record is closed.
+    pub(crate) async fn finish(&self, limit: Duration) {
+        for runs in self.runs() {
+            runs.finish(limit).await;
+        }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &SessionRuns> {
+        let tools = self.tools.as_ref().map(|tools| tools.runs());
+        tools.into_iter().chain(self.mcp.as_ref().map(|mcp_server| mcp_server.runs()))
+    }
+}
+
+impl ServerBuilder<'_> {
+    pub(crate) fn build(self, interrupts: &InterruptSignal) -> Result<AssembledServer, CliError> {
+        let store = match self.keep {
+            Some(folder) => ResponseStore::on_disk(folder.to_owned(), StoreLimits::default())
+                .map_err(|error| CliError::bad_input("store", error.to_string()))?,
+            None => ResponseStore::in_memory(StoreLimits::default()),
+        };
+        let offer_tools = self.model_tools == Some(ModelToolAccess::Offered);
+        let approvals = self.vault.as_ref().map(|context| self.approvals(context, interrupts)).transpose()?;
+        let (mut tools, mut mcp_server) = (None, None);
+        if let (Some(context), Some(approvals)) = (&self.vault, &approvals) {
+            let (approvers, hosts) = (&approvals.approvers, host_registry(context));
+            if self.model_tools.is_some() {
+                tools = Some(model_tools(context, approvers, !self.yes, &hosts)?);
+            }
+            let settings = McpSettings { ask_approval: !self.yes, ..McpSettings::default() };
+            mcp_server = Some(mcp::open_server(context, approvers, settings, &hosts)?);
+        }
+        let responder = Arc::new(Responder::new(ResponderParts {
+            model: self.model,
+            store: Arc::new(store),
+            metrics: self.metrics.clone(),
+            clock: Arc::new(SystemClock::new()),
+            unique: Arc::new(|| uuid::Uuid::now_v7().simple().to_string()),
+            settings: AnswerSettings { offer_tools, ..AnswerSettings::default() },
+            toolbox: tools.clone().map(|tools| -> Arc<dyn Toolbox> { tools }),
+        }));
+        let metrics = self.metrics;
+        let router = Router::new().route("/healthz", get(|| async { "ok\n" })).route(
+            "/metrics",
+            get(
+                move || async move { ([(CONTENT_TYPE, http_edge::metrics::CONTENT_TYPE)], metrics.render()) },
+            ),
+        );
+        let mut router = router.merge(responses::router::router(responder));
+        if let Some(mcp_server) = &mcp_server {
+            router = mcp_server::mount(router, mcp_server);
+        }
+        Ok(AssembledServer {
+            router,
+            tools,
+            mcp: mcp_server,
+            at_terminal: approvals.and_then(|approvals| approvals.at_terminal),
+        })
+    }
+
+    /// Makes the approvers: `tollgate approve`, and the server's own terminal if there is one. With a terminal a call
+    /// waits until its question expires, since the user may be there.
+    fn approvals(
+        &self,
+        context: &VaultContext,
+        interrupts: &InterruptSignal,
+    ) -> Result<ServerApprovals, CliError> {
+        if self.yes {
+            let approver: Arc<dyn Approver> =
+                Arc::new(TerminalApprover::new(true, Arc::new(Progress::new(true)), interrupts.clone()));
+            return Ok(ServerApprovals {
+                approvers: Arc::new(move |_client, _front_end| approver.clone()),
+                at_terminal: None,
+            });
+        }
+        let has_terminal = std::io::stderr().is_terminal();
+        let wait = if has_terminal { approval_queue::QUESTION_DEADLINE } else { self.wait };
+        let folder = approval_queue::folder(Some(&context.vault))?;
+        let clock = Arc::new(SystemClock::new());
+        let clients = self.clients.clone();
+        let broker = ApprovalBroker::new(folder, &context.vault, "tollgate serve".to_owned(), wait, clock)
+            .for_clients(Arc::new(move |client| {
+                client.as_str() == ClientId::LOCAL || clients.has_token(client)
+            }));
+        let broker = Arc::new(broker);
+        Ok(ServerApprovals { approvers: broker.approvers(), at_terminal: has_terminal.then_some(broker) })
+    }
+}
+
+fn model_tools(
+    context: &Arc<VaultContext>,
+    approvers: &ApproverFactory,
+    forecasts: bool,
+    hosts: &HostRegistry,
+) -> Result<Arc<EngineToolbox>, CliError> {
+    // Distinguishes only remembered approvals; each call is asked about through the approver of its own client.
+    let approver = approvers(&ClientId::local(), FrontEnd::Cli);
+    let CallSessions { engine_factory: make, reload_check: look, .. } =
+        CallSessions::open(context, &approver, forecasts, hosts)?;
+    let tools = EngineToolbox::new(make, approvers.clone(), context.prepare_runs()?, Some(look));
+    Ok(Arc::new(tools.map_err(|error| CliError::bad_input("tools", error))?))
+}

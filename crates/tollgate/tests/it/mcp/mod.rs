@@ -1,0 +1,8 @@
+//! `tollgate mcp` as a client starts it: the real binary, a scripted client at its pipes, and the record afterwards.
+
+mod approvals;
+mod listing;
+mod pipe;
+mod plans;
+mod settings;
+mod trust;

@@ -1,0 +1,159 @@
+//! A batch of changes with one approval: checked, previewed, approved through the client, run, verified, undone.
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::mcp::pipe::{McpPipe, ProtocolEra, no, text, yes};
+use crate::support::{TestVault, inbox_plan};
+
+const ERAS: [ProtocolEra; 2] = [ProtocolEra::Old, ProtocolEra::New];
+
+#[test]
+fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
+    let mut told = Vec::new();
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let before = sandbox.notes();
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let plan = json!({ "plan": inbox_plan() });
+        let (asked, checked) = pipe.call("plan_check", &plan, &no());
+        assert_eq!((asked, &checked["isError"]), (None, &json!(false)), "{checked}");
+        let (asked, foreseen) = pipe.call("plan_preview", &plan, &no());
+        assert_eq!((asked, &foreseen["isError"]), (None, &json!(false)), "{foreseen}");
+        assert_eq!(sandbox.notes(), before);
+        let (asked, done) = pipe.call("plan_run", &plan, &yes());
+        assert_eq!(done["isError"], false, "{done}");
+        assert_eq!(sandbox.notes().len(), before.len() + 3);
+        pipe.leave();
+
+        let shown = sandbox.tollgate(&["show", "last", "--json"]).expect_code(0).json();
+        assert_eq!(shown["confirmation"]["channel"], "client", "{shown}");
+        sandbox.tollgate(&["verify", "last"]).expect_code(0);
+        sandbox.only_run();
+        sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
+        assert_eq!(sandbox.notes(), before);
+        let said = [text(&checked), text(&foreseen), &asked.unwrap(), text(&done)].join("\n--\n");
+        told.push(sandbox.scrub(&said));
+    }
+    assert_eq!(told[0], told[1]);
+    expect![[r##"
+        The plan can run: 3 steps, writes
+        Order: read, bullets, notes
+        Next: plan_preview, or plan_run
+        --
+        Creates 3 notes and 1 folder: Notes/Blue plums.md, Notes/Green pears.md, Notes/Red apples.md.
+        created folder Notes
+        created Notes/Blue plums.md (+1 -0)
+          + # Blue plums
+        created Notes/Green pears.md (+1 -0)
+          + # Green pears
+        created Notes/Red apples.md (+1 -0)
+          + # Red apples
+        Steps (this creates 3 notes and 1 folder):
+          ok         read         Read Inbox.md
+          ok         bullets      Find the bullets in 49 bytes of text
+          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
+                                  Create Notes/Green pears.md (14 bytes)
+                                  Create Notes/Blue plums.md (13 bytes)
+        --
+        Creates 3 notes and 1 folder: Notes/Blue plums.md, Notes/Green pears.md,
+        Notes/Red apples.md.
+        Read all 25 lines below.
+        created folder Notes
+        created Notes/Blue plums.md (+1 -0)
+          + # Blue plums
+        created Notes/Green pears.md (+1 -0)
+          + # Green pears
+        created Notes/Red apples.md (+1 -0)
+          + # Red apples
+        Steps (this creates 3 notes and 1 folder):
+          ok         read         Read Inbox.md
+          ok         bullets      Find the bullets in 49 bytes of text
+          ok         notes        Create Notes/Red apples.md (13 bytes) (3 calls)
+                                  Create Notes/Green pears.md (14 bytes)
+                                  Create Notes/Blue plums.md (13 bytes)
+
+        Goal: A note for every bullet
+        Risk: writes   Plan: b3:HASH
+        Steps: 3
+          1. read [vault.readFile read-only]: Read a file as text or base64, whole or in part.
+               path: "Inbox.md"
+          2. bullets [util.parseMarkdownBullets read-only]: Find the bullets and numbered items in Markdown text.
+               text: "$steps.read.content"
+          3. notes [vault.createFile writes] for each bullet of "$steps.bullets.items": Create a file with the given text, and the folders above it.
+               path: "Notes/{bullet.text}.md"
+               content: "# {bullet.text}\n"
+        Preview hash: b3:HASH
+
+        --
+        Done
+        ok read: 1 call
+          Read Inbox.md (49 bytes) (etag ETAG)
+        ok bullets: 1 call
+          Found 3 bullets
+        ok notes: 3 calls
+          Created Notes/Red apples.md (etag ETAG)
+          Created Notes/Green pears.md (etag ETAG)
+          Created Notes/Blue plums.md (etag ETAG)
+        created Notes/
+        created Notes/Blue plums.md
+        created Notes/Green pears.md
+        created Notes/Red apples.md
+        Run: ID"##]].assert_eq(&told[0]);
+}
+
+#[test]
+fn a_no_runs_nothing_and_is_on_record() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let before = sandbox.notes();
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let (asked, refused) = pipe.call("plan_run", &json!({ "plan": inbox_plan() }), &no());
+        assert!(asked.is_some());
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(refused.get("structuredContent").is_none());
+        assert!(text(&refused).starts_with("Not run"), "{}", text(&refused));
+        assert!(text(&refused).contains("faster than a person can read"), "{}", text(&refused));
+        pipe.leave();
+        assert_eq!(sandbox.notes(), before);
+        sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    }
+}
+
+#[test]
+fn a_plan_with_errors_asks_nobody_and_says_what_to_mend() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let mut plan = inbox_plan();
+        plan["steps"][2]["args"]["path"] = json!("$steps.bullets.nothing");
+        for tool in ["plan_check", "plan_preview", "plan_run"] {
+            let (asked, refused) = pipe.call(tool, &json!({ "plan": plan }), &yes());
+            assert_eq!((asked, &refused["isError"]), (None, &json!(true)), "{tool}: {refused}");
+            assert!(text(&refused).contains("nothing"), "{}", text(&refused));
+        }
+        let (asked, refused) = pipe.call("plan_run", &json!({}), &yes());
+        assert_eq!((asked, text(&refused).lines().next()), (None, Some("`plan` is missing")));
+        pipe.leave();
+        assert!(!sandbox.path("vault/Notes").exists());
+    }
+}
+
+#[test]
+fn a_call_shows_its_diff_and_a_yes_in_advance_asks_nobody() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let args = json!({ "path": "New.md", "content": "Hello.\n" });
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let (asked, done) = pipe.call("vault_createFile", &args, &yes());
+        assert_eq!(done["isError"], false, "{done}");
+        let asked = asked.unwrap();
+        assert!(asked.contains("+ Hello."), "{asked}");
+        pipe.leave();
+        sandbox.tollgate(&["verify", "last"]).expect_code(0);
+        let mut pipe = McpPipe::open(&sandbox, era, &["--yes"]);
+        let (asked, done) = pipe.call("vault_delete", &json!({ "path": "New.md" }), &no());
+        assert_eq!((asked, &done["isError"]), (None, &json!(false)), "{done}");
+        pipe.leave();
+    }
+}

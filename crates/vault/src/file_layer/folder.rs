@@ -1,0 +1,156 @@
+//! Operations on one open folder. Each takes a single name and never follows a link.
+
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::platform::{self, FileStat};
+
+/// Kind of a directory entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    File,
+    Folder,
+    Link,
+    /// A pipe, a socket or a device.
+    Other,
+}
+
+impl NodeKind {
+    fn of(kind: FileType) -> NodeKind {
+        if kind.is_file() {
+            NodeKind::File
+        } else if kind.is_dir() {
+            NodeKind::Folder
+        } else if kind.is_symlink() {
+            NodeKind::Link
+        } else {
+            NodeKind::Other
+        }
+    }
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DirEntry {
+    pub(super) name: String,
+    /// `None` if the file system does not report it.
+    pub(super) kind: Option<NodeKind>,
+}
+
+/// The entries of a folder, and how many names are not text.
+#[derive(Debug, Default)]
+pub(super) struct DirNames {
+    pub(super) named: Vec<DirEntry>,
+    pub(super) unreadable: u64,
+}
+
+/// Returns true for a name that stays in its folder. All functions here rely on it.
+fn is_single_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
+}
+
+fn checked_name(name: &str) -> Result<&str, Errno> {
+    if is_single_name(name) { Ok(name) } else { Err(Errno::INVAL) }
+}
+
+pub(super) fn stat(dir: &Dir, name: &str) -> Result<FileStat, Errno> {
+    FileStat::at(dir, checked_name(name)?)
+}
+
+pub(super) fn kind(stat: &FileStat) -> NodeKind {
+    NodeKind::of(stat.file_type())
+}
+
+pub(super) fn open_folder(dir: &Dir, name: &str) -> Result<Dir, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, checked_name(name)?, flags, Mode::empty())
+        .map(|fd| Dir::from_std_file(File::from(fd)))
+}
+
+/// Opens a folder by its system path. The default handle (`O_PATH`) could be neither listed nor synced.
+pub(super) fn open_ambient(path: &Path) -> std::io::Result<Dir> {
+    let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&dir, ".", flags, Mode::empty())?;
+    Ok(Dir::from_std_file(File::from(fd)))
+}
+
+/// Opens a file for reading. `NONBLOCK` prevents a pipe at this name from blocking the thread.
+pub(super) fn open_file(dir: &Dir, name: &str) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, checked_name(name)?, flags, Mode::empty()).map(File::from)
+}
+
+/// Creates a folder. A given mode is set exactly, whatever the mask of the process is, and a private folder is
+/// never readable by others, not even for a moment.
+pub(super) fn make_folder(dir: &Dir, name: &str, mode: Option<u32>) -> Result<(), Errno> {
+    let Some(mode) = mode else {
+        return rustix::fs::mkdirat(dir, checked_name(name)?, platform::mode(0o777));
+    };
+    rustix::fs::mkdirat(dir, checked_name(name)?, platform::mode((mode & 0o777) | 0o700))?;
+    rustix::fs::fchmod(open_folder(dir, name)?, platform::mode(mode))
+}
+
+/// Returns the target of a link. Fails for a target that is not UTF-8, as no caller could name it.
+pub(super) fn link_target(dir: &Dir, name: &str) -> Result<String, Errno> {
+    let target = rustix::fs::readlinkat(dir, checked_name(name)?, Vec::new())?;
+    target.into_string().map_err(|_| Errno::ILSEQ)
+}
+
+/// Returns every name in the folder, unordered.
+pub(super) fn list_names(dir: &Dir) -> Result<DirNames, Errno> {
+    let mut names = DirNames::default();
+    for entry in rustix::fs::Dir::read_from(dir)? {
+        let entry = entry?;
+        let raw = entry.file_name().to_bytes();
+        if matches!(raw, b"." | b"..") {
+            continue;
+        }
+        match std::ffi::OsStr::from_bytes(raw).to_str() {
+            Some(name) => {
+                let said = entry.file_type();
+                let kind = (said != FileType::Unknown).then(|| NodeKind::of(said));
+                names.named.push(DirEntry { name: name.to_owned(), kind });
+            }
+            None => names.unreadable += 1,
+        }
+    }
+    Ok(names)
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync(dir: &Dir) -> Result<(), Errno> {
+    platform::sync(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::{open_ambient, open_file, open_folder, stat};
+
+    #[test]
+    fn nothing_is_opened_through_a_link_or_by_more_than_a_name() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("folder")).unwrap();
+        std::fs::File::create(temp.path().join("folder/file")).unwrap();
+        std::os::unix::fs::symlink("folder", temp.path().join("to-folder")).unwrap();
+        std::os::unix::fs::symlink("folder/file", temp.path().join("to-file")).unwrap();
+        let dir = open_ambient(temp.path()).unwrap();
+        let folder = open_folder(&dir, "folder").unwrap();
+        open_file(&folder, "file").unwrap();
+        assert_eq!(open_file(&dir, "to-file").unwrap_err(), Errno::LOOP);
+        assert_eq!(open_folder(&dir, "to-folder").unwrap_err(), Errno::NOTDIR);
+        for name in ["", ".", "..", "folder/file", "a\0b"] {
+            assert_eq!(open_file(&dir, name).unwrap_err(), Errno::INVAL, "{name:?}");
+            assert_eq!(open_folder(&dir, name).unwrap_err(), Errno::INVAL, "{name:?}");
+            assert_eq!(stat(&dir, name).unwrap_err(), Errno::INVAL, "{name:?}");
+        }
+    }
+}
