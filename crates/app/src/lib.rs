@@ -12,7 +12,7 @@
 //! | settings | [`Settings::load`]; [`live_settings::ReloadableVault`] while a server runs |
 //! | trust in settings | [`trust::trust_state`], [`trust::require`], [`trust::record_trust`], [`trust::revoke_trust`] |
 //! | tools, and the engine in front of them | [`Toolset::open`], [`toolset::build_engine`]; [`servers`] for external tools |
-//! | a live editor as the host of a vault | [`live_settings::host_registry`], shared by the front ends of a server, then `host::HostRegistry::attach` |
+//! | a live editor as the host of a vault | [`live_settings::new_host_registry`], shared by the front ends of a server, then `host::HostRegistry::attach` |
 //! | check a plan | [`plan_service::check_plan`]; [`findings`] renders the result |
 //! | forecast | [`preview::ForecastRun`]; [`preview::OverlayForecaster`] inside an engine; [`diff`] for two texts |
 //! | run a plan | [`plan_service::run_plan`]; [`plan_service::PlanService`] for clients |

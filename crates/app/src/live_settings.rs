@@ -43,7 +43,7 @@ struct LiveState {
 }
 
 /// Returns a registry at which an application that has the vault open can attach.
-pub fn host_registry(context: &VaultContext) -> HostRegistry {
+pub fn new_host_registry(context: &VaultContext) -> HostRegistry {
     // An id that cannot be read is reported where runs are opened.
     let vault_id = vault_id::read(&context.vault).ok().flatten();
     HostRegistry::new(HOST_DEADLINE, vault_id)

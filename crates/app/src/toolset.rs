@@ -265,7 +265,7 @@ pub fn build_engine(
 pub fn forecast_engine<S: Approver + Observer + 'static>(
     policy: Policy,
     surface: &Arc<Surface>,
-    spectator: Arc<S>,
+    observer: Arc<S>,
 ) -> Result<Engine, AppError> {
     Engine::new(EngineParts {
         surface: surface.clone(),
@@ -273,8 +273,8 @@ pub fn forecast_engine<S: Approver + Observer + 'static>(
         hooks: Vec::new(),
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(SystemIds),
-        approver: spectator.clone(),
-        observer: Some(spectator),
+        approver: observer.clone(),
+        observer: Some(observer),
         executor_version: env!("CARGO_PKG_VERSION").into(),
         purpose: Purpose::Forecast,
         forecaster: None,

@@ -1,7 +1,7 @@
 //! Hosts over a stream of bytes: one JSON message a line.
 //!
-//! For front ends that serve hosts; the binary has no caller of it. The registry is that of
-//! `app::live_settings::host_registry`. Another transport does the same with a [`RemoteHost`].
+//! For front ends that serve hosts; the binary has no caller of it. Pass the one registry of the server, which
+//! `app::live_settings::ReloadableVault::hosts` returns. A transport of messages does the same with a [`RemoteHost`].
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -128,7 +128,7 @@ impl RefusalReason {
                     limits.head.as_secs()
                 );
             }
-            RefusalReason::Version => "Only HTTP/1.1 is spoken here.",
+            RefusalReason::Version => "Only HTTP/1.1 is supported.",
             RefusalReason::HostCount => "Send exactly one Host header, with the address that you called.",
             RefusalReason::HostForeign => {
                 "The server does not answer to this Host: call it by the address that it printed when it started, \

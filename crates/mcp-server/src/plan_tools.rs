@@ -50,7 +50,7 @@ impl PlanTool {
                 "Show what a plan would do, with diffs, on the vault as it is now. Nothing is asked and nothing changes."
             }
             PlanTool::Run => {
-                "Run a plan: the person sees what it would do and says yes once, then all its steps run and are recorded as one run that can be undone."
+                "Run a plan: the user sees what it would do and approves once, then all its steps run and are recorded as one run. Changes by vault tools can be undone; effects of commands cannot."
             }
         }
     }

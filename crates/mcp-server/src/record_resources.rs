@@ -194,7 +194,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
             "tollgate://runs/{run}",
             "run",
             "Run",
-            "What a run was for, how it stands, its calls and what they changed.",
+            "The goal of a run, its status, its calls and what they changed.",
             Some(JSON),
         ),
         template(

@@ -28,7 +28,7 @@ pub(super) fn parse_arguments(
             ));
         }
         TokenizerProgress::More => JsonError { at: text.len(), what: "it ends too early" },
-        TokenizerProgress::Closed => JsonError { at: tokenizer.at(), what: "a tag stands behind the object" },
+        TokenizerProgress::Closed => JsonError { at: tokenizer.at(), what: "a tag follows the object" },
         TokenizerProgress::Broken(error) => error,
     };
     Err(if tokenizer.has_begun() {

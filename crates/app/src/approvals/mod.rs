@@ -289,7 +289,7 @@ impl WaitingCall<'_> {
         self.broker.notify_change();
         let id = &self.id;
         format!(
-            "no answer came within {} seconds; a person can answer with `tollgate approve {id}` at a terminal \
+            "no answer came within {} seconds; you can answer with `tollgate approve {id}` at a terminal \
              within {} minutes, and then the same call can be made again",
             self.broker.wait.as_secs(),
             QUESTION_DEADLINE.as_secs() / 60,

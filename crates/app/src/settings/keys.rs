@@ -1,11 +1,12 @@
-//! Every key of the settings file (`.tollgate/config.toml`), with its default and its meaning.
+//! Every settings key (config key) of the settings file (`.tollgate/config.toml`), with its default and its meaning.
 //!
 //! The list of names, defaults and texts: `init` writes the file from it, misspelt keys are found by it, and two golden
 //! files hold it (`tests/data/settings.txt` here, `tests/it/data/config.toml` of the binary), so that a new key shows in
 //! review. To add a key, also add its field in `file.rs` (hooks: `hook.rs`; receipts: `receipts.rs`; rules and approval:
 //! `engine`; limits: `engine` and `LimitsTable` in `file.rs`; commands: `shell` and `commands.rs`; servers: `mcp-client`
 //! and `servers.rs`), its comparison in `trust/comparison.rs` or `trust/command_differences.rs`, and update the golden
-//! files. Add a key only if a user asked for it.
+//! files. A new section also needs `section_comment`, and a table in `Settings::parse`. Add a key only if a user asked
+//! for it.
 
 use std::fmt::Write as _;
 
@@ -31,7 +32,7 @@ const fn key(
     SettingsKey { section, name, value, doc }
 }
 
-pub(super) const KEYS: [SettingsKey; 63] = [
+pub(super) const KEYS: &[SettingsKey] = &[
     key(
         "",
         "mode",
@@ -344,7 +345,7 @@ fn unknown_key_message(section: &str, name: &str) -> Option<String> {
 fn known_in(section: &str) -> Vec<&'static str> {
     let mut known: Vec<&str> = KEYS.iter().filter(|key| key.section == section).map(|key| key.name).collect();
     if section.is_empty() {
-        for key in &KEYS {
+        for key in KEYS {
             if !key.section.is_empty() && !known.contains(&key.section) {
                 known.push(key.section);
             }
@@ -369,7 +370,7 @@ pub fn template() -> String {
          # `tollgate doctor` checks this file.\n",
     );
     let mut section = "";
-    for key in &KEYS {
+    for key in KEYS {
         if key.section != section {
             section = key.section;
             let head = if REPEATED_SECTIONS.contains(&section) {
@@ -403,7 +404,7 @@ fn section_comment(section: &str) -> &'static str {
         "approval" => "# Who approves calls.\n",
         "rules" => "# Rules: as many as you like, each under its own [[rules]].\n",
         "commands" => {
-            "# How far commands reach. What loosens their sandbox takes effect only after `tollgate trust`.\n"
+            "# What commands can reach. Settings that relax their sandbox take effect only after `tollgate trust`.\n"
         }
         "servers" => {
             "# Servers: tools of others over MCP, each server under a name of its own. They can be called after\n\

@@ -296,5 +296,5 @@ fn places(settings: &PoolSettings) -> NonZeroUsize {
 }
 
 fn shutting_down() -> BackendError {
-    BackendError::new(BackendErrorKind::Unavailable, "the gateway is shutting down")
+    BackendError::new(BackendErrorKind::Unavailable, "the server is shutting down")
 }

@@ -59,7 +59,7 @@ pub(super) fn from_status(status: StatusCode, body: &[u8], key: &ApiKey) -> Back
 /// Never with the server's text: servers quote the key, whole or in part.
 fn unauthorized(what: &str) -> BackendError {
     let message = format!(
-        "the model's server {what}; look at the key that tollgate was started with, and at its rights"
+        "the model's server {what}; look at the key that tollgate was started with, and at its permissions"
     );
     BackendError::new(BackendErrorKind::Unauthorized, message)
 }

@@ -152,7 +152,7 @@ fn thoughts_that_are_shown_are_reasoning_like_their_summaries() {
 #[test]
 fn a_key_that_is_refused_in_the_middle_is_told_in_our_words() {
     expect![[r#"
-        Err(BackendError { kind: Unauthorized, message: "the model's server refused its key in the middle of its answer; look at the key that tollgate was started with, and at its rights" })
+        Err(BackendError { kind: Unauthorized, message: "the model's server refused its key in the middle of its answer; look at the key that tollgate was started with, and at its permissions" })
     "#]]
     .assert_eq(&events_of(Wire::Chat, &[r#"{"error":{"code":"invalid_api_key","message":"Incorrect key: sk-s***"}}"#]));
 }
@@ -248,7 +248,7 @@ async fn what_goes_wrong_is_told_without_the_address_or_the_key() {
     assert_eq!(
         answered(url, Wire::Responses).await,
         [
-            "Unauthorized the model's server answered 401; look at the key that tollgate was started with, and at its rights"
+            "Unauthorized the model's server answered 401; look at the key that tollgate was started with, and at its permissions"
         ]
     );
     let (url, _asked) = server(

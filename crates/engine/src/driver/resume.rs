@@ -152,7 +152,7 @@ fn stored_forecast(
     let Some(given) = folder.confirmation() else { return Ok(None) };
     let forecast = given.forecast.as_ref();
     if given.binding != engine.binding(&spec.plan, forecast.map(|stored| &stored.hash)) {
-        return Err(ResumeError::Changed { what: "the set of tools" });
+        return Err(ResumeError::Changed { what: "the plan, the policy or the set of tools" });
     }
     let Some(stored) = forecast else { return Ok(None) };
     let calls = serde_json::from_slice(&folder.object(stored)?);

@@ -12,6 +12,7 @@ use expect_test::expect;
 use journal::{JournalRecord, RunFolder};
 use plan::RunStatus;
 use serde_json::{Value, json};
+use toolkit::SurfaceRules;
 
 fn asking(approver: ScriptedApprover) -> TestEngine {
     Build { policy: Policy::cautious(), approver, ..Build::default() }.test_engine()
@@ -235,6 +236,24 @@ async fn a_changed_plan_voids_the_yes() {
     let refused = test_engine.engine.resume(request).await.unwrap_err().to_string();
     assert!(refused.contains("it is not the run.json that this record was started with"), "{refused}");
     assert_eq!(test_engine.work.begun(), Vec::<String>::new());
+
+    // The record is intact, but a tool that the plan does not use is gone: the approval was given for another set.
+    let folder = tempfile::tempdir().unwrap();
+    let (run_dir, _) = interrupted(folder.path(), "door").await;
+    let rules = SurfaceRules {
+        blocked: vec![("test.look".to_owned(), "a test".to_owned())],
+        ..SurfaceRules::default()
+    };
+    let policy = Policy::cautious();
+    let fewer = Build { policy, rules, approver: ScriptedApprover::yes(), ..Build::default() }.test_engine();
+    let request = ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None };
+    let refused = fewer.engine.resume(request).await;
+    assert!(
+        matches!(refused, Err(ResumeError::Changed { what: "the plan, the policy or the set of tools" })),
+        "{:?}",
+        refused.err()
+    );
+    assert_eq!(fewer.work.begun(), Vec::<String>::new());
 }
 
 /// Changes the plan in `run.json`, and its hash to match.

@@ -213,22 +213,30 @@ async fn clients_that_come_and_go_leave_nothing_behind() {
     let test_router = Router::new().route("/hang", get(std::future::pending::<()>));
     let test_server = HttpTestServer::start(test_router, |_| {}).await;
     let request = test_server.request("GET /hang", "", "");
+    let counters = || {
+        ["tollgate_http_connections", "tollgate_http_in_flight"]
+            .map(|name| counted(&test_server.metrics, name))
+    };
+    let reached = async |wanted: [u64; 2]| {
+        let reached = async {
+            while counters() != wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
+        assert!(reached.is_ok(), "connections and requests: {:?}, expected {wanted:?}", counters());
+    };
+    // The counters count: one request hangs.
+    let mut held = test_server.connect().await;
+    held.write_all(request.as_bytes()).await.unwrap();
+    reached([1, 1]).await;
     for length in 0..200 {
         let mut socket = test_server.connect().await;
         let part = &request.as_bytes()[..request.len().min(length * 2)];
         socket.write_all(part).await.unwrap();
     }
+    drop(held);
     // The server notices closed connections some time later.
-    let left = || {
-        ["tollgate_http_connections", "tollgate_http_in_flight"]
-            .map(|name| counted(&test_server.metrics, name))
-    };
-    let emptied = async {
-        while left() != [0, 0] {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let emptied = tokio::time::timeout(Duration::from_secs(30), emptied).await;
-    assert!(emptied.is_ok(), "connections and requests left behind: {:?}", left());
+    reached([0, 0]).await;
     test_server.stop().await;
 }

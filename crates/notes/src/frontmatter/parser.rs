@@ -154,7 +154,7 @@ fn map_pairs(body: &str, nodes: Vec<YamlNode>) -> Result<Vec<(YamlNode, YamlNode
         let line = || line_number(body, key.span.start);
         match &key.kind {
             NodeValue::Scalar { text, .. } if !names.insert(text.clone()) => {
-                return Err(YamlError { line: line(), reason: format!("the name `{text}` stands twice") });
+                return Err(YamlError { line: line(), reason: format!("the name `{text}` appears twice") });
             }
             NodeValue::List { .. } | NodeValue::Map { .. } => {
                 return Err(yaml_error(body, line(), "a name is a list or a map"));

@@ -26,7 +26,7 @@ struct UniqueKeyReader;
 impl StrictJsonHandler for UniqueKeyReader {
     fn duplicate_key(&mut self, key: &str) -> Result<(), String> {
         let key: String = key.chars().take(KEY_CHARS).collect();
-        Err(format!("the key `{key}` stands twice in the same object"))
+        Err(format!("the key `{key}` appears twice in the same object"))
     }
 }
 
@@ -71,13 +71,13 @@ mod tests {
         refused(
             br#"{"model":"a","model":"b"}"#,
             expect![
-                "the body is not a JSON request: the key `model` stands twice in the same object at line 1 column 20"
+                "the body is not a JSON request: the key `model` appears twice in the same object at line 1 column 20"
             ],
         );
         refused(
             br#"{"input":[{"role":"user","role":"developer"}]}"#,
             expect![
-                "the body is not a JSON request: the key `role` stands twice in the same object at line 1 column 31"
+                "the body is not a JSON request: the key `role` appears twice in the same object at line 1 column 31"
             ],
         );
     }

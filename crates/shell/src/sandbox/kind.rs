@@ -11,17 +11,18 @@ pub enum SandboxKind {
     Bubblewrap,
     /// Landlock rules and a seccomp filter only. Stricter for the vault: no entry can be created at its top level.
     Landlock,
-    /// No sandbox. Limits apply and no process survives the command, but it has all permissions of the user.
+    /// No sandbox: it has all permissions of the user. On Linux limits apply and no process survives the command; on other
+    /// systems neither holds.
     Unsandboxed,
 }
 
 impl SandboxKind {
-    /// The stable name in records and settings.
+    /// The stable name in records.
     pub const fn name(self) -> &'static str {
         match self {
             SandboxKind::Bubblewrap => "bubblewrap",
             SandboxKind::Landlock => "landlock",
-            SandboxKind::Unsandboxed => "open",
+            SandboxKind::Unsandboxed => "none",
         }
     }
 }

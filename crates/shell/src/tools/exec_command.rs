@@ -101,7 +101,7 @@ pub(super) struct Output {
     /// Absent with a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr: Option<StreamOutput>,
-    /// The wall around it: `bubblewrap`, `landlock` or `none`.
+    /// The sandbox it ran in: `bubblewrap`, `landlock` or `none`.
     sandbox: String,
     /// What it left that you should look at, such as a new repository in the vault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -189,7 +189,7 @@ impl Tool for ExecCommand {
                     task_id: Some(task.to_string()),
                     stdout,
                     stderr,
-                    sandbox: sandbox_name(kind).to_owned(),
+                    sandbox: kind.name().to_owned(),
                     warnings: Vec::new(),
                     duration_ms: elapsed(began, session.now()),
                 })
@@ -230,7 +230,7 @@ impl Tool for ExecCommand {
 
     fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let printed = streams::process_output(&output.stdout, output.stderr.as_ref());
-        let unsandboxed = output.sandbox == sandbox_name(SandboxKind::Unsandboxed);
+        let unsandboxed = output.sandbox == SandboxKind::Unsandboxed.name();
         let became = match (output.disposition, &output.task_id) {
             (Disposition::PromotedToTask, Some(task_id)) => {
                 CommandReport::Promoted { task_id, output: printed, unsandboxed }
@@ -408,7 +408,7 @@ fn completed_output(
         task_id: None,
         stdout: streams::ended_stream(cx, "stdout", &finished.stdout)?,
         stderr: finished.stderr.as_ref().map(|err| streams::ended_stream(cx, "stderr", err)).transpose()?,
-        sandbox: sandbox_name(kind).to_owned(),
+        sandbox: kind.name().to_owned(),
         warnings: finished.warnings.clone(),
         duration_ms,
     })
@@ -434,7 +434,7 @@ fn stopped_fault(
         fault = fault.detail(&name, value);
     }
     if kind == SandboxKind::Unsandboxed {
-        fault = fault.detail("sandbox", sandbox_name(kind));
+        fault = fault.detail("sandbox", kind.name());
     }
     if !finished.survivors.is_empty() {
         fault = fault.detail("survivors", finished.survivors.clone());
@@ -457,14 +457,6 @@ fn shown_input(text: &str) -> String {
 
 fn elapsed(began: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond() - began.as_millisecond()).unwrap_or_default()
-}
-
-/// The name in the record.
-fn sandbox_name(kind: SandboxKind) -> &'static str {
-    match kind {
-        SandboxKind::Bubblewrap | SandboxKind::Landlock => kind.name(),
-        SandboxKind::Unsandboxed => "none",
-    }
 }
 
 #[cfg(test)]

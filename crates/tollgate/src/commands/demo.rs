@@ -146,7 +146,11 @@ fn run_demo(context: &VaultContext, scratch: &Path) -> CommandResult {
         return Ok(Exit::of_report(&report));
     };
 
-    print_title(6, "The proof", "the record is chained: whoever keeps the head can prove it later");
+    print_title(
+        6,
+        "The proof",
+        "the record is a hash chain: keep its head, and you can prove later that nothing was changed",
+    );
     super::verify::show(&journal::verify(run, report.chain_head.as_ref().map(|head| &head.hash))?, false);
     super::replay::show(&journal::replay(run)?);
 

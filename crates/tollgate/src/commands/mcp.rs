@@ -18,7 +18,7 @@ use crate::runtime::{self, InterruptSignal, WorkerCount};
 use crate::serving::mcp;
 use app::approval_queue;
 use app::approvals::ApprovalBroker;
-use app::live_settings::host_registry;
+use app::live_settings::new_host_registry;
 use app::vault_context::VaultContext;
 
 /// Time limit to close the record after the client has left.
@@ -74,7 +74,7 @@ impl McpCommand {
         let stop = interrupts.cancel();
         // One client makes one call after the other as a rule: a second worker would only be woken in vain.
         runtime::block_on_with(&interrupts, WorkerCount::One, async {
-            let server = mcp::open_server(&context, &approvers, settings, &host_registry(&context))?;
+            let server = mcp::open_server(&context, &approvers, settings, &new_host_registry(&context))?;
             let handler = server.handler(ClientLifetime::Connection);
             let (input, output) = open_standard_io();
             let served = serve_stdio(handler.clone(), input, output, stop.cancelled()).await;

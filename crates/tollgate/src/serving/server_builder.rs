@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use app::call_sessions::CallSessions;
-use app::live_settings::{HostRegistry, host_registry};
+use app::live_settings::{HostRegistry, new_host_registry};
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
@@ -105,7 +105,7 @@ impl ServerBuilder<'_> {
         let approvals = self.vault.as_ref().map(|context| self.approvals(context, interrupts)).transpose()?;
         let (mut tools, mut mcp_server) = (None, None);
         if let (Some(context), Some(approvals)) = (&self.vault, &approvals) {
-            let (approvers, hosts) = (&approvals.approvers, host_registry(context));
+            let (approvers, hosts) = (&approvals.approvers, new_host_registry(context));
             if self.model_tools.is_some() {
                 tools = Some(model_tools(context, approvers, !self.yes, &hosts)?);
             }

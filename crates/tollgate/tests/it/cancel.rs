@@ -40,8 +40,8 @@ fn wait_until_reached(pipe: &std::path::Path) -> std::fs::File {
     pipe
 }
 
-/// Asserts that two of three tries are in time. A disk or another program may delay one of them; code that takes too
-/// long delays at least two.
+/// Asserts that two tries are in time, of three at most: a disk or another program may delay one of them, and code that
+/// takes too long delays at least two. Everything else that a try asserts must be right in each.
 fn ends_in_time(mut one_try: impl FnMut() -> Duration) {
     let (mut in_time, mut late) = (0, Vec::new());
     while in_time < 2 {

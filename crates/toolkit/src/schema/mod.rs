@@ -119,7 +119,7 @@ fn shorten(mut problems: Vec<SchemaProblem>) -> Vec<SchemaProblem> {
         problems.push(SchemaProblem {
             pointer: String::new(),
             message: format!("{left_out} more problems are not listed"),
-            hint: Some("mend the listed ones first; the rest often has the same cause".to_owned()),
+            hint: Some("fix the listed ones first; the rest often has the same cause".to_owned()),
             from_choice: false,
         });
     }

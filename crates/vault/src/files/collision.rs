@@ -1,7 +1,9 @@
 //! Strategies of a call whose path exists already.
 //!
-//! `create_file.rs` and `rename.rs` decide by them; the hints of `file_layer/{write,relocate,overlay}.rs` name them to
-//! models.
+//! `create_file.rs` and `rename.rs` decide by them, and their `Args` describe them to models, as do the hints of
+//! `file_layer/{write,relocate,overlay}.rs` and the golden `tests/it/schemas.json`. Notes that the host creates
+//! (`host/src/prepared.rs`) have a strategy of their own. The variants have no doc comments, because those would become
+//! part of the published schema. Names that differ only in case are another matter: `name_collisions.rs`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

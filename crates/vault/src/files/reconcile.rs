@@ -131,7 +131,7 @@ fn clear_hidden_copies(
 ) -> Result<(), Fault> {
     let made = found.made(intent).filter_map(taken_away);
     // Left by a roll-back that was interrupted in turn.
-    let unmade = found.unmade(intent).map(VaultChange::inverse).filter_map(|change| taken_away(&change));
+    let unmade = found.unmade(intent).map(VaultChange::inverse).filter_map(|change| removed_content(&change));
     vault.clear_crash_leftovers(&made.chain(unmade).collect::<Vec<_>>(), io)
 }
 
@@ -212,7 +212,7 @@ impl ChangeStatuses {
 }
 
 /// Returns the content that a change removed, and its path.
-fn taken_away(change: &VaultChange) -> Option<(VaultPath, FileState)> {
+fn removed_content(change: &VaultChange) -> Option<(VaultPath, FileState)> {
     match change {
         VaultChange::FileReplaced { path, before, .. } | VaultChange::FileRemoved { path, before } => {
             Some((VaultPath::parse(path).ok()?, *before))

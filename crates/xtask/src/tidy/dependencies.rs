@@ -156,7 +156,7 @@ const RULES: &[DependencyRule] = &[
             "mcp-client",
             "axum",
         ],
-        why: "the twelve phases know tools only through their contract, and no network face",
+        why: "the twelve phases know tools only through their contract, and no network front end",
     },
     DependencyRule {
         krate: "notes",

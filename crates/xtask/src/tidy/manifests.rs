@@ -1,4 +1,5 @@
-//! Requires uniform manifests: the workspace's lints, no doc tests, dependencies from the workspace table.
+//! Requires uniform manifests: the workspace's lints, no doc tests, dependencies from the workspace table that the sources
+//! use.
 
 use super::manifest::{ManifestEntry, entries};
 use super::problem::TidyProblem;
@@ -78,7 +79,27 @@ fn member(
                 "declare it in the root Cargo.toml and write `workspace = true` here",
             ));
         }
+        let name = entry.key.split('.').next().unwrap_or(entry.key);
+        if entry.section == "dependencies" && !is_named_in_sources(tree, folder, name) {
+            problems.push(TidyProblem::line(
+                path,
+                entry.line,
+                format!("no source of the crate names `{name}`"),
+                "remove it, or move it to `[dev-dependencies]`",
+            ));
+        }
     }
+}
+
+/// Returns true if a file below the crate's `src` contains the name as a word, as it is written in Rust.
+fn is_named_in_sources(tree: &SourceTree, folder: &str, name: &str) -> bool {
+    let (sources, word) = (format!("crates/{folder}/src/"), name.replace('-', "_"));
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    tree.texts().filter(|(path, _)| path.starts_with(&sources)).any(|(_, text)| {
+        text.match_indices(&word).any(|(start, _)| {
+            !text[..start].ends_with(is_part) && !text[start + word.len()..].starts_with(is_part)
+        })
+    })
 }
 
 fn table(path: &str, entries: &[ManifestEntry<'_>], problems: &mut Vec<TidyProblem>) {
@@ -113,20 +134,21 @@ mod tests {
         let tree = SourceTree::of(&[
             ("Cargo.toml", root),
             ("crates/plan/Cargo.toml", manifest),
-            ("crates/plan/src/lib.rs", ""),
+            ("crates/plan/src/lib.rs", "use serde::Serialize;\nuse tokio::time;\n"),
         ]);
         assert_eq!(check(&tree), []);
     }
 
     #[test]
     fn each_departure_is_named() {
-        let manifest = "[package]\nname = \"plans\"\n[dependencies]\nserde = \"1\"\n";
+        let manifest =
+            "[package]\nname = \"plans\"\n[dependencies]\nserde = \"1\"\nbase-x.workspace = true\n";
         let root = "[workspace.dependencies]\nhyper = \"1\"\nfork = { git = \"https://example.org/fork\", \
                     default-features = false }\n";
         let tree = SourceTree::of(&[
             ("Cargo.toml", root),
             ("crates/plan/Cargo.toml", manifest),
-            ("crates/plan/src/lib.rs", ""),
+            ("crates/plan/src/lib.rs", "use serde::Serialize;\nlet base_x2 = 1;\n"),
         ]);
         expect![[r"
             Cargo.toml:2: `hyper` takes its default features: write `default-features = false`, or give the reason in xtask's `manifests.rs`
@@ -135,6 +157,7 @@ mod tests {
             crates/plan/Cargo.toml: the crate is not called like its folder: rename one of them
             crates/plan/Cargo.toml: doc tests are on: add `[lib]` `doctest = false`; each doc test links a binary of its own
             crates/plan/Cargo.toml:4: `serde` does not come from the workspace table: declare it in the root Cargo.toml and write `workspace = true` here
+            crates/plan/Cargo.toml:5: no source of the crate names `base-x`: remove it, or move it to `[dev-dependencies]`
         "]]
         .assert_eq(&listed(&check(&tree)));
     }

@@ -27,7 +27,7 @@ async fn a_yes_that_comes_late_is_for_the_same_call_made_again_and_for_one_only(
     let fixture = BrokerFixture::new();
     let said = fixture.unanswered(&note()).await;
     let question = fixture.only();
-    expect![[r#"unavailable: no answer came within 45 seconds; a person can answer with `tollgate approve ID` at a terminal within 10 minutes, and then the same call can be made again"#]]
+    expect![[r#"unavailable: no answer came within 45 seconds; you can answer with `tollgate approve ID` at a terminal within 10 minutes, and then the same call can be made again"#]]
         .assert_eq(&said.replace(&question.id, "ID"));
     fixture.say(&question, ApprovalAnswer::Yes);
     let before = tokio::time::Instant::now();

@@ -159,7 +159,7 @@ async fn shutting_down_waits_for_turns_and_takes_no_more() {
     tokio::pin!(end);
     assert!(tokio::time::timeout(Duration::from_secs(5), &mut end).await.is_err());
     let refused = codex.start(turn("y")).await.err().unwrap();
-    expect!["unavailable: the gateway is shutting down"].assert_eq(&shown(&refused));
+    expect!["unavailable: the server is shutting down"].assert_eq(&shown(&refused));
     assert_eq!(fake.running(), 1);
     drop(open);
     end.await;

@@ -1,4 +1,4 @@
-//! The wire of the Responses face: what is read of requests, and what is written of answers.
+//! The wire format of the Responses API: what is read of requests, and what is written of answers.
 
 mod choices;
 mod clients;

@@ -20,7 +20,7 @@ use crate::sandbox::{
 pub const LAUNCH: &str = "__launch";
 
 const WHY: &str = "it needs Linux";
-const WAY_OUT: &str = "run tollgate on Linux; or let commands run with all your rights: set `sandbox = \"off\"` under \
+const WAY_OUT: &str = "run tollgate on Linux; or let commands run with all your permissions: set `sandbox = \"off\"` under \
                        [commands] in .tollgate/config.toml, then `tollgate trust`";
 
 /// A process that is ready to be started.
@@ -164,8 +164,8 @@ mod tests {
     fn commands_are_refused_and_run_without_a_wall_only_by_the_policy() {
         expect![[r#"
             setup_required: no sandbox can be built for the command (bubblewrap: it needs Linux; landlock: it needs Linux; seccomp: it needs Linux)
-            run tollgate on Linux; or let commands run with all your rights: set `sandbox = "off"` under [commands] in .tollgate/config.toml, then `tollgate trust`"#]].assert_eq(&kind(SandboxRequirement::Required));
-        assert_eq!(kind(SandboxRequirement::Off), "open");
+            run tollgate on Linux; or let commands run with all your permissions: set `sandbox = "off"` under [commands] in .tollgate/config.toml, then `tollgate trust`"#]].assert_eq(&kind(SandboxRequirement::Required));
+        assert_eq!(kind(SandboxRequirement::Off), "none");
     }
 
     #[test]
