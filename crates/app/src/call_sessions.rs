@@ -10,8 +10,7 @@ use host::HostRegistry;
 use crate::error::AppError;
 use crate::live_settings::ReloadableVault;
 use crate::preview::OverlayForecaster;
-use crate::servers::SharedServers;
-use crate::toolset::{self, Toolset};
+use crate::toolset::{self, SharedTools, Toolset};
 use crate::vault_context::VaultContext;
 
 /// Engines of a vault that is served to clients.
@@ -31,7 +30,7 @@ impl CallSessions {
         forecasts: bool,
         hosts: &HostRegistry,
     ) -> Result<CallSessions, AppError> {
-        let shared = Arc::new(SharedServers::default());
+        let shared = Arc::new(SharedTools::default());
         // Watched from before they are used, so that no change is missed.
         let live = ReloadableVault::new(context, hosts)?;
         // Reports problems of the settings now, in full.
@@ -59,7 +58,7 @@ impl CallSessions {
 fn session_engine(
     context: &Arc<VaultContext>,
     approver: &Arc<dyn Approver>,
-    shared: &SharedServers,
+    shared: &SharedTools,
     hosts: &HostRegistry,
     forecasts: bool,
 ) -> Result<Engine, AppError> {

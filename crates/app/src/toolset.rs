@@ -12,7 +12,9 @@ use envelope::{Requirement, RunId};
 use host::{HeadlessHost, HostRegistry, HostSettings, HostSlot};
 use mcp_client::{ConnectionLifetime, UpstreamServers};
 use shell::{PastRuns, ProcessLifetime, SessionParts, SharedSession, ShellSession};
-use toolkit::{BoxFuture, CleanupRecord, RegistrationError, Registry, RunCleanup, Surface, SurfaceRules};
+use toolkit::{
+    BoxFuture, CleanupRecord, CompiledTools, RegistrationError, Registry, RunCleanup, Surface, SurfaceRules,
+};
 use vault::Vault;
 
 use crate::display_text::display_path;
@@ -33,6 +35,14 @@ pub struct Toolset {
     /// Present for the tools of one vault.
     opened: Option<OpenVault>,
     servers: Arc<UpstreamServers>,
+    compiled: CompiledTools,
+}
+
+/// What the runs of one process share.
+#[derive(Default)]
+pub struct SharedTools {
+    pub servers: SharedServers,
+    compiled: CompiledTools,
 }
 
 /// Whether `vault.restore`, which undo and redo use, is registered.
@@ -56,12 +66,14 @@ impl Toolset {
             None,
             Arc::new(UpstreamServers::new(Vec::new(), ConnectionLifetime::Run)),
             RestoreTool::No,
+            CompiledTools::default(),
         )
     }
 
     /// Returns the same with the approved tools of the servers that the settings of a vault name.
     pub fn for_listing(context: &VaultContext) -> Result<Toolset, AppError> {
-        Toolset::new(None, Arc::new(servers::open(context, None, ConnectionLifetime::Run)?), RestoreTool::No)
+        let servers = Arc::new(servers::open(context, None, ConnectionLifetime::Run)?);
+        Toolset::new(None, servers, RestoreTool::No, CompiledTools::default())
     }
 
     /// Opens every tool on a vault, with a host slot and a shell for commands.
@@ -78,13 +90,14 @@ impl Toolset {
         Toolset::open_inner(context, lifetime, RestoreTool::No, None, hosts)
     }
 
-    /// Opens the tools for one of many runs of a process, which share their servers and the attached host.
+    /// Opens the tools for one of many runs of a process, which share their servers, their compiled schemas and the
+    /// attached host.
     pub fn open_sharing(
         context: &VaultContext,
-        kept: &SharedServers,
+        shared: &SharedTools,
         hosts: &HostRegistry,
     ) -> Result<Toolset, AppError> {
-        Toolset::open_inner(context, ProcessLifetime::Session, RestoreTool::No, Some(kept), hosts)
+        Toolset::open_inner(context, ProcessLifetime::Session, RestoreTool::No, Some(shared), hosts)
     }
 
     /// Opens the tools with `vault.restore`, for an undo. No plan of a model can use it.
@@ -96,7 +109,7 @@ impl Toolset {
         context: &VaultContext,
         lifetime: ProcessLifetime,
         restore: RestoreTool,
-        kept: Option<&SharedServers>,
+        shared: Option<&SharedTools>,
         hosts: &HostRegistry,
     ) -> Result<Toolset, AppError> {
         let vault = Vault::open(&context.vault)
@@ -109,12 +122,13 @@ impl Toolset {
             ProcessLifetime::Run => ConnectionLifetime::Run,
             ProcessLifetime::Session => ConnectionLifetime::Process,
         };
-        let servers = match kept {
-            Some(kept) => kept.open(context, &shell)?,
+        let servers = match shared {
+            Some(shared) => shared.servers.open(context, &shell)?,
             None => Arc::new(servers::open(context, Some(&shell), left)?),
         };
         let past = Arc::new(RunsOnRecord { runs: context.runs_for_clients()? });
-        Toolset::new(Some(OpenVault { vault, host, shell: Some(shell), past }), servers, restore)
+        let compiled = shared.map(|shared| shared.compiled.clone()).unwrap_or_default();
+        Toolset::new(Some(OpenVault { vault, host, shell: Some(shell), past }), servers, restore, compiled)
     }
 
     /// Returns the same tools over an overlay that takes their writes, for a preview.
@@ -125,7 +139,7 @@ impl Toolset {
             // A forecasting engine checks whether a command could run, and runs none.
             OpenVault { vault, host, shell: opened.shell.clone(), past: opened.past.clone() }
         });
-        Toolset::new(opened, self.servers.clone(), RestoreTool::No)
+        Toolset::new(opened, self.servers.clone(), RestoreTool::No, self.compiled.clone())
     }
 
     /// Returns the vault. `None` without one.
@@ -146,10 +160,11 @@ impl Toolset {
         opened: Option<OpenVault>,
         servers: Arc<UpstreamServers>,
         restore: RestoreTool,
+        compiled: CompiledTools,
     ) -> Result<Toolset, AppError> {
         let refused =
             |refused: RegistrationError| AppError::new(ErrorKind::Failed, "tool", refused.to_string());
-        let mut registry = Registry::new();
+        let mut registry = Registry::with_compiled(&compiled);
         let vault = opened.as_ref().map(|opened| opened.vault.clone());
         vault::register(&mut registry, vault.clone()).map_err(refused)?;
         if restore == RestoreTool::Yes {
@@ -166,7 +181,7 @@ impl Toolset {
         // A plan is checked for the vault that it will run in, so a missing vault blocks nothing here.
         let satisfied = BTreeSet::from([Requirement::Vault, Requirement::Host, Requirement::Server]);
         let surface = Arc::new(Surface::new(&registry, &satisfied, &SurfaceRules::default()));
-        Ok(Toolset { surface, opened, servers })
+        Ok(Toolset { surface, opened, servers, compiled })
     }
 }
 

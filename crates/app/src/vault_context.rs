@@ -105,6 +105,11 @@ impl RunsOfVault {
     }
 }
 
+/// Returns the nearest vault that contains the folder; the folder itself may be it.
+pub fn enclosing_vault(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|dir| VAULT_MARKERS.iter().any(|mark| dir.join(mark).is_dir()))
+}
+
 /// Returns the given vault, or the nearest parent folder that is one.
 pub fn find_vault(given: Option<&Path>) -> Result<PathBuf, AppError> {
     match given {
@@ -115,8 +120,7 @@ pub fn find_vault(given: Option<&Path>) -> Result<PathBuf, AppError> {
         None => {
             let here =
                 std::env::current_dir().map_err(|error| AppError::io("find the current folder", error))?;
-            let is_vault = |dir: &&Path| VAULT_MARKERS.iter().any(|mark| dir.join(mark).is_dir());
-            here.ancestors().find(is_vault).and_then(|dir| dir.canonicalize().ok()).ok_or_else(|| {
+            enclosing_vault(&here).and_then(|dir| dir.canonicalize().ok()).ok_or_else(|| {
                 AppError::bad_input(
                     "no_vault",
                     format!(

@@ -4,6 +4,7 @@
 //! of a backend goes to the log at most.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A turn that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,6 +12,8 @@ use std::fmt;
 pub struct BackendError {
     pub kind: BackendErrorKind,
     pub message: String,
+    /// How long the server asks clients to wait before they try again.
+    pub retry_after: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +42,7 @@ pub enum BackendErrorKind {
 impl BackendError {
     #[cold]
     pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> BackendError {
-        BackendError { kind, message: message.into() }
+        BackendError { kind, message: message.into(), retry_after: None }
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod codex;
 mod error;
+mod no_model;
 pub mod openai;
 mod platform;
 pub mod scripted;
@@ -13,6 +14,7 @@ mod turn;
 pub use futures_core::future::BoxFuture;
 
 pub use error::{BackendError, BackendErrorKind};
+pub use no_model::NoModel;
 pub use turn::{
     FinishReason, HistoryEntry, MessagePart, MessageRole, ModelTurn, NativeCall, NativeTool, OutputSchema,
     ReasoningSettings, SamplingSettings, TokenUsage, TurnEvent, TurnStream,

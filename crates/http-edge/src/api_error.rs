@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use backend::{BackendError, BackendErrorKind};
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 
 /// An error object: the body of an HTTP error, the `error` of a failed response and the payload of an `error` event.
@@ -19,6 +19,8 @@ pub struct ApiError {
     pub message: String,
     /// The field, as a path into the request: `tools[1].parameters`.
     pub param: Option<String>,
+    /// How long the client should wait before it tries again, in seconds.
+    pub retry_after: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +55,24 @@ impl ApiError {
             code,
             message: message.into(),
             param: Some(param.into()),
+            retry_after: None,
         }
     }
 
     pub fn not_found(code: &'static str, message: impl Into<String>) -> ApiError {
-        ApiError { status: 404, kind: ErrorType::NotFound, code, message: message.into(), param: None }
+        ApiError { kind: ErrorType::NotFound, ..ApiError::server(404, code, message) }
     }
 
     /// An error of the model or the server, not of the client.
     pub fn server(status: u16, code: &'static str, message: impl Into<String>) -> ApiError {
-        ApiError { status, kind: ErrorType::Server, code, message: message.into(), param: None }
+        ApiError {
+            status,
+            kind: ErrorType::Server,
+            code,
+            message: message.into(),
+            param: None,
+            retry_after: None,
+        }
     }
 
     /// Returns the body of an HTTP error.
@@ -84,6 +94,9 @@ pub fn error_response(error: &ApiError) -> Response {
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(seconds) = error.retry_after {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
     if error.status == 401 {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"tollgate\""));
     }
@@ -105,6 +118,7 @@ impl From<BackendError> for ApiError {
             BackendErrorKind::Protocol => (502, ErrorType::Server, "backend_protocol"),
             BackendErrorKind::Upstream => (502, ErrorType::Server, "server_error"),
         };
-        ApiError { status, kind, code, message: error.message, param: None }
+        let retry_after = error.retry_after.map(|wait| wait.as_secs());
+        ApiError { status, kind, code, message: error.message, param: None, retry_after }
     }
 }

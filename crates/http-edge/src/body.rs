@@ -58,7 +58,7 @@ fn body_error(error: &axum::Error) -> ApiError {
 }
 
 fn client_error(status: u16, code: &'static str, message: impl Into<String>) -> ApiError {
-    ApiError { status, kind: ErrorType::InvalidRequest, code, message: message.into(), param: None }
+    ApiError { kind: ErrorType::InvalidRequest, ..ApiError::server(status, code, message) }
 }
 
 /// A body missed its deadline.

@@ -32,6 +32,7 @@ use crate::middleware::{
 };
 use crate::origins::{grant_preflight, set_allowed_origin};
 use crate::refusal::RefusalReason;
+use crate::request_id::{REQUEST_ID, RequestIdGenerator};
 use crate::request_record::RequestRecord;
 use crate::settings::ConnectionLimits;
 use crate::shutdown::ShutdownSignal;
@@ -49,6 +50,7 @@ pub(super) struct HttpServer {
     shutdown: ShutdownSignal,
     /// Counted as the route of requests that reached no handler.
     no_route: RoutePattern,
+    request_ids: RequestIdGenerator,
 }
 
 impl HttpServer {
@@ -60,7 +62,15 @@ impl HttpServer {
         shutdown: ShutdownSignal,
     ) -> HttpServer {
         let router = with_matched_route(router);
-        HttpServer { guard, limits, metrics, router, shutdown, no_route: RoutePattern::from("none") }
+        HttpServer {
+            guard,
+            limits,
+            metrics,
+            router,
+            shutdown,
+            no_route: RoutePattern::from("none"),
+            request_ids: RequestIdGenerator::new(),
+        }
     }
 
     pub(super) async fn serve_connection(
@@ -72,16 +82,22 @@ impl HttpServer {
         let mut hyper = http1::Builder::new();
         // The stream has its own timeouts, and has counted the headers already.
         hyper.header_read_timeout(None).max_headers(self.limits.headers).max_buf_size(BUFFER);
-        let service = service_fn(|request: http::Request<Incoming>| {
+        let service = service_fn(|mut request: http::Request<Incoming>| {
             let (server, state) = (self.clone(), state.clone());
-            let record = RequestRecord::start(&self.metrics, &state, request.method(), &self.no_route);
+            let id = self.request_ids.next_id();
+            request.extensions_mut().insert(id.clone());
+            let record =
+                RequestRecord::start(&self.metrics, &state, request.method(), &self.no_route, id.clone());
             // Read now: once this request is being answered, the head after it may already be bad.
             let bad_head = state.bad_head();
             async move {
-                let (response, route) = match bad_head {
+                let (mut response, route) = match bad_head {
                     Some(reason) => (server.refuse(reason), None),
                     None => server.respond(&state, request).await,
                 };
+                if let Some(id) = id.header() {
+                    response.headers_mut().insert(REQUEST_ID, id);
+                }
                 Ok::<_, Infallible>(record.follow(response, route))
             }
         });

@@ -2,8 +2,11 @@
 
 use rustix::process::{Resource, getrlimit};
 
-/// Reserved for files, pipes and connections to backends.
+/// Reserved for files, pipes and listeners.
 const RESERVED: u64 = 256;
+
+/// Descriptors of one connection: its socket, and the connection to the model's server while an answer is streamed.
+const PER_CONNECTION: u64 = 2;
 
 /// Returns the requested limit, or a lower one that fits.
 pub(super) fn connections_that_fit(asked: usize) -> usize {
@@ -23,7 +26,7 @@ pub(super) fn connections_that_fit(asked: usize) -> usize {
 fn fitting(asked: usize, descriptors: u64) -> usize {
     // Half of a limit that is hardly above the reserve.
     let room = descriptors.saturating_sub(RESERVED).max(descriptors / 2).max(1);
-    asked.min(usize::try_from(room).unwrap_or(usize::MAX))
+    asked.min(usize::try_from((room / PER_CONNECTION).max(1)).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]
@@ -32,7 +35,7 @@ mod tests {
 
     #[test]
     fn connections_leave_descriptors_for_everything_else() {
-        let fit = [20_000, 12_256, 1_024, 256, 10, 0].map(|descriptors| fitting(12_000, descriptors));
-        assert_eq!(fit, [12_000, 12_000, 768, 128, 5, 1]);
+        let fit = [40_000, 24_256, 1_024, 256, 10, 0].map(|descriptors| fitting(12_000, descriptors));
+        assert_eq!(fit, [12_000, 12_000, 384, 64, 2, 1]);
     }
 }

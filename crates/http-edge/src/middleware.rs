@@ -54,6 +54,7 @@ pub(super) fn with_error_body(response: Response) -> Response {
             message: "This path does not know the method; the Allow header lists those that it knows."
                 .to_owned(),
             param: None,
+            retry_after: None,
         },
         _ => return response,
     };

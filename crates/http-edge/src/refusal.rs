@@ -165,6 +165,7 @@ impl RefusalReason {
             code: self.code(),
             message: self.message(limits),
             param: None,
+            retry_after: None,
         }
     }
 }

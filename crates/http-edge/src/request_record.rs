@@ -13,12 +13,14 @@ use tokio::time::Instant;
 
 use crate::connection_state::{AnswerGuard, ConnectionState};
 use crate::metrics::{GaugeGuard, Metrics, RoutePattern};
+use crate::request_id::RequestId;
 
 /// The status of a request whose client disconnected before there was an answer.
 const CLIENT_GONE: u16 = 499;
 
 /// One request from its head to its end: answered completely, or abandoned by its client. Counted when dropped.
 pub(super) struct RequestRecord {
+    id: RequestId,
     started: Instant,
     method: &'static str,
     route: RoutePattern,
@@ -35,8 +37,10 @@ impl RequestRecord {
         state: &Arc<ConnectionState>,
         method: &Method,
         no_route: &RoutePattern,
+        id: RequestId,
     ) -> RequestRecord {
         RequestRecord {
+            id,
             started: Instant::now(),
             method: method_label(method),
             route: no_route.clone(),
@@ -68,7 +72,7 @@ impl Drop for RequestRecord {
         self.metrics.answered(self.method, &self.route, self.status, took);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let (method, route, status) = (self.method, &*self.route, self.status);
-        tracing::debug!(method, route, status, micros, "answered a request");
+        tracing::debug!(request = self.id.as_str(), method, route, status, micros, "answered a request");
     }
 }
 

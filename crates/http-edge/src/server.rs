@@ -72,7 +72,7 @@ impl HttpListener {
         }
         let origins = AllowedOrigins::new(&settings.origins).map_err(|name| BindError::Origin { name })?;
         let failed = |source| BindError::Listen { address, source };
-        let listeners = ListenerPair::bind(address).await.map_err(failed)?;
+        let listeners = ListenerPair::bind(address).map_err(failed)?;
         let address = listeners.main.local_addr().map_err(failed)?;
         let guard = RequestGuard {
             hosts: AllowedHosts::new(address, &settings.hosts),

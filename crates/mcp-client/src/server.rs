@@ -287,10 +287,19 @@ impl UpstreamServer {
             }
             Some(ServerAddress::Url(url)) => {
                 let longest = usize::try_from(self.longest_message()).unwrap_or(usize::MAX);
-                let transport = http::transport(url, self.parts.resources.token.as_deref(), longest)
-                    .map_err(|why| self.unavailable(&why).retryable(false))?;
-                let opened = ServerConnection::open(transport, HandshakeKind::DiscoverFirst, None).await;
-                opened.map_err(|(error, _)| self.unavailable(&initialize_error_text(&error)))
+                let open = async |opening: HandshakeKind| {
+                    let transport = http::transport(url, self.parts.resources.token.as_deref(), longest)
+                        .map_err(|why| self.unavailable(&why).retryable(false))?;
+                    Ok(ServerConnection::open(transport, opening, None).await.map_err(|(error, _)| error))
+                };
+                let opened = match open(HandshakeKind::DiscoverFirst).await? {
+                    // Some servers answer a method that they do not know with an empty result and no error.
+                    Err(ClientInitializeError::ExpectedInitResult(_)) => {
+                        open(HandshakeKind::Initialize).await?
+                    }
+                    opened => opened,
+                };
+                opened.map_err(|error| self.unavailable(&initialize_error_text(&error)))
             }
             None => Err(self.unavailable("its settings have neither `command` nor `url`").retryable(false)),
         }

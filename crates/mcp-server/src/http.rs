@@ -81,8 +81,11 @@ impl<S: ServerHandler> McpEndpoint<S> {
             // others.
             return error_response(&no_such_session());
         }
-        // The limit affects only new sessions; open sessions continue.
-        if may_open_session(&request) && self.sessions.manager.sessions.read().await.len() >= MAX_SESSIONS {
+        // A client that went away without a word leaves its session behind.
+        if may_open_session(&request)
+            && self.sessions.manager.sessions.read().await.len() >= MAX_SESSIONS
+            && !self.sessions.evict_one().await
+        {
             return error_response(&too_many_sessions());
         }
         let method = request.method().clone();
@@ -168,6 +171,7 @@ fn body_too_large() -> ApiError {
         code: "body_too_large",
         message: format!("The body is too large: at most {BODY_LIMIT} bytes are taken."),
         param: None,
+        retry_after: None,
     }
 }
 
@@ -176,8 +180,9 @@ fn too_many_sessions() -> ApiError {
         status: 503,
         kind: ErrorType::Server,
         code: "too_many_sessions",
-        message: format!("{MAX_SESSIONS} sessions are open; end some of them, or wait until they expire."),
+        message: format!("{MAX_SESSIONS} sessions are open and in use; end some of them."),
         param: None,
+        retry_after: None,
     }
 }
 

@@ -55,6 +55,27 @@ impl HttpSessions {
         known.insert(session, HttpSession { owner, connected: 0, seen: Instant::now() });
     }
 
+    /// Ends the session that was unused for longest, of the client that has most sessions, so that another one can be
+    /// opened. Its client gets 404 for its next request and opens a new one, as the protocol says. Returns false if every
+    /// session has a request in progress.
+    pub(super) async fn evict_one(&self) -> bool {
+        let Some(evicted) = self.longest_unused() else { return false };
+        tracing::info!("closed the MCP session that was unused for longest, to make room for another one");
+        self.known().remove(&evicted);
+        // One that has ended meanwhile has made room as well.
+        let _ended = self.manager.close_session(&evicted.into()).await;
+        true
+    }
+
+    fn longest_unused(&self) -> Option<String> {
+        let known = self.known();
+        let mut count: HashMap<&ClientId, usize> = HashMap::new();
+        known.values().for_each(|session| *count.entry(&session.owner).or_default() += 1);
+        let unused = known.iter().filter(|(_, session)| session.connected == 0);
+        let evicted = unused.max_by_key(|(_, session)| (count.get(&session.owner), session.seen.elapsed()));
+        evicted.map(|(id, _)| id.clone())
+    }
+
     /// Returns true if the session belongs to another client.
     pub(super) fn belongs_to_other(&self, session: &str, client: Option<&ClientId>) -> bool {
         self.known().get(session).is_some_and(|known| client != Some(&known.owner))

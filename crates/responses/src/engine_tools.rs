@@ -53,15 +53,45 @@ impl SessionSettings {
         *changes
     }
 
-    fn open(&self, goal: &str, model: &str) -> Result<SessionHandle, String> {
+    fn open(&self, goal: &str, model: &str) -> Result<SessionHandle, OpenError> {
         let request = SessionRequest {
             place: RunPlace::Disk(self.runs.clone()),
             goal: goal.to_owned(),
             planner_version: Some(model.to_owned()),
             tools: self.own.clone(),
         };
-        let session = (self.make)()?.open_session(request).map_err(|error| error.to_string())?;
+        let engine = (self.make)().map_err(OpenError::Settings)?;
+        let session = engine.open_session(request).map_err(|error| OpenError::Record(error.to_string()))?;
         Ok(self.open.add_run(session, RunEnding::Cut))
+    }
+}
+
+/// Why no run can be opened. No tool was run then.
+#[derive(Debug, thiserror::Error)]
+enum OpenError {
+    /// The settings cannot be used, for example because they are not trusted. Says what to do.
+    #[error("{0}")]
+    Settings(String),
+    #[error("the record of the run cannot be started: {0}")]
+    Record(String),
+}
+
+impl From<OpenError> for ApiError {
+    fn from(error: OpenError) -> ApiError {
+        tracing::error!(%error, "a run could not be opened");
+        match error {
+            OpenError::Settings(why) => ApiError::server(
+                503,
+                "settings_unusable",
+                format!("the settings of the vault cannot be used, so no tool was run: {why}"),
+            ),
+            // The cause may name folders of the server.
+            OpenError::Record(_) => ApiError::server(
+                500,
+                "journal_failed",
+                "the record of the run cannot be started; no tool was run",
+            ),
+        }
     }
 }
 
@@ -136,14 +166,7 @@ impl Toolbox for EngineToolbox {
         let client = client.cloned().unwrap_or_else(ClientId::local);
         let model = format!("{client} (model {})", printable(model));
         let changes = self.gates.check_reload();
-        let run = self.gates.open(goal, &model).map_err(|error| {
-            tracing::error!(error, "a run could not be opened");
-            ApiError::server(
-                500,
-                "journal_failed",
-                "the record of the run cannot be started; no tool was run",
-            )
-        })?;
+        let run = self.gates.open(goal, &model)?;
         let current = Mutex::new(CurrentRun { run: Arc::new(run), changes });
         let approver = (self.gates.approvers)(&client, FrontEnd::Responses);
         let (gates, goal) = (self.gates.clone(), goal.to_owned());
@@ -181,7 +204,7 @@ impl ToolsRun {
     }
 
     /// Returns the run for the next call. A run that was opened under other settings takes no more calls.
-    fn run_for_call(&self) -> Result<Arc<SessionHandle>, String> {
+    fn run_for_call(&self) -> Result<Arc<SessionHandle>, OpenError> {
         let changes = self.gates.check_reload();
         let mut current = self.current();
         if current.changes != changes {
@@ -210,7 +233,7 @@ impl ToolboxRun for ToolsRun {
         let run = match self.run_for_call() {
             Ok(run) => run,
             Err(why) => {
-                tracing::error!(error = why, "a run could not be opened");
+                tracing::error!(error = %why, "a run could not be opened");
                 return refused(format!("not run: {why}"));
             }
         };

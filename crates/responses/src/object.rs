@@ -27,6 +27,8 @@ pub enum IncompleteReason {
     ContentFilter,
     /// Cancelled by a client.
     Cancelled,
+    /// The server was stopped.
+    ServerStopping,
 }
 
 impl IncompleteReason {
@@ -35,6 +37,7 @@ impl IncompleteReason {
             IncompleteReason::MaxOutputTokens => "max_output_tokens",
             IncompleteReason::ContentFilter => "content_filter",
             IncompleteReason::Cancelled => "cancelled",
+            IncompleteReason::ServerStopping => "server_stopping",
         }
     }
 }
@@ -75,6 +78,11 @@ impl ResponseBase {
     /// `id` is the whole id; `created_at` is in seconds since 1970.
     pub fn new(request: &Request, id: &str, created_at: u64) -> ResponseBase {
         ResponseBase { id: id.to_owned(), created_at, repeated: repeated_fields(request) }
+    }
+
+    /// Lets the object say that the response cannot be continued or retrieved.
+    pub fn set_not_stored(&mut self) {
+        self.repeated.insert("store".to_owned(), Value::Bool(false));
     }
 
     pub fn object<'a>(&'a self, state: &ResponseState<'a>) -> ResponseObject<'a> {

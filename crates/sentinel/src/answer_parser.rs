@@ -62,6 +62,23 @@ pub struct ParserCounts {
     pub quoted: u64,
 }
 
+impl ParserCounts {
+    /// Returns the sums of both.
+    #[must_use]
+    pub fn plus(self, other: ParserCounts) -> ParserCounts {
+        ParserCounts {
+            calls: self.calls + other.calls,
+            repairs: self.repairs + other.repairs,
+            object_arguments: self.object_arguments + other.object_arguments,
+            malformed: self.malformed + other.malformed,
+            unknown_names: self.unknown_names + other.unknown_names,
+            soft_mismatches: self.soft_mismatches + other.soft_mismatches,
+            strict_failures: self.strict_failures + other.strict_failures,
+            quoted: self.quoted + other.quoted,
+        }
+    }
+}
+
 /// Parses one answer of a model.
 #[derive(Debug)]
 pub struct AnswerParser<C> {

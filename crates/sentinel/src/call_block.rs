@@ -37,7 +37,7 @@ pub(super) fn parse_call(
         }
         None => return Err((BlockFault::NameMissing, None)),
     };
-    let Some(strict) = names.is_strict(&name) else {
+    let Some((name, strict)) = names.resolve(&name).map(|(name, strict)| (name.to_owned(), strict)) else {
         return Err((BlockFault::UnknownName { name: name.clone() }, Some(name)));
     };
     match check_call(body, tokenizer, parts, strict) {

@@ -23,7 +23,7 @@
 //! the same line. A model that shows a call does not make it. The content of a block does not affect the fences and spans
 //! outside of it.
 //!
-//! **Members.** `name` is a string and exactly the name of a tool. `arguments` is a string with a JSON object; the empty
+//! **Members.** `name` is a string and exactly the name of a tool, or another name of it that belongs to no other tool. `arguments` is a string with a JSON object; the empty
 //! string means `{}`; an object instead of a string is accepted as written, and counted. Any order. A duplicate key is a
 //! fault, in the block and at any depth of the arguments. More than 16 members are a fault. `id` and `type` are ignored.
 //! Another member is ignored if the tool is not strict, and a fault if it is. Missing `arguments` mean `{}`, unless there
@@ -72,6 +72,7 @@ mod text_segment;
 mod quote_tracker;
 mod scanner;
 mod short_text;
+mod think_splitter;
 mod tool_names;
 mod unique_keys;
 
@@ -80,4 +81,5 @@ pub use self::fault::BlockFault;
 pub use self::json::JsonError;
 pub use self::scanner::{DEFAULT_LIMIT, Scanner};
 pub use self::text_segment::{FoundCall, RejectedBlock, TextSegment};
+pub use self::think_splitter::{ThinkSegment, ThinkSplitter};
 pub use self::tool_names::ToolNames;

@@ -18,11 +18,32 @@ pub(crate) struct InterruptSignal {
     interrupted: Arc<AtomicBool>,
     /// Whether the last message must be JSON.
     json: bool,
+    hangup: HangupAction,
+}
+
+/// What SIGHUP does, which the system sends when the terminal is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HangupAction {
+    /// The same as Ctrl-C: the user who could answer questions is gone.
+    Cancel,
+    /// Nothing: a server goes on. It reads its settings and tokens again whenever they change.
+    Ignore,
 }
 
 impl InterruptSignal {
     pub(crate) fn new(json: bool) -> InterruptSignal {
-        InterruptSignal { run: RunCancel::new(), interrupted: Arc::default(), json }
+        InterruptSignal {
+            run: RunCancel::new(),
+            interrupted: Arc::default(),
+            json,
+            hangup: HangupAction::Cancel,
+        }
+    }
+
+    /// Chooses what SIGHUP does.
+    pub(crate) fn on_hangup(mut self, hangup: HangupAction) -> InterruptSignal {
+        self.hangup = hangup;
+        self
     }
 
     /// The cancel signal of the run.
@@ -100,8 +121,14 @@ async fn handle_signals(interrupts: InterruptSignal) {
         tokio::select! {
             received = interrupt.recv() => if received.is_none() { return },
             received = terminate.recv() => if received.is_none() { return },
-            // The terminal was closed.
-            received = hangup.recv() => if received.is_none() { return },
+            received = hangup.recv() => match (received, interrupts.hangup) {
+                (None, _) => return,
+                (Some(()), HangupAction::Cancel) => {}
+                (Some(()), HangupAction::Ignore) => {
+                    tracing::info!("SIGHUP has no effect: changed settings and tokens are noticed without it");
+                    continue;
+                }
+            },
         }
         if interrupts.interrupted.swap(true, Ordering::SeqCst) {
             let stop = CliError::new(

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use envelope::{Hash, ToolDecl, ToolName, distinct_alias};
 
 use crate::any_tool::TypedToolAdapter;
+use crate::compiled_tools::CompiledTools;
 use crate::conventions::{check_conventions, check_timeout, explicit_required};
 use crate::json_tool::JsonToolAdapter;
 use crate::{AnyTool, CompiledSchema, JsonTool, StagedTool};
@@ -23,8 +24,8 @@ const VERSION_DIGITS: usize = 16;
 /// A registered tool: its declaration, its compiled schemas, and the tool.
 pub struct RegisteredTool {
     pub decl: Arc<ToolDecl>,
-    pub input: CompiledSchema,
-    pub output: CompiledSchema,
+    pub input: Arc<CompiledSchema>,
+    pub output: Arc<CompiledSchema>,
     pub tool: Arc<dyn AnyTool>,
     /// Name for providers and clients that reject dots, dashes or long names.
     alias: String,
@@ -45,11 +46,17 @@ pub struct Registry {
     entries: BTreeMap<ToolName, Arc<RegisteredTool>>,
     /// Names and aliases in one namespace, so that no name can mean two tools.
     by_name: HashMap<String, Arc<RegisteredTool>>,
+    compiled: CompiledTools,
 }
 
 impl Registry {
     pub fn new() -> Registry {
         Registry::default()
+    }
+
+    /// Returns an empty registry that takes compiled schemas from a cache.
+    pub fn with_compiled(compiled: &CompiledTools) -> Registry {
+        Registry { compiled: compiled.clone(), ..Registry::default() }
     }
 
     /// Registers a tool, or returns everything that prevents it.
@@ -78,7 +85,8 @@ impl Registry {
             String::new()
         });
         let name = decl.name.to_string();
-        let entry = compiled(decl, Arc::new(JsonToolAdapter(tool)), alias, problems)
+        let entry = self
+            .entry(decl, Arc::new(JsonToolAdapter(tool)), alias, problems)
             .map_err(|problems| RegistrationError { tool: name, problems })?;
         self.insert(entry);
         Ok(())
@@ -98,7 +106,32 @@ impl Registry {
         let mut problems = self.collisions(&decl);
         problems.extend(check_conventions(&decl));
         let alias = decl.alias();
-        compiled(decl, tool, alias, problems)
+        self.entry(decl, tool, alias, problems)
+    }
+
+    /// Creates the entry of a tool, or returns its problems, including those found before.
+    fn entry(
+        &self,
+        decl: ToolDecl,
+        tool: Arc<dyn AnyTool>,
+        alias: String,
+        mut problems: Vec<String>,
+    ) -> Result<RegisteredTool, Vec<String>> {
+        match self.compiled.compile(decl) {
+            Ok(compiled) if problems.is_empty() => Ok(RegisteredTool {
+                decl: compiled.decl.clone(),
+                input: compiled.input.clone(),
+                output: compiled.output.clone(),
+                tool,
+                alias,
+                digest: digest(&compiled.decl),
+            }),
+            Ok(_) => Err(problems),
+            Err(refused) => {
+                problems.extend(refused);
+                Err(problems)
+            }
+        }
     }
 
     fn collisions(&self, decl: &ToolDecl) -> Vec<String> {
@@ -155,28 +188,6 @@ impl fmt::Debug for RegisteredTool {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.entries.keys()).finish()
-    }
-}
-
-/// Creates the entry of a tool, or returns its problems, including those found before.
-fn compiled(
-    decl: ToolDecl,
-    tool: Arc<dyn AnyTool>,
-    alias: String,
-    mut problems: Vec<String>,
-) -> Result<RegisteredTool, Vec<String>> {
-    let input = CompiledSchema::compile(&decl.input_schema);
-    let output = CompiledSchema::compile(&decl.output_schema);
-    match (input, output) {
-        (Ok(input), Ok(output)) if problems.is_empty() => {
-            let digest = digest(&decl);
-            Ok(RegisteredTool { decl: Arc::new(decl), input, output, tool, alias, digest })
-        }
-        (input, output) => {
-            problems.extend(input.err().map(|refused| format!("input: {refused}")));
-            problems.extend(output.err().map(|refused| format!("output: {refused}")));
-            Err(problems)
-        }
     }
 }
 

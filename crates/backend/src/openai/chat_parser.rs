@@ -1,6 +1,7 @@
 //! Parser of the chunks of `/v1/chat/completions`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -8,14 +9,20 @@ use super::api_key::ApiKey;
 use super::pending_events::PendingEvents;
 use super::server_error::ErrorObject;
 use super::token_usage::{TokenDetails, token_usage};
-use crate::{BackendError, BackendErrorKind, FinishReason, TurnEvent};
+use crate::{BackendError, BackendErrorKind, FinishReason, NativeCall, TurnEvent};
 
 #[derive(Default)]
 pub(super) struct ChatParser {
     /// Known before the last chunk, which has the usage.
     finish: Option<FinishReason>,
+    /// Calls that the server found in the text of its model, by their index.
+    calls: BTreeMap<u32, NativeCall>,
+    call_bytes: usize,
     key: ApiKey,
 }
+
+/// The most bytes of calls in one answer; more is a server that never ends them.
+const MAX_CALL_BYTES: usize = 4 << 20;
 
 #[derive(Deserialize)]
 struct ChatChunk<'a> {
@@ -45,6 +52,28 @@ struct ChatDelta<'a> {
     reasoning_content: Option<Cow<'a, str>>,
     #[serde(borrow)]
     refusal: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ChatToolCall<'a>>>,
+}
+
+/// A part of a call. Its first part has the name, the others more of the arguments.
+#[derive(Deserialize)]
+struct ChatToolCall<'a> {
+    #[serde(default)]
+    index: Option<u32>,
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    function: Option<ChatFunction<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ChatFunction<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    arguments: Option<Cow<'a, str>>,
 }
 
 /// A server that does not count sends `null`, which must not fail a finished answer.
@@ -65,6 +94,7 @@ impl ChatParser {
     /// Parses the data of one event; returns whether it is the last.
     pub(super) fn parse(&mut self, data: &[u8], pending: &mut PendingEvents) -> bool {
         if data == b"[DONE]" {
+            self.push_calls(pending);
             pending.event(TurnEvent::Done(self.finish.unwrap_or(FinishReason::Stop)));
             return true;
         }
@@ -81,16 +111,26 @@ impl ChatParser {
             return true;
         }
         for choice in chunk.choices.unwrap_or_default() {
-            let ChatDelta { content, reasoning_content, refusal } = choice.delta.unwrap_or_default();
+            let ChatDelta { content, reasoning_content, refusal, tool_calls } =
+                choice.delta.unwrap_or_default();
             pending.reasoning(0, reasoning_content.unwrap_or_default());
             pending.text(content.unwrap_or_default());
             pending.refusal(refusal.unwrap_or_default());
+            for call in tool_calls.unwrap_or_default() {
+                self.add_call(call);
+            }
+            if self.call_bytes > MAX_CALL_BYTES {
+                let message = "the model's server sent a call that is too long";
+                pending.error(BackendError::new(BackendErrorKind::Protocol, message));
+                return true;
+            }
             if let Some(reason) = choice.finish_reason {
                 self.finish = Some(match &*reason {
                     "length" => FinishReason::Length,
                     "content_filter" => FinishReason::ContentFilter,
                     _ => FinishReason::Stop,
                 });
+                self.push_calls(pending);
             }
         }
         if let Some(usage) = chunk.usage {
@@ -100,6 +140,30 @@ impl ChatParser {
             )));
         }
         false
+    }
+
+    fn add_call(&mut self, part: ChatToolCall<'_>) {
+        // Servers that send a call as a whole may leave out its index.
+        let next = self.calls.keys().next_back().map_or(0, |last| last.saturating_add(1));
+        let call = self.calls.entry(part.index.unwrap_or(next)).or_insert_with(|| NativeCall {
+            call_id: String::new(),
+            name: String::new(),
+            arguments: String::new(),
+        });
+        let ChatFunction { name, arguments } = part.function.unwrap_or_default();
+        let texts = [(&mut call.call_id, part.id), (&mut call.name, name), (&mut call.arguments, arguments)];
+        for (text, more) in texts {
+            let more = more.unwrap_or_default();
+            self.call_bytes += more.len();
+            text.push_str(&more);
+        }
+    }
+
+    /// Passes the calls on. They are complete when the server says how the answer ended.
+    fn push_calls(&mut self, pending: &mut PendingEvents) {
+        for (_index, call) in std::mem::take(&mut self.calls) {
+            pending.event(TurnEvent::Call(call));
+        }
     }
 
     /// Returns the end of the answer if the server sent its reason before it closed the connection.

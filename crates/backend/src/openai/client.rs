@@ -105,8 +105,10 @@ impl OpenAiClient {
         match response.status() {
             StatusCode::OK => Ok(response),
             status => {
+                let retry_after = response.retry_after();
                 let body = collect(response).await.unwrap_or_default();
-                Err(server_error::from_status(status, &body, &self.key))
+                let error = server_error::from_status(status, &body, &self.key);
+                Err(BackendError { retry_after, ..error })
             }
         }
     }

@@ -1,6 +1,7 @@
-//! Pool of connections to one server. An idle connection is polled only when a request wants it.
+//! Pool of connections to one server. An idle connection is polled only when a request wants it, so a task closes the
+//! connections that were idle for too long; it ends when none is left.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use http::Uri;
@@ -17,7 +18,22 @@ const MAX_IDLE: usize = 1_024;
 pub(super) struct ConnectionPool {
     connector: Connector,
     server: Uri,
-    idle: Mutex<Vec<(HttpConnection, Instant)>>,
+    idle: Mutex<IdleConnections>,
+}
+
+#[derive(Default)]
+struct IdleConnections {
+    /// Oldest first.
+    connections: Vec<(HttpConnection, Instant)>,
+    /// Whether a task waits to close them.
+    has_reaper: bool,
+}
+
+impl IdleConnections {
+    fn close_expired(&mut self) {
+        let expired = self.connections.partition_point(|(_, since)| since.elapsed() >= IDLE_TIMEOUT);
+        self.connections.drain(..expired);
+    }
 }
 
 impl ConnectionPool {
@@ -60,24 +76,46 @@ impl ConnectionPool {
     }
 
     pub(super) fn has_idle(&self) -> bool {
-        !self.idle.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !self.idle().connections.is_empty()
     }
 
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the connection that was used last.
     fn take_idle(&self) -> Option<HttpConnection> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let (connection, since) = idle.pop()?;
-        if since.elapsed() < IDLE_TIMEOUT {
-            return Some(connection);
-        }
-        // The last is the youngest.
-        idle.clear();
-        None
+        let mut idle = self.idle();
+        idle.close_expired();
+        idle.connections.pop().map(|(connection, _since)| connection)
     }
 
-    pub(super) fn give_back(&self, connection: HttpConnection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MAX_IDLE {
-            idle.push((connection, Instant::now()));
+    pub(super) fn give_back(self: &Arc<ConnectionPool>, connection: HttpConnection) {
+        let mut idle = self.idle();
+        if idle.connections.len() < MAX_IDLE {
+            idle.connections.push((connection, Instant::now()));
         }
+        if !std::mem::replace(&mut idle.has_reaper, true) {
+            tokio::spawn(close_idle_connections(Arc::downgrade(self)));
+        }
+    }
+}
+
+/// Closes idle connections when they expire, until none is left or the pool is dropped.
+async fn close_idle_connections(pool: Weak<ConnectionPool>) {
+    loop {
+        let next = {
+            let Some(pool) = pool.upgrade() else { return };
+            let mut idle = pool.idle();
+            idle.close_expired();
+            match idle.connections.first() {
+                Some((_, since)) => *since + IDLE_TIMEOUT,
+                None => {
+                    idle.has_reaper = false;
+                    return;
+                }
+            }
+        };
+        tokio::time::sleep_until(next).await;
     }
 }

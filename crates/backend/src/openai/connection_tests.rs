@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::{OpenAi, OpenAiSettings};
 use crate::{
@@ -115,6 +116,43 @@ async fn one_connection_serves_answers_of_every_form_whose_end_is_known() {
             "GET /v1/models HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\naccept: application/json\r\n\r\n"
         )
     );
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_in_time_without_another_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (finished, wait) = mpsc::channel::<()>();
+    let served = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        request(&mut socket).unwrap();
+        socket.write_all(with_length(r#"{"data":[{"id":"a"}]}"#).as_bytes()).unwrap();
+        // The server keeps the connection open.
+        wait.recv().unwrap();
+    });
+    let model = OpenAi::new(OpenAiSettings::new(url)).unwrap();
+    assert_eq!(model.models().await.unwrap().len(), 1);
+    assert!(model.client.has_idle_connection());
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert!(!model.client.has_idle_connection());
+    finished.send(()).unwrap();
+    served.join().unwrap();
+}
+
+#[tokio::test]
+async fn how_long_a_server_wants_to_be_left_alone_is_handed_on() {
+    let mut waits = Vec::new();
+    for header in
+        ["", "retry-after: 17\r\n", "retry-after: 1.5\r\n", "retry-after: 999999999999999999999\r\n"]
+    {
+        let answer = format!("HTTP/1.1 429 Slow Down\r\n{header}content-length: 0\r\n\r\n");
+        let (model, served) = server(vec![vec![answer]]);
+        waits.push(events_of(&model).await.unwrap_err().retry_after);
+        served.join().unwrap();
+    }
+    // A date, a fraction and a number without end are not handed on: clients read whole seconds.
+    assert_eq!(waits, [None, Some(Duration::from_secs(17)), None, None]);
 }
 
 #[tokio::test]

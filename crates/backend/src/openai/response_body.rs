@@ -3,9 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING};
 use http::{HeaderMap, Response, StatusCode};
 use hyper::body::{Body, Incoming};
 
@@ -15,6 +16,7 @@ use super::connection_pool::ConnectionPool;
 /// Dropping it before its end closes the connection, which makes the server stop.
 pub(super) struct ResponseBody {
     status: StatusCode,
+    retry_after: Option<Duration>,
     body: Incoming,
     /// Another request may follow on the connection.
     reusable: bool,
@@ -41,11 +43,23 @@ impl ResponseBody {
         // A server that says both may have a proxy in front of it that believed the other.
         let reusable =
             !(head.headers.contains_key(TRANSFER_ENCODING) && head.headers.contains_key(CONTENT_LENGTH));
-        Ok(ResponseBody { status: head.status, body, reusable, connection: Some(connection), pool })
+        Ok(ResponseBody {
+            status: head.status,
+            retry_after: retry_after(&head.headers),
+            body,
+            reusable,
+            connection: Some(connection),
+            pool,
+        })
     }
 
     pub(super) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    /// Returns how long the server asks clients to wait, if it says so in whole seconds.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// Returns the next chunk, or `None` at the end. Nothing follows an error.
@@ -87,6 +101,11 @@ impl ResponseBody {
             self.pool.give_back(connection);
         }
     }
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds: u32 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds.into()))
 }
 
 /// Whether the transfer coding is `chunked` and nothing else, and every length is a plain number. Lengths that differ

@@ -9,7 +9,7 @@ use super::api_key::ApiKey;
 use super::pending_events::PendingEvents;
 use super::server_error::ErrorObject;
 use super::token_usage::{TokenDetails, token_usage};
-use crate::{BackendError, BackendErrorKind, FinishReason, TurnEvent};
+use crate::{BackendError, BackendErrorKind, FinishReason, NativeCall, TurnEvent};
 
 #[derive(Default)]
 pub(super) struct ResponsesParser {
@@ -49,6 +49,28 @@ struct ItemBody {
     kind: Option<String>,
     #[serde(default)]
     encrypted_content: Option<String>,
+    #[serde(default)]
+    call_id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<String>,
+}
+
+impl ItemBody {
+    /// Returns the event of a complete item that no delta has told: sealed reasoning, or a call that the server found in
+    /// the text of its model.
+    fn into_event(self) -> Option<TurnEvent> {
+        match self.kind.as_deref() {
+            Some("reasoning") => self.encrypted_content.map(TurnEvent::SealedReasoning),
+            Some("function_call") => Some(TurnEvent::Call(NativeCall {
+                call_id: self.call_id.unwrap_or_default(),
+                name: self.name?,
+                arguments: self.arguments.unwrap_or_default(),
+            })),
+            Some(_) | None => None,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -123,11 +145,8 @@ impl ResponsesParser {
             }
             "response.refusal.delta" => pending.refusal(event.delta.unwrap_or_default()),
             "response.output_item.done" => {
-                let sealed = parse_member::<ItemBody>(event.item)?
-                    .filter(|item| item.kind.as_deref() == Some("reasoning"))
-                    .and_then(|item| item.encrypted_content);
-                if let Some(sealed) = sealed {
-                    pending.event(TurnEvent::SealedReasoning(sealed));
+                if let Some(event) = parse_member::<ItemBody>(event.item)?.and_then(ItemBody::into_event) {
+                    pending.event(event);
                 }
             }
             "response.completed" | "response.incomplete" => {

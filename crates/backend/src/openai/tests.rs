@@ -84,6 +84,41 @@ fn events_of(wire: Wire, data: &[&str]) -> String {
 }
 
 #[test]
+fn calls_that_the_server_found_in_the_text_of_its_model_are_passed_on() {
+    expect![[r#"
+        Ok(Text("So:"))
+        Ok(Call(NativeCall { call_id: "a", name: "get", arguments: "{\"n\":1}" }))
+        Ok(Call(NativeCall { call_id: "", name: "put", arguments: "" }))
+        Ok(Done(Stop))
+    "#]]
+    .assert_eq(&events_of(
+        Wire::Chat,
+        &[
+            r#"{"choices":[{"delta":{"content":"So:","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"get","arguments":""}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"n\":"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"name":"put"}}]}}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+            "[DONE]",
+        ],
+    ));
+    expect![[r#"
+        Ok(Call(NativeCall { call_id: "c", name: "get", arguments: "{}" }))
+    "#]]
+    .assert_eq(&events_of(
+        Wire::Responses,
+        &[
+            r#"{"type":"response.output_item.added","item":{"type":"function_call","name":"get","arguments":""}}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","name":"get","arguments":"{}"}}"#,
+        ],
+    ));
+    let endless = format!(
+        r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":"{}"}}}}]}}}}]}}"#,
+        "x".repeat(5 << 20)
+    );
+    assert!(events_of(Wire::Chat, &[&endless]).contains("a call that is too long"));
+}
+
+#[test]
 fn the_events_of_responses_become_a_turn() {
     expect![[r#"
         Ok(Reasoning { part: 1, text: "Hm." })
@@ -105,7 +140,7 @@ fn the_events_of_responses_become_a_turn() {
         ],
     ));
     expect![[r#"
-        Err(BackendError { kind: RateLimited, message: "the model's server failed in the middle of its answer: slow down" })
+        Err(BackendError { kind: RateLimited, message: "the model's server failed in the middle of its answer: slow down", retry_after: None })
     "#]].assert_eq(&events_of(
         Wire::Responses,
         &[r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow\ndown"}}}"#],
@@ -152,7 +187,7 @@ fn thoughts_that_are_shown_are_reasoning_like_their_summaries() {
 #[test]
 fn a_key_that_is_refused_in_the_middle_is_told_in_our_words() {
     expect![[r#"
-        Err(BackendError { kind: Unauthorized, message: "the model's server refused its key in the middle of its answer; look at the key that tollgate was started with, and at its permissions" })
+        Err(BackendError { kind: Unauthorized, message: "the model's server refused its key in the middle of its answer; look at the key that tollgate was started with, and at its permissions", retry_after: None })
     "#]]
     .assert_eq(&events_of(Wire::Chat, &[r#"{"error":{"code":"invalid_api_key","message":"Incorrect key: sk-s***"}}"#]));
 }
@@ -176,11 +211,11 @@ fn the_chunks_of_chat_become_a_turn() {
         ],
     ));
     expect![[r#"
-        Err(BackendError { kind: Upstream, message: "the model's server failed in the middle of its answer" })
+        Err(BackendError { kind: Upstream, message: "the model's server failed in the middle of its answer", retry_after: None })
     "#]]
     .assert_eq(&events_of(Wire::Chat, &[r#"{"error":{"message":"see http://10.0.0.1/x"}}"#]));
     expect![[r#"
-        Err(BackendError { kind: Protocol, message: "the model's server sent a chunk in an unknown form" })
+        Err(BackendError { kind: Protocol, message: "the model's server sent a chunk in an unknown form", retry_after: None })
     "#]]
     .assert_eq(&events_of(Wire::Chat, &["nonsense"]));
 }

@@ -141,7 +141,8 @@ pub(crate) fn verdict(answer: &str) -> String {
 
 /// An answer without what differs from run to run.
 pub(crate) fn undated(answer: &str) -> String {
-    let lines = answer.split("\r\n").filter(|line| !line.starts_with("date: "));
+    let changing = ["date: ", "x-request-id: "];
+    let lines = answer.split("\r\n").filter(|line| !changing.iter().any(|start| line.starts_with(start)));
     lines.map(|line| format!("{line}\n")).collect()
 }
 

@@ -14,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Good,
+    /// Answers `server/discover`, which it does not know, with an empty result.
+    EmptyDiscovery,
     EndlessBody,
     EndlessEvent,
     Redirect,
@@ -46,8 +48,9 @@ async fn serve(stream: TcpStream, way: Way) {
             Some("initialize") => with_length(&answer(json!({
                 "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"},
             }))),
+            Some("server/discover") if way == Way::EmptyDiscovery => with_length(&answer(json!({}))),
             Some("tools/list") => match way {
-                Way::Good => {
+                Way::Good | Way::EmptyDiscovery => {
                     with_length(&answer(json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]})))
                 }
                 Way::EndlessPages => with_length(&answer(json!({"tools": [], "nextCursor": "more"}))),
@@ -142,6 +145,11 @@ async fn tools_are_listed_with_the_token() {
     assert_eq!(offered(Way::Good).await, "t");
     let refused = server(start(Way::Good).await, None).list_tools().await.unwrap_err();
     expect!["the server `web` does not answer: it answers with 401 Unauthorized"].assert_eq(&refused.message);
+}
+
+#[tokio::test]
+async fn a_server_that_answers_discovery_with_nothing_is_initialized() {
+    assert_eq!(offered(Way::EmptyDiscovery).await, "t");
 }
 
 #[tokio::test]

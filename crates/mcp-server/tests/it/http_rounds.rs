@@ -273,6 +273,31 @@ pub(crate) async fn session_as(http_server: &HttpTestServer, token: &str) -> Str
 }
 
 #[tokio::test]
+async fn a_new_session_takes_the_place_of_the_one_that_was_unused_for_longest_and_of_none_in_use() {
+    let server = TestServer::new();
+    let http_server = serve(&server).await;
+    let in_use = session(&http_server).await;
+    let listen = http_server.request("GET /mcp", &in_use, "");
+    let mut news = http_server.connect().await;
+    tokio::io::AsyncWriteExt::write_all(&mut news, listen.as_bytes()).await.unwrap();
+    news.read_exact(&mut [0; 12]).await.unwrap();
+    let abandoned = session(&http_server).await;
+    let mut newest = String::new();
+    // One more than there is room for.
+    for _ in 0..255 {
+        newest = session(&http_server).await;
+    }
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
+    let mut statuses = Vec::new();
+    for headers in [&in_use, &abandoned, &newest] {
+        statuses.push(post(&http_server, headers, &ping).await.status);
+    }
+    assert_eq!(statuses, [200, 404, 200]);
+    drop(news);
+    http_server.stop().await;
+}
+
+#[tokio::test]
 async fn a_client_of_a_session_that_hangs_up_and_does_not_come_back_takes_its_question_along() {
     let server = TestServer::new();
     let http_server = serve(&server).await;

@@ -6,13 +6,15 @@ use backend::TokenUsage;
 use tokio::time::Instant;
 
 use super::FinishedAnswer;
+use super::cancellation::StopCause;
 use super::event_stream::send;
 use super::writer::{AnswerWriter, EndReason};
 use crate::emitter::{FinishedResponse, response_id};
 use crate::item::ConversationItem;
 use crate::object::IncompleteReason;
 use crate::request::Request;
-use crate::store::{ResponseStore, StoredResponse};
+use crate::store::{ResponseStore, StoreError, StoredResponse};
+use http_edge::RequestId;
 use http_edge::metrics::{Metrics, OutputEvent, TurnEnd};
 
 impl AnswerWriter<'_> {
@@ -28,13 +30,18 @@ impl AnswerWriter<'_> {
         let usage = Some(self.totals.usage_or_estimate());
         let error = match &cut {
             Some(EndReason::Failed(error)) => Some(error.clone()),
-            Some(EndReason::Cancelled | EndReason::Incomplete(_) | EndReason::Gone) | None => None,
+            Some(EndReason::Stopped(_) | EndReason::Incomplete(_) | EndReason::Gone) | None => None,
         };
         let AnswerWriter { emitter, out, request, mut conversation, unique, responder, .. } = *self;
-        let response = match cut {
+        let mut response = match cut {
             None => emitter.complete(usage, now),
             Some(EndReason::Incomplete(reason)) => emitter.incomplete(reason, usage),
-            Some(EndReason::Cancelled) => emitter.incomplete(IncompleteReason::Cancelled, usage),
+            Some(EndReason::Stopped(StopCause::Cancelled)) => {
+                emitter.incomplete(IncompleteReason::Cancelled, usage)
+            }
+            Some(EndReason::Stopped(StopCause::ServerStopping)) => {
+                emitter.incomplete(IncompleteReason::ServerStopping, usage)
+            }
             Some(EndReason::Failed(error)) => emitter.fail(error, usage),
             Some(EndReason::Gone) => return None,
         };
@@ -44,10 +51,13 @@ impl AnswerWriter<'_> {
         {
             conversation.add_sent(&response.output);
             let (input, output) = conversation.into_request_and_added();
-            store_answer(store, &request, &unique, input, output, &response).await;
+            let stored = store_answer(store, &request, &unique, input, output, &response).await;
+            if stored.is_err() && request.store {
+                response.set_not_stored();
+            }
         }
         // The answer is complete even if its reader is gone by now.
-        let _reader_gone = send(&out, response.bytes.clone()).await;
+        let _reader_gone = send(&out, response.last_events()).await;
         Some(FinishedAnswer { response, error })
     }
 
@@ -57,7 +67,7 @@ impl AnswerWriter<'_> {
             None => TurnEnd::Completed,
             Some(EndReason::Incomplete(_)) => TurnEnd::Incomplete,
             Some(EndReason::Failed(_)) => TurnEnd::Failed,
-            Some(EndReason::Cancelled | EndReason::Gone) => TurnEnd::Interrupted,
+            Some(EndReason::Stopped(_) | EndReason::Gone) => TurnEnd::Interrupted,
         };
         metrics.turn_ended(end, self.totals.usage.unwrap_or_default());
         let counts = self.totals.counts;
@@ -73,6 +83,7 @@ impl AnswerWriter<'_> {
         let names: Vec<&str> = self.request.tools.iter().map(|tool| tool.name.as_str()).collect();
         tracing::info!(
             response = %response_id(&self.unique),
+            request = self.request.request_id.as_ref().map_or("", RequestId::as_str),
             stream = self.request.stream,
             end = ?end,
             code = match cut { Some(EndReason::Failed(error)) => error.code, _ => "" },
@@ -100,7 +111,7 @@ async fn store_answer(
     input: Vec<ConversationItem>,
     output: Vec<ConversationItem>,
     response: &FinishedResponse,
-) {
+) -> Result<(), StoreError> {
     let mut number = 0_u32;
     let mut next_id = || {
         number += 1;
@@ -114,10 +125,10 @@ async fn store_answer(
         output,
         object: response.object_json(),
     };
-    // The answer itself is fine; a request that continues it will get an error.
-    if let Err(error) = store.insert(stored).await {
-        tracing::error!(%error, "a response could not be kept");
-    }
+    store.insert(stored).await.inspect_err(|error| {
+        // The answer itself is fine. It says that it is not stored; a request that continues it gets an error.
+        tracing::error!(%error, response = %response_id(unique), "a response could not be stored");
+    })
 }
 
 /// Counts an answer as interrupted if it is dropped before its end, because its client disconnected.

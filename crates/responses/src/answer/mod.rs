@@ -143,6 +143,7 @@ impl Responder {
         also: Option<&ResponseStore>,
     ) -> Result<Box<PreparedAnswer>, ApiError> {
         let started = Instant::now();
+        resolve::continue_response_of_calls(&mut request, &self.parts.store, also);
         let earlier = resolve::earlier_conversation(&request, &self.parts.store, also)?;
         let earlier_items = earlier.len();
         let input = std::mem::take(&mut request.input);
@@ -163,7 +164,12 @@ impl Responder {
         let turn = prompt::build_turn(&request, conversation.items(), mode, capabilities)?;
         let limit = self.parts.settings.start_limit;
         let created_at = self.seconds();
-        let stream = match tokio::time::timeout(limit, self.parts.model.start(turn)).await {
+        let started_turn = tokio::select! {
+            biased;
+            () = self.running.stopping() => return Err(server_stopping()),
+            started_turn = tokio::time::timeout(limit, self.parts.model.start(turn)) => started_turn,
+        };
+        let stream = match started_turn {
             Ok(stream) => stream.inspect_err(|error| self.count_failure(error.kind))?,
             Err(_elapsed) => return Err(backend_timeout("did not begin to answer")),
         };
@@ -179,6 +185,11 @@ impl Responder {
             tools,
             stream,
         }))
+    }
+
+    /// Ends all answers as incomplete, because the server is stopping. Requests that come later are refused.
+    pub fn stop_answers(&self) {
+        self.running.stop_all();
     }
 
     /// Writes the answer to its end; returns `None` if its reader was dropped. Dropping the future ends the turn.
@@ -222,4 +233,12 @@ impl Responder {
     fn count_failure(&self, kind: backend::BackendErrorKind) {
         self.parts.metrics.backend_failed(kind);
     }
+}
+
+fn server_stopping() -> ApiError {
+    ApiError::server(
+        503,
+        "server_stopping",
+        "the server is being stopped; try again when it has started again",
+    )
 }

@@ -7,6 +7,37 @@ use crate::item::ConversationItem;
 use crate::request::Request;
 use crate::store::{FoundItem, ResponseStore, SizeEstimate};
 
+/// Sets `previous_response_id` if the client left it out and sends nothing but outputs of calls: the response that made
+/// the first of these calls is continued. Ids of calls are those of their items here.
+pub(super) fn continue_response_of_calls(
+    request: &mut Request,
+    store: &ResponseStore,
+    also: Option<&ResponseStore>,
+) {
+    let call_id = |item: &ConversationItem| match item {
+        ConversationItem::FunctionCallOutput { call_id, .. }
+        | ConversationItem::CustomToolCallOutput { call_id, .. } => Some(call_id.clone()),
+        ConversationItem::Message { .. }
+        | ConversationItem::FunctionCall { .. }
+        | ConversationItem::CustomToolCall { .. }
+        | ConversationItem::Reasoning { .. }
+        | ConversationItem::Compaction { .. }
+        | ConversationItem::Reference { .. } => None,
+    };
+    if request.previous_response_id.is_some() || !request.input.iter().all(|item| call_id(item).is_some()) {
+        return;
+    }
+    let Some(first) = request.input.first().and_then(call_id) else { return };
+    let found = find_item(&first, store, also).filter(FoundItem::is_output);
+    let is_the_call = found.as_ref().and_then(FoundItem::item).is_some_and(|item| {
+        matches!(item, ConversationItem::FunctionCall { call_id, .. } | ConversationItem::CustomToolCall { call_id, .. }
+            if *call_id == first)
+    });
+    if is_the_call {
+        request.previous_response_id = found.map(|found| found.response_id().to_owned());
+    }
+}
+
 /// Returns the conversation before the request. Responses of the connection (`also`) and stored ones may continue
 /// each other.
 pub(super) fn earlier_conversation(
@@ -84,7 +115,7 @@ pub fn unknown_response(id: &str) -> ApiError {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{earlier_conversation, resolve_references};
+    use super::{continue_response_of_calls, earlier_conversation, resolve_references};
     use crate::error::ApiError;
     use crate::item::{ConversationItem, ItemContent, ItemRole};
     use crate::request;
@@ -116,7 +147,8 @@ mod tests {
         also: Option<&ResponseStore>,
     ) -> Result<Vec<ConversationItem>, ApiError> {
         body["model"] = json!("any");
-        let request = request::parse_value(body, &request::SchemaCache::default())?;
+        let mut request = request::parse_value(body, &request::SchemaCache::default())?;
+        continue_response_of_calls(&mut request, store, also);
         resolve_references(earlier_conversation(&request, store, also)?, request.input, store, also)
     }
 
@@ -146,6 +178,30 @@ mod tests {
         assert_eq!(said(body, &store, None), "in_one msg_one msg_two mine");
         let body = json!({ "input": [reference("msg_one"), reference("msg_nine")] });
         assert_eq!(said(body, &store, None), "400 item_not_found input[1].id");
+    }
+
+    #[tokio::test]
+    async fn outputs_alone_continue_the_response_that_made_the_call() {
+        let store = store();
+        let mut asked = stored("one", None, "said");
+        let call = |id: &str| ConversationItem::FunctionCall {
+            id: Some(id.to_owned()),
+            call_id: id.to_owned(),
+            name: "get".to_owned(),
+            namespace: None,
+            arguments: "{}".to_owned(),
+        };
+        asked.output.extend([call("fc_1"), call("fc_2")]);
+        store.insert(asked).await.unwrap();
+        let output = |id: &str| json!({ "type": "function_call_output", "call_id": id, "output": "x" });
+        let continued = "in_one msg_one fc_1 fc_2 - -";
+        assert_eq!(said(json!({ "input": [output("fc_1"), output("fc_2")] }), &store, None), continued);
+        // Anything else in the input may be a conversation of the client's own.
+        let mixed = json!({ "input": [{ "role": "user", "content": "hello" }, output("fc_1")] });
+        assert_eq!(said(mixed, &store, None), "- -");
+        assert_eq!(said(json!({ "input": [output("fc_9")] }), &store, None), "-");
+        // The id of a message is no call.
+        assert_eq!(said(json!({ "input": [output("msg_one")] }), &store, None), "-");
     }
 
     #[tokio::test]

@@ -89,7 +89,7 @@ impl AnswerWriter<'_> {
             tokio::select! {
                 biased;
                 done = &mut work => return Ok(done),
-                () = self.cancelled.cancelled() => return Err(EndReason::Cancelled),
+                cause = self.stop.stopped() => return Err(cause.into()),
                 () = self.deadlines.due() => {
                     // The work has a time limit of its own.
                     self.deadlines.note_event();

@@ -76,7 +76,7 @@ async fn an_answer_leaves_one_line_with_its_tools_and_all_counts_and_nothing_tha
 
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let answered: Vec<&str> = log.lines().filter(|line| line.contains(" answered ")).collect();
-    expect![[r#" INFO responses::answer::end: answered response=resp_u1 stream=false end=Completed code="" turns=1 calls=2 parse_failures=1 strict_failures=0 unknown_names=1 repaired_arguments=1 soft_mismatches=0 quoted=0 echoed_calls=1 asked_again=false millis=0 tools=["weather"]"#]].assert_eq(&answered.join("\n"));
+    expect![[r#" INFO responses::answer::end: answered response=resp_u1 request="" stream=false end=Completed code="" turns=1 calls=2 parse_failures=1 strict_failures=0 unknown_names=1 repaired_arguments=1 soft_mismatches=0 quoted=0 echoed_calls=1 asked_again=false millis=0 tools=["weather"]"#]].assert_eq(&answered.join("\n"));
     assert!(!log.contains("canary"), "{log}");
     let metrics = metrics.render();
     let mut counted: Vec<&str> =

@@ -498,6 +498,43 @@ async fn an_answer_can_be_cancelled_from_outside() {
     assert_eq!(responder.cancel("resp_no").await.unwrap_err().status, 404);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stops_ends_its_answers_with_a_last_event_and_begins_no_others() {
+    let responder = scripted(r#"{"text": ["Well,", " never"], "delay_ms": 60000}"#);
+    let request = responder.parse_value(asking(json!({ "stream": true }))).unwrap();
+    let prepared = responder.prepare(request, None).await.unwrap();
+    let (out, mut events) = event_channel();
+    let read = async {
+        let mut all = Vec::new();
+        while let Some(bytes) = events.recv().await {
+            all.extend_from_slice(&bytes);
+        }
+        String::from_utf8(all).unwrap()
+    };
+    let (answered, read, ()) =
+        tokio::join!(responder.write(prepared, EventFraming::Stream, out, None), read, async {
+            tokio::time::sleep(Duration::from_secs(70)).await;
+            responder.stop_answers();
+        });
+    let object = answered.unwrap().response.object();
+    assert_eq!(object["incomplete_details"]["reason"], "server_stopping");
+    assert_eq!(object["output"][0]["content"][0]["text"], "Well,");
+    assert!(read.contains("event: response.incomplete\n") && read.ends_with("data: [DONE]\n\n"), "{read}");
+    let request = responder.parse_value(asking(json!({}))).unwrap();
+    assert_eq!(responder.prepare(request, None).await.err().unwrap().code, "server_stopping");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_stored_says_so() {
+    let script = Script::parse(&json!({ "text": "x".repeat(2_000) }).to_string()).unwrap();
+    let mut parts = parts(Arc::new(ScriptedModel::new("a test", script)));
+    parts.store = Arc::new(ResponseStore::in_memory(StoreLimits { responses: 10, bytes: 1_000 }));
+    let responder = Responder::new(parts);
+    let object = whole(&responder, asking(json!({ "store": true }))).await.unwrap();
+    assert_eq!((&object["status"], &object["store"]), (&json!("completed"), &json!(false)));
+    assert!(responder.store().get(object["id"].as_str().unwrap()).is_none());
+}
+
 /// Tells when its turn is dropped before its end.
 struct Endless(Arc<AtomicU32>);
 
@@ -580,6 +617,7 @@ const NATIVE: Capabilities = Capabilities {
 struct Native {
     turns: Mutex<VecDeque<Vec<TurnEvent>>>,
     asked: Mutex<Vec<ModelTurn>>,
+    capabilities: Capabilities,
 }
 
 struct Played(VecDeque<TurnEvent>);
@@ -601,7 +639,8 @@ impl TextModel for Native {
     }
 
     fn capabilities(&self) -> BoxFuture<'_, Result<Capabilities, BackendError>> {
-        Box::pin(async { Ok(NATIVE) })
+        let capabilities = self.capabilities;
+        Box::pin(async move { Ok(capabilities) })
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, BackendError>> {
@@ -620,7 +659,12 @@ impl TextModel for Native {
 }
 
 fn native(turns: Vec<Vec<TurnEvent>>) -> (Responder, Arc<Native>) {
-    let model = Arc::new(Native { turns: Mutex::new(turns.into()), asked: Mutex::default() });
+    playing(NATIVE, turns)
+}
+
+/// A model with these abilities that answers with these events.
+fn playing(capabilities: Capabilities, turns: Vec<Vec<TurnEvent>>) -> (Responder, Arc<Native>) {
+    let model = Arc::new(Native { turns: Mutex::new(turns.into()), asked: Mutex::default(), capabilities });
     (Responder::new(parts(model.clone())), model)
 }
 
@@ -651,6 +695,63 @@ async fn native_calls_are_held_to_the_same_rules_and_text_is_only_text() {
     let asked = model.asked.lock().unwrap();
     assert_eq!(asked[0].tools.len(), 1);
     assert!(asked[1].history.len() > asked[0].history.len(), "the model is told what was wrong");
+}
+
+/// A server that knows the format of its model finds the calls itself, also if it was told of no tools.
+#[tokio::test]
+async fn calls_that_the_server_of_a_text_model_found_are_held_to_the_rules_of_text() {
+    let text_model = Capabilities { native_tools: false, ..NATIVE };
+    let done = || TurnEvent::Done(FinishReason::Stop);
+    let (responder, _) = playing(
+        text_model,
+        vec![
+            vec![TurnEvent::Text("So: `".to_owned()), native_call("{\"town\":1}"), done()],
+            vec![native_call("{\"city\":\"Oslo\"}"), done()],
+        ],
+    );
+    expect![[r#"
+        says "So: `"
+        calls weather "{\"city\":\"Oslo\"}"
+        completed
+    "#]]
+    .assert_eq(&told(&whole(&responder, asking(json!({}))).await));
+    let (responder, _) = playing(text_model, vec![vec![native_call("{}"), done()]]);
+    let without_tools = asking(json!({ "tools": [] }));
+    expect![[r#"
+        says "<tool_call>{\"name\":\"weather\",\"arguments\":\"{}\"}</tool_call>"
+        completed
+    "#]]
+    .assert_eq(&told(&whole(&responder, without_tools).await));
+}
+
+#[tokio::test]
+async fn a_tool_is_called_by_the_name_of_the_client_and_by_its_last_part() {
+    let tool = |name: &str| json!({ "type": "function", "name": name, "parameters": { "type": "object" } });
+    let tools = json!([tool("weather.get"), tool("notes.get"), tool("notes.put")]);
+    for (written, called) in [
+        ("weather.get", "calls weather.get \"{}\"\ncompleted\n"),
+        ("weather_get", "calls weather.get \"{}\"\ncompleted\n"),
+        ("put", "calls notes.put \"{}\"\ncompleted\n"),
+        // Two tools could be meant.
+        ("get", "says \"<tool_call>{\\\"name\\\":\\\"get\\\"}</tool_call>\"\ncompleted\n"),
+    ] {
+        let block = format!("<tool_call>{{\"name\":\"{written}\"}}</tool_call>");
+        let responder = scripted(&json!({ "text": block }).to_string());
+        let answer = whole(&responder, asking(json!({ "tools": tools }))).await;
+        assert_eq!(told(&answer), called, "{written}");
+    }
+}
+
+#[tokio::test]
+async fn thoughts_that_a_model_writes_into_its_text_are_reasoning_and_make_no_call() {
+    let text = format!("<think>I could call {}</think>\n\nNo.", OSLO.replace("\\\"", "\""));
+    let responder = scripted(&json!({ "text": text }).to_string());
+    expect![[r#"
+        reasoning
+        says "\n\nNo."
+        completed
+    "#]]
+    .assert_eq(&told(&whole(&responder, asking(json!({}))).await));
 }
 
 /// Two tools that say what they were called with.

@@ -69,7 +69,12 @@ impl ToolSet {
             })
             .collect();
         let names = known.values().filter(|known| known.allowed);
-        let names = names.map(|known| (known.tool.name.clone(), known.tool.strict)).collect();
+        let mut names: ToolNames = names.map(|known| (known.tool.name.clone(), known.tool.strict)).collect();
+        for known in known.values().filter(|known| known.allowed) {
+            for other in other_names(&known.tool) {
+                names.add_other_name(other, &known.tool.name);
+            }
+        }
         Ok(ToolSet { known: Arc::new(known), names: Arc::new(names) })
     }
 
@@ -85,8 +90,9 @@ impl ToolSet {
         }
     }
 
-    /// Returns a tool that the model may call.
+    /// Returns a tool that the model may call, by any of its names.
     pub(super) fn allowed_tool(&self, name: &str) -> Option<(&OfferedTool, ToolLocation)> {
+        let (name, _strict) = self.names.resolve(name)?;
         self.known.get(name).filter(|known| known.allowed).map(|known| (&*known.tool, known.location))
     }
 
@@ -103,6 +109,19 @@ impl ToolSet {
     pub(super) fn any_strict(&self) -> bool {
         self.known.values().any(|known| known.tool.strict && known.allowed)
     }
+}
+
+/// Returns the other names by which a model may call a tool: those of the client, and the last part of a dotted one.
+fn other_names(tool: &OfferedTool) -> Vec<String> {
+    let own = &tool.own_name;
+    let mut names = vec![own.clone()];
+    if let Some(namespace) = &tool.namespace {
+        names.extend([format!("{namespace}.{own}"), format!("{namespace}__{own}")]);
+    }
+    names.extend(own.rsplit_once('.').map(|(_, last)| last.to_owned()));
+    // The server's own tools: the model sees `vault_createFile` and may have read of `vault.createFile`.
+    names.extend(own.split_once('_').map(|(first, rest)| format!("{first}.{rest}")));
+    names
 }
 
 /// Replaces the server's own names, with dots, by the names that the model sees.

@@ -44,9 +44,7 @@ impl AnswerWriter<'_> {
             if self.take_event(turn_reader, event)? {
                 return Ok(self.flush().await?);
             }
-            if self.cancelled.is_cancelled() {
-                return Err(EndReason::Cancelled);
-            }
+            self.stop.check()?;
             self.deadlines.check_whole(&self.responder.parts.settings)?;
         }
     }
@@ -60,7 +58,7 @@ impl AnswerWriter<'_> {
             tokio::select! {
                 biased;
                 event = stream.next() => return Ok(event),
-                () = self.cancelled.cancelled() => return Err(EndReason::Cancelled),
+                cause = self.stop.stopped() => return Err(cause.into()),
                 () = self.deadlines.due() => self.check_deadlines().await?,
             }
         }

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::tool_set::{ArgumentsChecker, ToolLocation, ToolSet};
 use crate::emitter::AnswerEmitter;
 use crate::prompt::{ToolPromptMode, Unescaper};
-use sentinel::{AnswerParser, CheckArguments, ParserCounts, ParserVerdict};
+use sentinel::{
+    AnswerParser, CheckArguments, ParserCounts, ParserVerdict, ThinkSegment, ThinkSplitter, ToolNames,
+};
 
 /// The outcome of a turn.
 #[derive(Default)]
@@ -66,6 +68,16 @@ pub(super) struct TurnOptions {
 pub(super) struct TurnReader {
     parser: AnswerParser<ArgumentsChecker>,
     collector: OutputCollector,
+    /// For a model that only writes text.
+    text_model: Option<TextModelParts>,
+}
+
+/// What is needed to read a model that only writes text.
+struct TextModelParts {
+    names: Arc<ToolNames>,
+    think_splitter: ThinkSplitter,
+    /// Counts of calls that the model's server turned into native ones.
+    native_counts: ParserCounts,
 }
 
 /// Sends text and calls to the client, and collects the outcome.
@@ -82,9 +94,16 @@ struct OutputCollector {
 impl TurnReader {
     pub(super) fn new(tools: Arc<ToolSet>, mode: ToolPromptMode, turn_options: TurnOptions) -> TurnReader {
         let parser = AnswerParser::new(tools.names(mode), tools.checker());
-        let unescaper = match mode {
-            ToolPromptMode::Sentinel => Some(Unescaper::default()),
-            ToolPromptMode::Native => None,
+        let (unescaper, text_model) = match mode {
+            ToolPromptMode::Sentinel => {
+                let parts = TextModelParts {
+                    names: tools.names(mode),
+                    think_splitter: ThinkSplitter::default(),
+                    native_counts: ParserCounts::default(),
+                };
+                (Some(Unescaper::default()), Some(parts))
+            }
+            ToolPromptMode::Native => (None, None),
         };
         let collector = OutputCollector {
             tools,
@@ -93,15 +112,13 @@ impl TurnReader {
             unescaper,
             unescaped: String::new(),
         };
-        TurnReader { parser, collector }
+        TurnReader { parser, collector, text_model }
     }
 
     /// Reads one event. Returns true if no more events are needed.
     pub(super) fn read(&mut self, event: TurnEvent, emitter: &mut AnswerEmitter) -> bool {
         match event {
-            TurnEvent::Text(text) => {
-                self.parser.feed(&text, &mut |verdict| self.collector.take(verdict, emitter));
-            }
+            TurnEvent::Text(text) => self.read_text(&text, emitter),
             TurnEvent::NextMessage => {
                 self.end_of_text(emitter);
                 emitter.end_message();
@@ -112,6 +129,7 @@ impl TurnReader {
             }
             TurnEvent::Reasoning { part, text } => emitter.reasoning(part, &text),
             TurnEvent::SealedReasoning(sealed) => emitter.encrypted_reasoning(sealed),
+            TurnEvent::Call(call) if self.text_model.is_some() => self.text_model_call(&call, emitter),
             TurnEvent::Call(call) => self.collector.native_call(call, emitter),
             TurnEvent::Refusal(refusal) => {
                 self.collector.outcome.refused = true;
@@ -127,15 +145,51 @@ impl TurnReader {
         self.collector.is_full()
     }
 
+    fn read_text(&mut self, text: &str, emitter: &mut AnswerEmitter) {
+        let TurnReader { parser, collector, text_model } = self;
+        match text_model {
+            Some(parts) => parts.think_splitter.feed(text, &mut |segment| match segment {
+                ThinkSegment::Text(text) => {
+                    parser.feed(text, &mut |verdict| collector.take(verdict, emitter))
+                }
+                ThinkSegment::Reasoning(text) => emitter.reasoning(0, text),
+            }),
+            None => parser.feed(text, &mut |verdict| collector.take(verdict, emitter)),
+        }
+    }
+
+    /// Handles a call that the server of a text model found in its text itself. It is written as a block and parsed like
+    /// one, so that the same rules apply.
+    fn text_model_call(&mut self, call: &NativeCall, emitter: &mut AnswerEmitter) {
+        self.end_of_text(emitter);
+        let TurnReader { collector, text_model: Some(parts), .. } = self else { return };
+        let body = serde_json::json!({ "name": call.name, "arguments": call.arguments });
+        let block = format!("<tool_call>{body}</tool_call>");
+        let mut parser = AnswerParser::new(parts.names.clone(), collector.tools.checker());
+        parser.feed(&block, &mut |verdict| collector.take(verdict, emitter));
+        parser.finish(&mut |verdict| collector.take(verdict, emitter));
+        parts.native_counts = parts.native_counts.plus(parser.counts());
+    }
+
     /// Ends the message.
     pub(super) fn end_of_text(&mut self, emitter: &mut AnswerEmitter) {
+        let TurnReader { parser, collector, text_model } = self;
+        if let Some(parts) = text_model {
+            parts.think_splitter.finish(&mut |segment| match segment {
+                ThinkSegment::Text(text) => {
+                    parser.feed(text, &mut |verdict| collector.take(verdict, emitter))
+                }
+                ThinkSegment::Reasoning(text) => emitter.reasoning(0, text),
+            });
+        }
         self.parser.finish(&mut |verdict| self.collector.take(verdict, emitter));
         self.collector.end_of_text(emitter);
     }
 
     pub(super) fn finish(self) -> TurnOutcome {
         let mut outcome = self.collector.outcome;
-        let counts = self.parser.counts();
+        let native = self.text_model.map(|parts| parts.native_counts).unwrap_or_default();
+        let counts = self.parser.counts().plus(native);
         outcome.counts = ParserCounts {
             calls: counts.calls + outcome.counts.calls,
             strict_failures: counts.strict_failures + outcome.counts.strict_failures,

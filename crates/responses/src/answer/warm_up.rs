@@ -22,7 +22,7 @@ impl Responder {
         let mut emitter = AnswerEmitter::new(request, &unique, self.seconds(), EventFraming::Lines);
         emitter.start();
         let first = emitter.take();
-        let response = emitter.complete(None, self.seconds());
+        let mut response = emitter.complete(None, self.seconds());
         let stored = StoredResponse {
             id: response_id(&unique),
             previous: request.previous_response_id.clone(),
@@ -31,8 +31,9 @@ impl Responder {
             object: response.object_json(),
         };
         if let Err(error) = own.insert(stored).await {
-            tracing::error!(%error, "a response could not be kept");
+            tracing::error!(%error, "a response could not be stored");
+            response.set_not_stored();
         }
-        [first, response.bytes].concat().into()
+        [first, response.last_events()].concat().into()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backend::{Capabilities, FinishReason, HistoryEntry, MessagePart, ModelTurn, TurnStream};
 use serde_json::Map;
 
-use super::cancellation::CancelSignal;
+use super::cancellation::{StopCause, StopSignal};
 use super::conversation::AnswerConversation;
 use super::deadlines::{AnswerDeadlines, backend_timeout};
 use super::end::InterruptionGuard;
@@ -38,7 +38,7 @@ pub(super) struct AnswerWriter<'r> {
     pub(super) tools: Arc<ToolSet>,
     pub(super) emitter: AnswerEmitter,
     pub(super) out: EventSender,
-    pub(super) cancelled: CancelSignal,
+    pub(super) stop: StopSignal,
     stream: Option<TurnStream>,
     pub(super) unique: String,
     pub(super) deadlines: AnswerDeadlines,
@@ -55,7 +55,7 @@ pub(super) struct AnswerWriter<'r> {
 pub(super) enum EndReason {
     Failed(ApiError),
     Incomplete(IncompleteReason),
-    Cancelled,
+    Stopped(StopCause),
     /// The reader of the events was dropped.
     Gone,
 }
@@ -66,7 +66,8 @@ impl EndReason {
         match self {
             EndReason::Failed(error) => format!("the answer failed: {}", error.code),
             EndReason::Incomplete(_) => "the answer was cut off".to_owned(),
-            EndReason::Cancelled => "the answer was cancelled".to_owned(),
+            EndReason::Stopped(StopCause::Cancelled) => "the answer was cancelled".to_owned(),
+            EndReason::Stopped(StopCause::ServerStopping) => "the server was stopped".to_owned(),
             EndReason::Gone => "the client went away".to_owned(),
         }
     }
@@ -75,6 +76,12 @@ impl EndReason {
 impl From<ReceiverGone> for EndReason {
     fn from(_: ReceiverGone) -> EndReason {
         EndReason::Gone
+    }
+}
+
+impl From<StopCause> for EndReason {
+    fn from(cause: StopCause) -> EndReason {
+        EndReason::Stopped(cause)
     }
 }
 
@@ -90,7 +97,7 @@ impl<'r> AnswerWriter<'r> {
         prepared: PreparedAnswer,
         framing: EventFraming,
         out: EventSender,
-        cancelled: CancelSignal,
+        stop: StopSignal,
     ) -> AnswerWriter<'r> {
         let PreparedAnswer {
             mut request,
@@ -116,7 +123,7 @@ impl<'r> AnswerWriter<'r> {
             tools: Arc::new(tools),
             emitter,
             out,
-            cancelled,
+            stop,
             stream: Some(stream),
             unique,
             deadlines: AnswerDeadlines::new(started, responder.parts.settings.keep_alive),

@@ -54,9 +54,8 @@ enum OpenItem {
 
 /// An answer that ended.
 pub struct FinishedResponse {
-    /// The last events, and the end of the stream.
-    pub bytes: Bytes,
     pub output: Vec<SentItem>,
+    encoder: EventEncoder,
     base: ResponseBase,
     outcome: ResponseOutcome,
     completed_at: Option<u64>,
@@ -67,6 +66,24 @@ impl FinishedResponse {
     /// Returns the response object as JSON text.
     pub fn object_json(&self) -> String {
         json_line(&self.base.object(&self.state()))
+    }
+
+    /// Lets the response say that it is not stored. Call it before the last events are taken.
+    pub fn set_not_stored(&mut self) {
+        self.base.set_not_stored();
+    }
+
+    /// Returns the last events, and the end of the stream. Call it once.
+    pub fn last_events(&mut self) -> Bytes {
+        let mut encoder = mem::replace(&mut self.encoder, EventEncoder::new(EventFraming::Nothing));
+        let kind = match self.outcome {
+            ResponseOutcome::Completed | ResponseOutcome::InProgress => ResponseEventType::Completed,
+            ResponseOutcome::Incomplete(_) => ResponseEventType::Incomplete,
+            ResponseOutcome::Failed(_) => ResponseEventType::Failed,
+        };
+        encoder.response(kind, self.base.object(&self.state()));
+        encoder.end();
+        encoder.take()
     }
 
     /// Returns the response object as a value.
@@ -245,21 +262,13 @@ impl AnswerEmitter {
         completed_at: Option<u64>,
     ) -> FinishedResponse {
         self.start();
-        let (kind, status) = match outcome {
-            ResponseOutcome::Completed | ResponseOutcome::InProgress => {
-                (ResponseEventType::Completed, ItemStatus::Completed)
-            }
-            ResponseOutcome::Incomplete(_) => (ResponseEventType::Incomplete, ItemStatus::Incomplete),
-            ResponseOutcome::Failed(_) => (ResponseEventType::Failed, ItemStatus::Incomplete),
+        let status = match outcome {
+            ResponseOutcome::Completed | ResponseOutcome::InProgress => ItemStatus::Completed,
+            ResponseOutcome::Incomplete(_) | ResponseOutcome::Failed(_) => ItemStatus::Incomplete,
         };
         self.close(status);
-        let AnswerEmitter { mut encoder, base, sent, .. } = self;
-        let mut finished =
-            FinishedResponse { bytes: Bytes::new(), output: sent, base, outcome, completed_at, usage };
-        encoder.response(kind, finished.base.object(&finished.state()));
-        encoder.end();
-        finished.bytes = encoder.take();
-        finished
+        let AnswerEmitter { encoder, base, sent, .. } = self;
+        FinishedResponse { output: sent, encoder, base, outcome, completed_at, usage }
     }
 
     /// Closes the open item and announces a message.

@@ -19,6 +19,7 @@ mod tools;
 use std::sync::Arc;
 
 use envelope::ClientId;
+use http_edge::RequestId;
 use serde_json::{Map, Value};
 use toolkit::CompiledSchema;
 
@@ -36,6 +37,8 @@ use super::tools::{OfferedTool, ToolChoice};
 pub struct Request {
     /// The client as the HTTP edge identified it; never read from the request.
     pub client: Option<ClientId>,
+    /// The id that the HTTP edge gave the request, for the log.
+    pub request_id: Option<RequestId>,
     pub model: String,
     pub instructions: Option<String>,
     pub input: Vec<ConversationItem>,
@@ -170,6 +173,7 @@ pub fn parse_value(value: Value, schemas: &SchemaCache) -> Result<Box<Request>, 
 
     let request = Box::new(Request {
         client: None,
+        request_id: None,
         model: body.required_text("model")?,
         instructions: body.string("instructions")?,
         input: input.items,

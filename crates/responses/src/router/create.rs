@@ -13,7 +13,7 @@ use crate::answer::{FinishedAnswer, PreparedAnswer, Responder, event_channel, ev
 use crate::error::ApiError;
 use crate::event::EventFraming;
 use crate::request::RequestPurpose;
-use http_edge::{BODY_LIMIT, error_response, read_body};
+use http_edge::{BODY_LIMIT, RequestId, error_response, read_body};
 
 /// Asks proxies not to buffer the stream.
 const NO_BUFFERING: (HeaderName, HeaderValue) =
@@ -28,8 +28,10 @@ pub(super) async fn create(State(responder): State<Arc<Responder>>, http: HttpRe
 
 async fn answer(responder: Arc<Responder>, http: HttpRequest) -> Result<Response, ApiError> {
     let client = http.extensions().get::<ClientId>().cloned();
+    let request_id = http.extensions().get::<RequestId>().cloned();
     let mut request = responder.parse(&read_body(http.into_body(), BODY_LIMIT).await?)?;
     request.client = client;
+    request.request_id = request_id;
     if request.purpose == RequestPurpose::WarmUp {
         return Err(ApiError::invalid(
             "generate",

@@ -2,6 +2,7 @@
 
 mod compact;
 mod create;
+mod other_apis;
 mod stored_responses;
 mod models;
 mod websocket;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::answer::Responder;
@@ -28,6 +29,9 @@ pub fn router(responder: Arc<Responder>) -> Router {
         .route("/v1/responses/{id}", get(stored_responses::retrieve).delete(stored_responses::delete))
         .route("/v1/responses/{id}/cancel", post(stored_responses::cancel))
         .route("/v1/responses/{id}/input_items", get(stored_responses::input_items))
+        .route("/v1/chat/completions", any(other_apis::chat_completions))
+        .route("/v1/completions", any(other_apis::chat_completions))
+        .route("/v1/messages", any(other_apis::messages))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{id}", get(models::retrieve))
         .with_state(responder)

@@ -22,8 +22,29 @@ const DEFAULT_ITEMS: usize = 20;
 /// The id in the path, or why it cannot be parsed.
 type PathId = Result<Path<String>, PathRejection>;
 
-pub(super) async fn retrieve(State(responder): State<Arc<Responder>>, id: PathId) -> Response {
+/// The query of a stored response.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct RetrieveQuery {
+    stream: Option<String>,
+}
+
+pub(super) async fn retrieve(
+    State(responder): State<Arc<Responder>>,
+    id: PathId,
+    asked: Result<Query<RetrieveQuery>, QueryRejection>,
+) -> Response {
     let Ok(Path(id)) = id else { return error_response(&bad_id()) };
+    // A client that gets an object where it waits for events would wait for ever.
+    if !matches!(
+        asked.map(|Query(asked)| asked.stream).as_ref().map(Option::as_deref),
+        Ok(None | Some("false"))
+    ) {
+        return error_response(&ApiError::invalid(
+            "stream",
+            "unsupported_value",
+            "a stored response is one object and is not streamed again; leave `stream` out",
+        ));
+    }
     match responder.store().get(&id) {
         Some(stored) => json_response(stored.object.clone()),
         None => error_response(&unknown_response(&id)),
@@ -202,16 +223,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_client_of_another_api_learns_what_to_change() {
+        let mut said = asked("POST", "/v1/chat/completions").await;
+        said += &asked("POST", "/v1/messages").await;
+        expect![[r#"
+            404 {"error":{"message":"This server speaks the Responses API (`POST /v1/responses`) and not the Chat Completions API: with the openai SDKs call `client.responses.create`, with the AI SDK `openai.responses(model)`, and in other programs choose the Responses API of OpenAI.","type":"not_found_error","param":null,"code":"unsupported_api"}}
+            404 {"error":{"message":"This server speaks the Responses API (`POST /v1/responses`) and not the Messages API: choose OpenAI with the Responses API in your program.","type":"not_found_error","param":null,"code":"unsupported_api"}}
+        "#]].assert_eq(&said);
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_read_in_an_address_is_an_error_like_any_other() {
         let mut said = asked("GET", "/v1/responses/resp_1/input_items?limit=1&limit=2").await;
         said += &asked("GET", "/v1/responses/%ff/input_items").await;
         said += &asked("GET", "/v1/responses/%ff").await;
+        said += &asked("GET", "/v1/responses/resp_1?stream=true").await;
+        said += &asked("GET", "/v1/responses/resp_1?stream=false").await;
         said += &asked("DELETE", "/v1/responses/%ff").await;
         said += &asked("POST", "/v1/responses/%ff/cancel").await;
         expect![[r#"
             400 {"error":{"message":"the query cannot be read; give `limit`, `order` and `after` at most once each","type":"invalid_request_error","param":null,"code":"invalid_query"}}
             400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
             400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
+            400 {"error":{"message":"a stored response is one object and is not streamed again; leave `stream` out","type":"invalid_request_error","param":"stream","code":"unsupported_value"}}
+            404 {"error":{"message":"no response `resp_1` is kept; it was deleted, is too old, or was made with `store: false`","type":"not_found_error","param":null,"code":"response_not_found"}}
             400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
             400 {"error":{"message":"the id in the path is not UTF-8 once its percent-escapes are read; use the `id` of a response as it is","type":"invalid_request_error","param":"response_id","code":"invalid_value"}}
         "#]].assert_eq(&said);

@@ -207,6 +207,7 @@ fn upgrade_required() -> ApiError {
             "GET opens a WebSocket here; send a request with POST, or name a response: /v1/responses/{id}"
                 .to_owned(),
         param: None,
+        retry_after: None,
     }
 }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -38,6 +38,8 @@ pub enum StoreError {
     OpenFolder { folder: String, mode: u32 },
     #[error("`{folder}` belongs to another user; keep responses in a folder of your own")]
     ForeignFolder { folder: String },
+    #[error("another server keeps its responses in `{folder}`; give each server a folder of its own")]
+    InUse { folder: String },
     #[error("response `{id}` takes {bytes} bytes, more than the {most} that all of them together may take")]
     TooHeavy { id: String, bytes: usize, most: usize },
     #[error("a response cannot be written down: {0}")]
@@ -75,6 +77,12 @@ impl DiskStore {
         if stat.st_uid != own_user() {
             return Err(StoreError::ForeignFolder { folder: path.display().to_string() });
         }
+        // Held as long as the folder is open: two servers would overwrite each other's limits and unfinished files.
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(StoreError::InUse { folder: path.display().to_string() }),
+            Err(error) => return Err(trouble(error.into())),
+        }
         Ok(DiskStore { path, folder })
     }
 
@@ -84,7 +92,7 @@ impl DiskStore {
         for entry in Dir::read_from(&self.folder).map_err(|error| self.io_error(error.into()))? {
             let entry = entry.map_err(|error| self.io_error(error.into()))?;
             let Ok(name) = entry.file_name().to_str() else { continue };
-            if name.ends_with(UNFINISHED) {
+            if is_unfinished(name) {
                 // It was never acknowledged to a client.
                 self.unlink(name).map_err(|error| self.io_error(error))?;
             } else if let Some(id) = name.strip_suffix(ENDING) {
@@ -173,6 +181,12 @@ impl DiskStore {
     fn io_error(&self, error: io::Error) -> StoreError {
         StoreError::Io { folder: self.path.display().to_string(), error }
     }
+}
+
+/// Returns true for the name of a response that was being written. Any other file with this suffix is not ours.
+fn is_unfinished(name: &str) -> bool {
+    let id = name.strip_suffix(UNFINISHED).and_then(|id| id.strip_prefix("resp_"));
+    id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// Ids are generated here from letters, digits and `_`; an id of a client is used only if it was found among them.

@@ -35,6 +35,11 @@ impl FoundItem {
         }
     }
 
+    /// The id of the response that contains it.
+    pub fn response_id(&self) -> &str {
+        &self.stored.id
+    }
+
     /// Whether it is an output item, not one that a client echoed.
     pub fn is_output(&self) -> bool {
         matches!(self.slot, ItemSlot::Output(_))

@@ -160,6 +160,10 @@ async fn what_is_on_disk_survives_a_restart() {
     // One that was damaged, and one that a crash left unfinished.
     fs::copy(at.join("resp_1.json"), at.join("resp_8.json")).unwrap();
     fs::copy(at.join("resp_1.json"), at.join("resp_9.part")).unwrap();
+    // Files of other programs with the same suffix.
+    for other in ["download.part", "resp_.part", "resp_a b.part"] {
+        fs::File::create(at.join(other)).unwrap();
+    }
     let store = ResponseStore::on_disk(at.clone(), StoreLimits::default()).unwrap();
     assert_eq!(said(&store, "resp_2").unwrap(), ["in_1", "msg_1", "in_2", "msg_2"]);
     assert_eq!(*store.get("resp_1").unwrap(), stored(1, None));
@@ -167,7 +171,10 @@ async fn what_is_on_disk_survives_a_restart() {
     let mut files: Vec<String> =
         fs::read_dir(&at).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
-    assert_eq!(files, ["resp_1.json", "resp_2.json", "resp_8.json"]);
+    assert_eq!(
+        files,
+        ["download.part", "resp_.part", "resp_1.json", "resp_2.json", "resp_8.json", "resp_a b.part"]
+    );
     let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(at.join("resp_1.json")), 0o600);
     assert_eq!(mode(at), 0o700);
@@ -199,6 +206,23 @@ async fn a_folder_that_others_can_write_is_refused_and_left_as_it_was() {
 }
 
 #[tokio::test]
+async fn two_servers_do_not_share_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("responses");
+    let first = ResponseStore::on_disk(at.clone(), StoreLimits::default()).unwrap();
+    let second = ResponseStore::on_disk(at.clone(), StoreLimits::default()).err().unwrap();
+    assert_eq!(
+        second.to_string(),
+        format!(
+            "another server keeps its responses in `{}`; give each server a folder of its own",
+            at.display()
+        )
+    );
+    drop(first);
+    assert!(ResponseStore::on_disk(at, StoreLimits::default()).is_ok());
+}
+
+#[tokio::test]
 async fn links_in_the_folder_are_neither_written_through_nor_read() {
     let folder = tempfile::tempdir().unwrap();
     let (at, victim) = (folder.path().join("responses"), folder.path().join("victim"));
@@ -212,6 +236,7 @@ async fn links_in_the_folder_are_neither_written_through_nor_read() {
     assert!(fs::symlink_metadata(at.join("resp_1.json")).unwrap().is_file());
     fs::remove_file(at.join("resp_2.json")).unwrap();
     symlink(&victim, at.join("resp_2.json")).unwrap();
+    drop(store);
     let store = ResponseStore::on_disk(at, StoreLimits::default()).unwrap();
     assert!(store.get("resp_1").is_some());
     assert!(store.get("resp_2").is_none());

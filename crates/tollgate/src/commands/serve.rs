@@ -5,21 +5,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use backend::{BackendErrorKind, TextModel};
 use clap::Args;
 use http_edge::metrics::Metrics;
 use http_edge::{ClientTokens, EdgeSettings, HttpListener};
+use journal::RunState;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::logging::{self, LogFormat};
-use crate::runtime::{self, InterruptSignal, WorkerCount};
+use crate::runtime::{self, HangupAction, InterruptSignal, WorkerCount};
+use crate::screen;
 use crate::serving::backend::{BackendChoice, ToolCallRoute};
 use crate::serving::{server_builder, startup_message, state_folder, terminal};
-use app::vault_context::VaultContext;
+use app::display_text::display_path;
+use app::vault_context::{VaultContext, enclosing_vault};
 
 /// Time limit to close the runs of tools when the server stops.
 const CLOSING_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long answers may continue after the server was told to stop. Shorter than the time for which connections stay
+/// open, so that every stream ends with an event that says why.
+const ANSWER_GRACE: Duration = Duration::from_secs(8);
+
+/// How long a server waits at its start to see whether the model's server answers.
+const MODEL_PROBE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Serves models and the tools of a vault on this machine, over HTTP
 ///
@@ -32,7 +43,7 @@ const CLOSING_LIMIT: Duration = Duration::from_secs(10);
     after_help = "Example:\n  tollgate serve --backend codex\n  tollgate serve --backend http://127.0.0.1:11434/v1 --chat --model llama3.3\n  tollgate serve --backend scripted:answers.jsonl --port 8800\n  tollgate serve --tools --vault ~/Notes"
 )]
 pub(crate) struct ServeCommand {
-    /// The model: `codex`, `codex:PROGRAM`, the `/v1` address of a server, or `scripted:FILE`
+    /// The model: `codex`, `codex:PROGRAM`, the `/v1` address of a server, `scripted:FILE`, or `none` for MCP clients only
     #[arg(long, default_value = "codex", value_name = "MODEL")]
     backend: BackendChoice,
     /// The model to ask, whatever clients name [default: the one that they name]
@@ -96,6 +107,7 @@ impl ServeCommand {
         logging::start(self.log, self.log_format);
         raise_descriptor_limit();
         let state = state_folder::server_state_folder(vault)?;
+        self.refuse_tools_without_model()?;
         let model = self.backend.open(&crate::serving::backend::ModelOptions {
             home: &state,
             model: self.model.as_deref(),
@@ -107,9 +119,15 @@ impl ServeCommand {
         let clients = ClientTokens::open(token_file.clone(), state.join(state_folder::CLIENTS_FILE))
             .map_err(|error| CliError::bad_input("token", error.to_string()))?;
         let clients = Arc::new(clients);
-        let interrupts = InterruptSignal::new(self.json);
+        let interrupts = InterruptSignal::new(self.json).on_hangup(HangupAction::Ignore);
         let metrics = Arc::new(Metrics::new());
         let context = self.context(vault)?;
+        if let Some(folder) = &self.keep {
+            refuse_vault_folder(folder)?;
+        }
+        if let Some(context) = &context {
+            report_interrupted_runs(context);
+        }
         let has_mcp = context.is_some();
         let builder = server_builder::ServerBuilder {
             model: model.clone(),
@@ -145,9 +163,17 @@ impl ServeCommand {
                 mcp: has_mcp,
             }
             .show(self.json);
+            if matches!(self.backend, BackendChoice::Server { .. }) {
+                tokio::spawn(report_unreachable_model(model.clone()));
+            }
             let stopping = async {
                 stop.cancelled().await;
                 served.stop();
+                let responder = served.responder.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(ANSWER_GRACE).await;
+                    responder.stop_answers();
+                });
             };
             if let Some(broker) = served.at_terminal.clone() {
                 tokio::spawn(terminal::answer_questions(broker, interrupts.clone()));
@@ -157,6 +183,18 @@ impl ServeCommand {
             model.shut_down().await;
             Ok(Exit::Done)
         })?
+    }
+
+    /// Refuses options that would have no effect without a model.
+    fn refuse_tools_without_model(&self) -> Result<(), CliError> {
+        if self.backend == BackendChoice::None && self.tools {
+            return Err(CliError::bad_input(
+                "unused_option",
+                "--tools would do nothing: no model is asked, and MCP clients get the tools anyway",
+            )
+            .hint("leave out --tools, or choose a model with --backend"));
+        }
+        Ok(())
     }
 
     /// Returns the vault whose tools are served; `None` if there is none and `--tools` is not given.
@@ -174,6 +212,64 @@ impl ServeCommand {
             (true, true) => Some(server_builder::ModelToolAccess::Offered),
         }
     }
+}
+
+/// Refuses a folder inside of a vault: responses would be notes to its apps, and would be synced with it.
+fn refuse_vault_folder(folder: &Path) -> Result<(), CliError> {
+    let absolute = std::path::absolute(folder)
+        .map_err(|error| CliError::io(format_args!("find the folder {}", display_path(folder)), error))?;
+    // A folder that does not exist yet is where its nearest existing parent is.
+    let existing = absolute.ancestors().find_map(|dir| dir.canonicalize().ok()).unwrap_or(absolute);
+    match enclosing_vault(&existing) {
+        None => Ok(()),
+        Some(vault) => Err(CliError::bad_input(
+            "keep_in_vault",
+            format!("`{}` is inside of the vault `{}`", display_path(folder), display_path(vault)),
+        )
+        .hint(
+            "keep responses in a folder outside of every vault, such as ~/.local/state/tollgate/responses",
+        )),
+    }
+}
+
+/// Tells the user at the start which runs a crash interrupted. A record that cannot be listed is reported by
+/// `tollgate runs`, and does not stop the server.
+fn report_interrupted_runs(context: &VaultContext) {
+    let Ok(runs) = context.runs().and_then(|runs| Ok(runs.list()?)) else { return };
+    let mut interrupted = runs.iter().filter(|run| run.state == RunState::Interrupted).map(|run| &run.run_id);
+    let Some(newest) = interrupted.next_back() else { return };
+    let what = match interrupted.count() {
+        0 => format!("run {newest} was"),
+        more => format!("{} runs were, the newest is {newest}:", more + 1),
+    };
+    screen::notice(format_args!(
+        "{what} interrupted by a crash or a kill. `tollgate resume RUN` completes one, `tollgate runs` lists all."
+    ));
+}
+
+/// Warns at the start if the model's server cannot be used. It may be started later, so the server starts anyway.
+async fn report_unreachable_model(model: Arc<dyn TextModel>) {
+    let problem = match tokio::time::timeout(MODEL_PROBE_LIMIT, model.models()).await {
+        Ok(Ok(_models)) => return,
+        Ok(Err(error)) => match error.kind {
+            BackendErrorKind::Unavailable | BackendErrorKind::Unauthorized | BackendErrorKind::Died => {
+                error.message
+            }
+            // It answers; not every server lists its models.
+            BackendErrorKind::Overloaded
+            | BackendErrorKind::RateLimited
+            | BackendErrorKind::ContextTooLong
+            | BackendErrorKind::BadRequest
+            | BackendErrorKind::UnknownModel
+            | BackendErrorKind::Timeout
+            | BackendErrorKind::Protocol
+            | BackendErrorKind::Upstream => return,
+        },
+        Err(_elapsed) => {
+            format!("the model's server did not answer within {} seconds", MODEL_PROBE_LIMIT.as_secs())
+        }
+    };
+    screen::notice(format_args!("warning: {problem}"));
 }
 
 /// Raises the limit of open files to its maximum: each client takes a descriptor, and often one more towards the model.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use backend::TextModel;
 use backend::codex::{Codex, CodexSettings, ToolMode};
 use backend::openai::{OpenAi, OpenAiSettings, ProxySettings, Wire};
 use backend::scripted::ScriptedModel;
+use backend::{NoModel, TextModel};
 
 use crate::cli_error::CliError;
 use app::display_text::display_path;
@@ -15,9 +15,17 @@ use app::display_text::display_path;
 /// The argument of `--backend`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BackendChoice {
-    Codex { program: PathBuf },
-    Server { url: String },
-    Scripted { file: PathBuf },
+    Codex {
+        program: PathBuf,
+    },
+    Server {
+        url: String,
+    },
+    Scripted {
+        file: PathBuf,
+    },
+    /// Only MCP clients are served.
+    None,
 }
 
 /// How tool calls reach the model.
@@ -43,6 +51,7 @@ impl FromStr for BackendChoice {
 
     fn from_str(text: &str) -> Result<BackendChoice, String> {
         match text.split_once(':') {
+            None if text == "none" => Ok(BackendChoice::None),
             None if text == "codex" => Ok(BackendChoice::Codex { program: PathBuf::from("codex") }),
             Some(("codex", program)) if !program.is_empty() => {
                 Ok(BackendChoice::Codex { program: PathBuf::from(program) })
@@ -52,7 +61,7 @@ impl FromStr for BackendChoice {
             }
             Some(("http" | "https", _)) => Ok(BackendChoice::Server { url: text.to_owned() }),
             Some(_) | None => Err(
-                "write `codex`, `codex:PROGRAM`, an address such as `http://127.0.0.1:11434/v1`, or `scripted:FILE`"
+                "write `codex`, `codex:PROGRAM`, an address such as `http://127.0.0.1:11434/v1`, `scripted:FILE`, or `none`"
                     .to_owned(),
             ),
         }
@@ -72,6 +81,7 @@ impl BackendChoice {
                 })?;
                 Ok(Arc::new(scripted))
             }
+            BackendChoice::None => Ok(Arc::new(NoModel)),
         }
     }
 }
@@ -87,8 +97,8 @@ impl BackendChoice {
             BackendChoice::Server { .. } => {
                 ("a model behind an address is used as a text model", vec![(native, "--calls native")])
             }
-            BackendChoice::Scripted { .. } => (
-                "a script asks no model",
+            BackendChoice::Scripted { .. } | BackendChoice::None => (
+                "no model is asked",
                 vec![
                     (options.model.is_some(), "--model"),
                     (native, "--calls native"),

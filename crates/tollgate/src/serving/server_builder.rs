@@ -63,6 +63,7 @@ pub(crate) enum ModelToolAccess {
 /// The mounted router, and the call sessions behind it.
 pub(crate) struct AssembledServer {
     pub(crate) router: Router,
+    pub(crate) responder: Arc<Responder>,
     pub(crate) tools: Option<Arc<EngineToolbox>>,
     pub(crate) mcp: Option<Arc<McpServer>>,
     /// The broker of questions for the server's own terminal, if there is one.
@@ -128,12 +129,13 @@ impl ServerBuilder<'_> {
                 move || async move { ([(CONTENT_TYPE, http_edge::metrics::CONTENT_TYPE)], metrics.render()) },
             ),
         );
-        let mut router = router.merge(responses::router::router(responder));
+        let mut router = router.merge(responses::router::router(responder.clone()));
         if let Some(mcp_server) = &mcp_server {
             router = mcp_server::mount(router, mcp_server);
         }
         Ok(AssembledServer {
             router,
+            responder,
             tools,
             mcp: mcp_server,
             at_terminal: approvals.and_then(|approvals| approvals.at_terminal),

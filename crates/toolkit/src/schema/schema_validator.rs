@@ -108,7 +108,8 @@ impl SchemaScan {
             ("$dynamicRef" | "$recursiveRef", Value::String(reference)) if !reference.starts_with('#') => {
                 Err(SchemaError::OutsideReference { pointer: pointer(), reference: name(reference) })
             }
-            ("$dynamicRef" | "$recursiveRef" | "$dynamicAnchor" | "$anchor", Value::String(_))
+            // A plain `$anchor` is a name that no reference here may use, so it has no effect.
+            ("$dynamicRef" | "$recursiveRef" | "$dynamicAnchor", Value::String(_))
             | ("$recursiveAnchor", Value::Bool(_))
             | ("$vocabulary", Value::Object(_)) => Err(SchemaError::MovedBase { pointer: pointer() }),
             ("$id", Value::String(_)) if depth > 0 => Err(SchemaError::MovedBase { pointer: pointer() }),

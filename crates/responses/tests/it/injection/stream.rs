@@ -23,7 +23,7 @@ pub(crate) fn check(request: &Request, text: &str, whose: &str) {
     let mut emitter = AnswerEmitter::new(request, "1", 0, EventFraming::Stream);
     emitter.text(text);
     let mut bytes = emitter.take().to_vec();
-    bytes.extend_from_slice(&emitter.complete(None, 0).bytes);
+    bytes.extend_from_slice(&emitter.complete(None, 0).last_events());
     let events = read(std::str::from_utf8(&bytes).unwrap());
 
     let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();

@@ -365,12 +365,12 @@ fn a_failure_ends_the_answer_and_there_is_no_error_event_besides() {
 #[test]
 fn a_failure_before_anything_was_said_still_begins_the_response() {
     let emitter = AnswerEmitter::new(asking(), "7f", 1_700_000_000, EventFraming::Stream);
-    let ended = emitter.fail(ApiError::server(503, "backend_unavailable", "no backend"), None);
+    let mut ended = emitter.fail(ApiError::server(503, "backend_unavailable", "no backend"), None);
     expect![[r#"
         response.created {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
         response.in_progress {"response":{"id":"resp_7f","status":"in_progress","output":[]}}
         response.failed {"response":{"id":"resp_7f","status":"failed","output":[],"error":{"code":"backend_unavailable","message":"no backend"}}}
-    "#]].assert_eq(&shown(&ended.bytes));
+    "#]].assert_eq(&shown(&ended.last_events()));
 }
 
 // Conformance: proxy 6.3
@@ -466,7 +466,7 @@ fn extension_events_are_only_for_those_who_asked() {
         emitter.extension("tool.started", payload.clone());
         emitter.text("Read.");
         let mut bytes = emitter.take().to_vec();
-        bytes.extend_from_slice(&emitter.complete(None, 1_700_000_005).bytes);
+        bytes.extend_from_slice(&emitter.complete(None, 1_700_000_005).last_events());
         bytes
     };
     let asked = answer(json!([{ "type": "tollgate", "events": true }]));

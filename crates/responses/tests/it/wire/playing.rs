@@ -80,12 +80,12 @@ pub(crate) fn play(
         }
         bytes.extend_from_slice(&emitter.take());
     }
-    let ended = match ending {
+    let mut ended = match ending {
         Ending::Complete => emitter.complete(Some(USAGE), 1_700_000_005),
         Ending::Incomplete(reason) => emitter.incomplete(reason, Some(USAGE)),
         Ending::Fail(error) => emitter.fail(error, None),
     };
-    bytes.extend_from_slice(&ended.bytes);
+    bytes.extend_from_slice(&ended.last_events());
     (bytes, ended)
 }
 
