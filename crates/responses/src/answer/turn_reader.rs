@@ -150,7 +150,7 @@ impl TurnReader {
         match text_model {
             Some(parts) => parts.think_splitter.feed(text, &mut |segment| match segment {
                 ThinkSegment::Text(text) => {
-                    parser.feed(text, &mut |verdict| collector.take(verdict, emitter))
+                    parser.feed(text, &mut |verdict| collector.take(verdict, emitter));
                 }
                 ThinkSegment::Reasoning(text) => emitter.reasoning(0, text),
             }),
@@ -177,7 +177,7 @@ impl TurnReader {
         if let Some(parts) = text_model {
             parts.think_splitter.finish(&mut |segment| match segment {
                 ThinkSegment::Text(text) => {
-                    parser.feed(text, &mut |verdict| collector.take(verdict, emitter))
+                    parser.feed(text, &mut |verdict| collector.take(verdict, emitter));
                 }
                 ThinkSegment::Reasoning(text) => emitter.reasoning(0, text),
             });

@@ -129,7 +129,7 @@ fn clear_hidden_copies(
     found: &ChangeStatuses,
     io: &dyn IoContext,
 ) -> Result<(), Fault> {
-    let made = found.made(intent).filter_map(taken_away);
+    let made = found.made(intent).filter_map(removed_content);
     // Left by a roll-back that was interrupted in turn.
     let unmade = found.unmade(intent).map(VaultChange::inverse).filter_map(|change| removed_content(&change));
     vault.clear_crash_leftovers(&made.chain(unmade).collect::<Vec<_>>(), io)
