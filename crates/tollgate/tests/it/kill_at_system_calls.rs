@@ -53,7 +53,7 @@ fn notes(vault: &Path) -> BTreeMap<String, String> {
 }
 
 /// Runs the command, and kills it at this system call if it gets so far. Returns how many it has made.
-fn run_to_system_call(command: &Command, kill_at: usize) -> usize {
+pub(crate) fn run_to_system_call(command: &Command, kill_at: usize) -> usize {
     // The shell waits until it is traced.
     let mut shell = Command::new("sh");
     shell.args(["-c", "read ready; exec \"$0\" \"$@\" </dev/null"]).arg(command.get_program());
@@ -102,6 +102,12 @@ fn run_to_system_call(command: &Command, kill_at: usize) -> usize {
     stops / 2
 }
 
+/// Returns whether the killed process got as far as to record its run.
+pub(crate) fn has_run(sandbox: &TestVault) -> bool {
+    std::fs::read_dir(sandbox.path("vault/.tollgate/runs"))
+        .is_ok_and(|mut runs| runs.any(|run| run.unwrap().path().join("run.json").exists()))
+}
+
 /// Kills one rename, resumes it and takes it back. Returns whether the kill left the vault between the two states, or
 /// `None` if the rename ended before that system call.
 fn kill_and_resume(
@@ -119,9 +125,7 @@ fn kill_and_resume(
     let killed = visible(notes(&sandbox.vault()));
     let was_between = killed != *before && killed != *after;
     let what = format!("killed at system call {at}");
-    let has_run = std::fs::read_dir(sandbox.path("vault/.tollgate/runs"))
-        .is_ok_and(|mut runs| runs.any(|run| run.unwrap().path().join("run.json").exists()));
-    if !has_run {
+    if !has_run(&sandbox) {
         assert_eq!(killed, *before, "{what}: an effect without a record");
         return Some(was_between);
     }

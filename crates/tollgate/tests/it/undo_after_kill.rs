@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command};
 
+use crate::kill_at_system_calls::{has_run, run_to_system_call};
 use crate::support::TestVault;
 use serde_json::{Value, json};
 
@@ -120,6 +121,39 @@ fn a_run_killed_midway_is_undone_without_being_resumed() {
         assert!(told.contains("undone, by run"), "{told}");
         sandbox.tollgate(&["redo", &run, "--yes"]).expect_code(0);
         assert_eq!(without_hidden(tree(&sandbox)), without_hidden(killed), "killed at `{words}`");
+    }
+}
+
+/// The hidden copies that a killed process leaves exist for a moment only, so this kills at many moments. The variable
+/// `KILL_EVERY` sets their distance.
+#[test]
+fn a_run_killed_at_any_system_call_is_undone_without_a_hidden_copy() {
+    let whole = {
+        let sandbox = vault();
+        let plan = sandbox.plan_file("plan.json", &plan());
+        run_to_system_call(&sandbox.command(&["run", &plan, "--yes"]), usize::MAX / 2)
+    };
+    let kills = if std::env::var_os("RUN_SLOW_TESTS").is_some() { 60 } else { 8 };
+    let every = std::env::var("KILL_EVERY").ok().and_then(|every| every.parse().ok());
+    let step = every.unwrap_or(whole / kills);
+    for at in (step..whole).step_by(step) {
+        let sandbox = vault();
+        let before = tree(&sandbox);
+        let plan = sandbox.plan_file("plan.json", &plan());
+        if run_to_system_call(&sandbox.command(&["run", &plan, "--yes"]), at) < at {
+            break;
+        }
+        if !has_run(&sandbox) {
+            assert_eq!(tree(&sandbox), before, "killed at system call {at}: an effect without a record");
+            continue;
+        }
+        let (killed, run) = (tree(&sandbox), run_id(&sandbox));
+        let undone = sandbox.tollgate(&["undo", &run, "--yes"]).expect_code(0);
+        assert_eq!(tree(&sandbox), before, "killed at system call {at}: {}", undone.out);
+        if !undone.out.starts_with("Nothing to undo") {
+            sandbox.tollgate(&["redo", &run, "--yes"]).expect_code(0);
+            assert_eq!(without_hidden(tree(&sandbox)), without_hidden(killed), "killed at system call {at}");
+        }
     }
 }
 

@@ -20,8 +20,8 @@ use super::temp_leftovers::{held_old_text, lock};
 use super::vault::Vault;
 
 impl Vault {
-    /// Removes hidden copies of the previous content of these paths, after the calls have happened. Usually
-    /// there are none. A copy that cannot be removed is not an error, as it does no harm. Each folder is read once,
+    /// Removes hidden copies of the previous content of these paths, after the calls have happened, and files that a killed
+    /// process had not finished in their folders. Usually there are none. A copy that cannot be removed is not an error, as it does no harm. Each folder is read once,
     /// however many of its files were changed.
     pub(crate) fn clear_crash_leftovers(
         &self,
@@ -56,6 +56,7 @@ impl Vault {
         let Ok(open) = self.open_folder(folder) else {
             return Ok(());
         };
+        self.leftovers.remove_once(&open.dir);
         let mut by_size: HashMap<u64, Vec<&(VaultPath, FileState)>> = HashMap::new();
         for one in taken {
             by_size.entry(one.1.bytes).or_default().push(one);

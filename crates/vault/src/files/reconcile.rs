@@ -212,7 +212,7 @@ impl ChangeStatuses {
 }
 
 /// Returns the content that a change removed, and its path.
-fn removed_content(change: &VaultChange) -> Option<(VaultPath, FileState)> {
+pub(super) fn removed_content(change: &VaultChange) -> Option<(VaultPath, FileState)> {
     match change {
         VaultChange::FileReplaced { path, before, .. } | VaultChange::FileRemoved { path, before } => {
             Some((VaultPath::parse(path).ok()?, *before))

@@ -23,7 +23,7 @@ use self::locations::parsed;
 pub use self::plan::{RestoreCause, RestoreConflict};
 pub use self::plan::{RestoreChoices, RestorePlan, RestoredEntry, plan_restore};
 use super::maybe_vault::MaybeVault;
-use super::reconcile::ReconcileEvidence;
+use super::reconcile::{ReconcileEvidence, removed_content};
 use super::write_tool::{WriteTool, WriteToolDecl};
 use crate::file_layer::{IoContext, PreparedSteps, TRASH, Vault, WrittenFile, protected};
 
@@ -154,6 +154,21 @@ impl WriteTool for RestoreChanges {
             dry_run: args.dry_run,
         };
         Ok((PreparedSteps { steps: found.steps }, output))
+    }
+
+    fn apply(
+        vault: &Vault,
+        args: &Args,
+        prepared: &PreparedSteps,
+        foreseen: &Output,
+        io: &dyn IoContext,
+    ) -> Result<Output, Fault> {
+        // A run that was killed may have left hidden copies of the content that its last calls replaced, and no one else
+        // will complete these calls.
+        let replaced = args.changes.iter().filter_map(|change| removed_content(&change.inverse()));
+        vault.clear_crash_leftovers(&replaced.collect::<Vec<_>>(), io)?;
+        let written = vault.apply(prepared, io)?;
+        Ok(Self::output(args, foreseen, written.as_ref()))
     }
 
     fn output(_args: &Args, foreseen: &Output, _written: Option<&WrittenFile>) -> Output {

@@ -794,6 +794,26 @@ async fn the_tool_refuses_all_when_one_file_is_in_the_way() {
 }
 
 #[tokio::test]
+async fn hidden_copies_of_a_killed_run_go_with_its_undo() {
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("mine", "1")]);
+    let changes = made(&fixture, &[&|fixture| fixture.replace("a.md", "22")]);
+    // As if the run was killed right after it had exchanged the files: the name has the inode of the new one.
+    let hidden = fixture.inside(".tollgate-tmp-1-0");
+    std::fs::copy(fixture.inside("mine"), &hidden).unwrap();
+    let vault = Arc::new(Vault::open(&fixture.inside("")).unwrap());
+    let store = Arc::new(RestoreStore::default());
+    store.keep(&mut "1".as_bytes()).unwrap();
+    let done = call(&vault, &store, json!({ "changes": inverse(&changes) })).await;
+    assert_eq!(done["says"], "Made 1 change");
+    assert!(!hidden.exists());
+    expect![[r#"
+        a.md 644 1
+        mine 644 1
+    "#]]
+    .assert_eq(&fixture.shown());
+}
+
+#[tokio::test]
 async fn what_an_interrupted_call_made_is_found_and_stays_in_its_record() {
     let fixture = RestoreFixture::with(&[("a.md", "1"), ("b.md", "1"), ("c.md", "1")]);
     let edit: [&dyn Fn(&RestoreFixture) -> ChangeStep; 3] =
