@@ -12,7 +12,6 @@ use expect_test::expect;
 use journal::{JournalRecord, RunFolder};
 use plan::RunStatus;
 use serde_json::{Value, json};
-use toolkit::SurfaceRules;
 
 fn asking(approver: ScriptedApprover) -> TestEngine {
     Build { policy: Policy::cautious(), approver, ..Build::default() }.test_engine()
@@ -237,15 +236,12 @@ async fn a_changed_plan_voids_the_yes() {
     assert!(refused.contains("it is not the run.json that this record was started with"), "{refused}");
     assert_eq!(test_engine.work.begun(), Vec::<String>::new());
 
-    // The record is intact, but a tool that the plan does not use is gone: the approval was given for another set.
+    // The record is intact, but tools that the plan does not use are gone: the approval was given for another set.
     let folder = tempfile::tempdir().unwrap();
     let (run_dir, _) = interrupted(folder.path(), "door").await;
-    let rules = SurfaceRules {
-        blocked: vec![("test.look".to_owned(), "a test".to_owned())],
-        ..SurfaceRules::default()
-    };
-    let policy = Policy::cautious();
-    let fewer = Build { policy, rules, approver: ScriptedApprover::yes(), ..Build::default() }.test_engine();
+    let approver = ScriptedApprover::yes();
+    let fewer = Build { policy: Policy::cautious(), approver, with_shell: false, ..Build::default() };
+    let fewer = fewer.test_engine();
     let request = ResumeRequest { run_dir, cancel: RunCancel::new(), forecaster: None };
     let refused = fewer.engine.resume(request).await;
     assert!(

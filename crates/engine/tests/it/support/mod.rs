@@ -59,6 +59,7 @@ pub struct Build {
     pub purpose: Purpose,
     pub forecaster: Option<Arc<dyn Forecaster>>,
     pub files: Files,
+    pub with_shell: bool,
 }
 
 impl Default for Build {
@@ -73,6 +74,7 @@ impl Default for Build {
             purpose: Purpose::Act,
             forecaster: None,
             files: Files::default(),
+            with_shell: true,
         }
     }
 }
@@ -91,7 +93,9 @@ impl Build {
         let work = Arc::new(Worklog::default());
         let mut registry = Registry::new();
         script::register(&mut registry, &work);
-        shell::register(&mut registry, &work);
+        if self.with_shell {
+            shell::register(&mut registry, &work);
+        }
         files::register(&mut registry, &self.files);
         let satisfied = BTreeSet::from([Requirement::Vault]);
         let approver = Arc::new(self.approver);
