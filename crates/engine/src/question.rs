@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use envelope::{OnError, PlanStep, Risk, StepId};
-use plan::{CheckedPlan, CheckedStep, RunQuestion};
-use serde_json::Value;
+use plan::{CheckedPlan, CheckedStep, RunQuestion, Template, TemplateBindings, ValueSource};
+use serde_json::{Map, Value};
 
 use crate::call_inputs::visible_text;
 use crate::forecast::Forecast;
@@ -89,7 +89,9 @@ fn plan_question(plan: &CheckedPlan) -> String {
         line(&mut text, &format!("Assumes: {}", one_line(assumption)));
     }
     for request in &whole.context_requests {
-        line(&mut text, &format!("Would have liked to know: {}", one_line(&request.kind)));
+        let options = request.options.as_ref().map(|options| short(&Value::Object(options.clone())));
+        let options = options.map(|options| format!(" {options}")).unwrap_or_default();
+        line(&mut text, &format!("Would have liked to know: {}{options}", one_line(&request.kind)));
     }
     if !plan.vars.is_empty() {
         line(&mut text, &format!("Variables: {}", plan.vars.len()));
@@ -99,19 +101,26 @@ fn plan_question(plan: &CheckedPlan) -> String {
     }
     line(&mut text, &format!("Steps: {}", plan.steps.len()));
     for (number, (step, written)) in plan.steps.iter().zip(&whole.steps).enumerate() {
-        show_step(&mut text, number + 1, step, written);
+        show_step(&mut text, number + 1, step, written, &plan.vars);
     }
     text
 }
 
-fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &PlanStep) {
+fn show_step(
+    text: &mut String,
+    number: usize,
+    step: &CheckedStep,
+    written: &PlanStep,
+    vars: &Map<String, Value>,
+) {
     let each = match (&step.foreach, &written.foreach) {
         (Some(checked), Some(foreach)) => {
             format!(" for each {} of {}", checked.item_name, short(&foreach.from))
         }
         _ => String::new(),
     };
-    let head = written.preview.as_deref().unwrap_or(&step.decl.summary);
+    let filled = step.preview.as_ref().and_then(|preview| preview_with_vars(preview, vars));
+    let head = filled.as_deref().or(written.preview.as_deref()).unwrap_or(&step.decl.summary);
     line(
         text,
         &format!(
@@ -132,6 +141,26 @@ fn show_step(text: &mut String, number: usize, step: &CheckedStep, written: &Pla
     }
 }
 
+/// Returns a preview that refers to nothing but variables of the plan. Other references have no value before the run.
+fn preview_with_vars(preview: &Template, vars: &Map<String, Value>) -> Option<String> {
+    let values = PlanVars(vars);
+    let bindings = TemplateBindings { values: &values, item: None, index: None };
+    preview.resolve(&bindings).ok()?.as_str().map(str::to_owned)
+}
+
+/// The values that are known before a run.
+struct PlanVars<'a>(&'a Map<String, Value>);
+
+impl ValueSource for PlanVars<'_> {
+    fn step(&self, _id: &str) -> Option<&Value> {
+        None
+    }
+
+    fn var(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+}
+
 /// Returns the settings of a step that differ from the defaults.
 fn settings(step: &CheckedStep, written: &PlanStep) -> Vec<String> {
     let mut settings = Vec::new();
@@ -149,6 +178,13 @@ fn settings(step: &CheckedStep, written: &PlanStep) -> Vec<String> {
     }
     if step.timeout_ms != step.decl.timeout_ms {
         settings.push(format!("may take {} ms", step.timeout_ms));
+    }
+    if step.fail_on_exit {
+        settings.push("fails unless its command exits with 0".to_owned());
+    }
+    if !step.tags.is_empty() {
+        let tags: Vec<String> = step.tags.iter().map(|tag| one_line(tag)).collect();
+        settings.push(format!("tags: {}", tags.join(", ")));
     }
     settings
 }

@@ -85,6 +85,9 @@ pub struct PlanStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86_400_000))]
     pub timeout_ms: Option<u64>,
+    /// True: the step fails if its command exits with another status than 0. Left out or false: the status is data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_on_exit: Option<bool>,
     /// Labels for people and interfaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

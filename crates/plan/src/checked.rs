@@ -45,6 +45,8 @@ pub struct CheckedStep {
     pub retry: Retry,
     /// From the step, else from the plan's defaults, else from the tool.
     pub timeout_ms: u64,
+    /// True if an exit status other than 0 is a failure.
+    pub fail_on_exit: bool,
     pub tags: Vec<String>,
 }
 

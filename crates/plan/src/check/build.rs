@@ -99,6 +99,7 @@ fn checked_step(
         on_error: step.on_error.or_else(|| defaults?.on_error).unwrap_or(OnError::Stop),
         retry: step.retry.or_else(|| defaults?.retry).unwrap_or(DEFAULT_RETRY),
         timeout_ms: timeout.min(limits.max_call_timeout_ms),
+        fail_on_exit: step.fail_on_exit.unwrap_or(false),
         tags: step.tags.clone(),
         decl: resolved.decl,
     }

@@ -40,6 +40,7 @@ pub(super) struct DraftStep<'a> {
     pub(super) depends_on: Vec<LocatedValue<&'a str>>,
     pub(super) foreach: Option<DraftForeach<'a>>,
     pub(super) capture_as: Option<LocatedValue<VarName>>,
+    pub(super) fail_on_exit: Option<LocatedValue<bool>>,
     pub(super) on_failure: DraftDefaults,
 }
 
@@ -94,7 +95,13 @@ pub(super) fn read<'a>(root: &'a Value, findings: &mut Vec<PlanFinding>) -> Plan
         }
     }
     let outputs = entries(&fields, "outputs", &mut notes);
-    entries(&fields, "uiHints", &mut notes);
+    for (name, at) in entries(&fields, "uiHints", &mut notes) {
+        if name != "title" {
+            let message = format!("the hint `{name}` has no effect: only `title` is shown");
+            let finding = PlanFinding::warning(FindingCode::NoEffect, at.pointer, message);
+            notes.push(finding.hint("leave it out; nothing has to be done if another program reads it"));
+        }
+    }
     let defaults = fields
         .optional_object("defaults", "write an object with `onError`, `retry` or `timeoutMs`", &mut notes)
         .map(|at| draft_step::read_defaults(&at, &mut notes))

@@ -24,6 +24,10 @@ const STEP_FIELDS: &[KnownField] = &[
     KnownField { name: "onError", synonyms: &["on_error", "onFailure", "on_failure"] },
     KnownField { name: "retry", synonyms: &["retries", "retryPolicy"] },
     KnownField { name: "timeoutMs", synonyms: &["timeout", "timeout_ms"] },
+    KnownField {
+        name: "failOnExit",
+        synonyms: &["fail_on_exit", "failOnExitCode", "check", "failOnNonZero", "exitOnError"],
+    },
     KnownField { name: "tags", synonyms: &["labels"] },
 ];
 
@@ -85,6 +89,7 @@ pub(super) fn read<'a>(at: &LocatedValue<&'a Value>, findings: &mut Vec<PlanFind
         depends_on: fields.texts("dependsOn", &mut notes),
         foreach: read_foreach(&fields, &mut notes),
         capture_as: read_name(&fields, "captureAs", &mut notes),
+        fail_on_exit: read_flag(&fields, "failOnExit", &mut notes),
         on_failure: read_failure_fields(&fields, &mut notes),
     }
 }
@@ -104,6 +109,15 @@ fn read_failure_fields(fields: &ObjectFields<'_>, notes: &mut FindingCollector<'
         retry: read_retry(fields, notes),
         timeout_ms: fields.whole("timeoutMs", (1, DAY_MS), notes),
     }
+}
+
+fn read_flag(
+    fields: &ObjectFields<'_>,
+    name: &'static str,
+    notes: &mut FindingCollector<'_>,
+) -> Option<LocatedValue<bool>> {
+    let value = fields.flag(name, notes)?;
+    fields.get(name).map(|at| LocatedValue { pointer: at.pointer.clone(), value })
 }
 
 fn read_retry(fields: &ObjectFields<'_>, notes: &mut FindingCollector<'_>) -> Option<LocatedValue<Retry>> {

@@ -8,7 +8,7 @@ use super::shape::{JsonType, ValueShape};
 use super::shape_lookup::elements;
 use super::template_context::{TemplateContext, as_written};
 use super::type_fit::describe_shape;
-use crate::{FindingCode, PlanFinding, Reference, ReferencePosition, ReferenceRoot, Template};
+use crate::{FindingCode, PathSegment, PlanFinding, Reference, ReferencePosition, ReferenceRoot, Template};
 
 /// The result of checking `from`.
 pub(super) struct LoopItems<'a> {
@@ -35,7 +35,8 @@ pub(super) fn check<'a>(
         Template::Whole(reference) => match list_items(&shape, reference, place) {
             Ok((item, doubt)) => {
                 findings.extend(doubt.map(|doubt| doubt.in_step(place.label)));
-                item
+                // An item that stands for a failed item of that step is skipped.
+                if is_outputs_of_foreach(reference, place) { without_null(item) } else { item }
             }
             Err(finding) => {
                 findings.push(finding.in_step(place.label));
@@ -53,6 +54,21 @@ pub(super) fn check<'a>(
         }
     };
     LoopItems { item, reads }
+}
+
+/// Returns whether the reference is to all outputs of a foreach step.
+fn is_outputs_of_foreach(reference: &Reference, place: &TemplateContext<'_, '_>) -> bool {
+    let ReferenceRoot::Steps(id) = &reference.root else { return false };
+    let is_items = matches!(reference.path.as_slice(), [PathSegment::Key(key)] if key == "items");
+    let source = place.world.steps.get(id.as_str()).map(|step| place.world.output(*step));
+    is_items && matches!(source, Some(ValueShape::Collected(_)))
+}
+
+/// Returns the shape without the case that the value is null.
+fn without_null(shape: ValueShape<'_>) -> ValueShape<'_> {
+    let ValueShape::OneOf(mut cases) = shape else { return shape };
+    cases.retain(|case| !matches!(case, ValueShape::Plain(JsonType::Null)));
+    if cases.len() == 1 { cases.remove(0) } else { ValueShape::OneOf(cases) }
 }
 
 fn list_items<'a>(

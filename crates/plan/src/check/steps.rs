@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use envelope::{OnError, ToolCatalog, nearest_tool};
+use envelope::{OnError, ToolCatalog, ToolDecl, nearest_tool};
 
 use super::CheckLimits;
 use super::draft::{DraftDefaults, DraftStep, PlanDraft};
@@ -28,6 +28,7 @@ pub(super) fn check(
         capture(step, world, &mut captures, &mut notes);
         loop_names(step, &mut notes);
         retry(step, draft, &mut notes);
+        fail_on_exit(step, world.tool(index), &mut notes);
         over_limit(&step.on_failure, limits, &mut notes);
         edges.push(depends_on(index, step, world, &mut notes));
     }
@@ -129,6 +130,20 @@ fn unused_name(name: &str, step: &DraftStep<'_>) -> String {
     match step.label {
         Some(label) if label != name => format!("{label}-{name}"),
         Some(_) | None => format!("{name}-2"),
+    }
+}
+
+/// Reports `failOnExit` at a tool that reports no exit status.
+fn fail_on_exit(step: &DraftStep<'_>, tool: Option<&ToolDecl>, notes: &mut FindingCollector<'_>) {
+    let (Some(at), Some(tool)) = (step.fail_on_exit.as_ref().filter(|at| at.value), tool) else {
+        return;
+    };
+    if tool.output_schema.pointer("/properties/exit_status").is_none() {
+        let message = format!("`{}` reports no exit status, so `failOnExit` has no effect", tool.name);
+        notes.push(
+            PlanFinding::warning(FindingCode::NoEffect, at.pointer.clone(), message)
+                .hint("leave `failOnExit` out; it is for tools that run a command"),
+        );
     }
 }
 

@@ -30,12 +30,34 @@ pub(super) fn report(
             }
             NoteKind::UnscopedDollar { text, nearest } => {
                 let message = format!("`{text}` is not a reference, so it stays as it is");
-                let hint = format!("did you mean `{nearest}`? To keep it as it is, write `${text}`");
-                // With a path it is meant as a reference; a lone `$word` can be a shell variable.
-                let finding =
-                    if text.contains(['.', '[']) { PlanFinding::error } else { PlanFinding::warning };
-                finding(FindingCode::BadReference, pointer, message).hint(hint)
+                let finding = match &nearest {
+                    // With a path it is meant as a reference; a lone `$word` can be a shell variable.
+                    Some(_) if text.contains(['.', '[']) => PlanFinding::error,
+                    Some(_) | None => PlanFinding::warning,
+                };
+                let hint = match nearest {
+                    Some(nearest) => format!("did you mean `{nearest}`?"),
+                    None => {
+                        "references begin with `$steps.`, `$vars.` or the name of a foreach item.".to_owned()
+                    }
+                };
+                finding(FindingCode::BadReference, pointer, message)
+                    .hint(format!("{hint} To keep it as it is, write `${text}`"))
             }
+            NoteKind::NestedReference { text } => PlanFinding::warning(
+                FindingCode::BadReference,
+                pointer,
+                format!(
+                    "`{text}` has a reference in the path of another one, and only the inner one is replaced"
+                ),
+            )
+            .hint("write the path with fixed names, such as `{vars.colours.red}`"),
+            NoteKind::ReferenceInKey { key } => PlanFinding::warning(
+                FindingCode::BadReference,
+                pointer,
+                format!("the key `{key}` stays as it is: references are replaced in values only"),
+            )
+            .hint("write a fixed key and put the reference into its value"),
             NoteKind::UnscopedBrace { text, nearest } => {
                 let advice = advice(place, &text, nearest);
                 // Formulas and code have many braces; without a suggestion, one finding for the string is

@@ -11,7 +11,9 @@ use serde_json::Value;
 use super::RunSpec;
 use super::output_store::OutputStore;
 use super::step_work::{ItemAttempt, ItemSource};
-use crate::{CheckedStep, TemplateBindings, UnresolvedReference};
+use crate::{
+    CheckedStep, PathSegment, Reference, ReferenceRoot, Template, TemplateBindings, UnresolvedReference,
+};
 
 /// The data for one call: its step, its item and the confirmation that covers it.
 pub(super) struct CallDraft<'a> {
@@ -74,6 +76,21 @@ impl CallDraft<'_> {
         })
     }
 
+    /// Returns why the item gets no call: it stands for an item of an earlier step that failed and so has no output.
+    pub(super) fn reason_to_skip(&self) -> Option<String> {
+        let foreach = self.step.foreach.as_ref()?;
+        if !matches!(self.item(), Ok(Some(Value::Null))) {
+            return None;
+        }
+        let Template::Whole(Reference { root: ReferenceRoot::Steps(id), path }) = &foreach.from else {
+            return None;
+        };
+        let is_items = matches!(path.as_slice(), [PathSegment::Key(key)] if key == "items");
+        let source = self.spec.plan.steps.iter().find(|step| step.id == *id)?;
+        (is_items && source.foreach.is_some())
+            .then(|| format!("item {} of step `{id}` has no output", self.attempt.position + 1))
+    }
+
     /// Returns the positions of references in the arguments of a command. You read a command carefully before
     /// you confirm it, so it matters that these parts were not visible then.
     fn reference_pointers(&self) -> Vec<String> {
@@ -111,6 +128,19 @@ pub(super) fn unresolved_fault(part: &str, dangling: &UnresolvedReference) -> Fa
         .hint("refer to a field that is always there, or make sure that the earlier step gives it")
         .detail("pointer", pointer)
         .detail("reference", dangling.reference.clone())
+}
+
+/// Returns the failure of a command that ended with another status than 0, if the step says that this is one.
+pub(super) fn exit_failure(step: &CheckedStep, data: Option<&Value>) -> Option<ToolError> {
+    let data = data.filter(|_| step.fail_on_exit)?;
+    let message = match (data.get("exit_status"), data.get("signal").and_then(Value::as_str)) {
+        (Some(Value::Number(status)), _) if status.as_i64() != Some(0) => {
+            format!("the command exited with {status}, and the step has `failOnExit`")
+        }
+        (_, Some(signal)) => format!("the command was ended by {signal}, and the step has `failOnExit`"),
+        (_, None) => return None,
+    };
+    Some(Fault::new(Failure::ExecutionFailed, message).retryable(false).to_tool_error())
 }
 
 /// The reason why a call never started.

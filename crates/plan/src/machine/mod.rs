@@ -45,7 +45,7 @@ pub use machine_io::{MachineInput, MachineOutput, RunQuestion, TimerId};
 pub use run_outcome::{RunOutcome, RunStatus, StepStatus, StepSummary};
 pub use run_spec::{RunLimits, RunSpec, SiblingPolicy};
 
-use call_draft::{CallDraft, NotStartedReason};
+use call_draft::{CallDraft, NotStartedReason, exit_failure};
 use events::EventBuilder;
 use output_store::OutputStore;
 use question::PendingQuestion;
@@ -199,6 +199,11 @@ impl RunMachine {
             confirmation: state.confirmation.as_ref().or(self.confirmation.as_ref()),
             now: self.now,
         };
+        if let Some(reason) = draft.reason_to_skip() {
+            self.item_skipped(CallSlot { step: at, attempt }, reason);
+            self.update_startable(at);
+            return;
+        }
         match draft.build() {
             Ok(call) => {
                 state.calls += 1;
@@ -208,7 +213,7 @@ impl RunMachine {
             Err(fault) => {
                 let index = work.index_of(attempt);
                 let result = self.record_not_started(at, index, NotStartedReason::Refused(fault));
-                self.item_failed(CallSlot { step: at, attempt }, &result);
+                self.item_failed(CallSlot { step: at, attempt }, result.status, result.error.as_ref());
             }
         }
         self.update_startable(at);
@@ -219,10 +224,13 @@ impl RunMachine {
             return;
         };
         match result.status {
-            Status::Ok => self.item_succeeded(slot, result.data),
+            Status::Ok => match exit_failure(&self.spec.plan.steps[slot.step], result.data.as_ref()) {
+                Some(error) => self.item_failed(slot, Status::Error, Some(&error)),
+                None => self.item_succeeded(slot, result.data),
+            },
             Status::Error | Status::Timeout | Status::Cancelled | Status::Skipped => {
                 if !self.schedule_retry(slot, &result) {
-                    self.item_failed(slot, &result);
+                    self.item_failed(slot, result.status, result.error.as_ref());
                 }
             }
         }

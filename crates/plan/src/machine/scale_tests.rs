@@ -38,6 +38,7 @@ fn spec(keep_output: bool) -> RunSpec {
         on_error: OnError::Skip,
         retry: Retry { max_attempts: 1, backoff_ms: 0 },
         timeout_ms: 1_000,
+        fail_on_exit: false,
         tags: vec![],
     };
     let plan: ActionPlan = serde_json::from_value(

@@ -1,6 +1,6 @@
 //! Settles items and steps, and updates the steps that depend on them.
 
-use envelope::{OnError, ToolResult};
+use envelope::{OnError, Status, ToolError, ToolResult};
 use serde_json::Value;
 
 use super::call_draft::{self, NotStartedReason};
@@ -17,15 +17,29 @@ impl RunMachine {
     }
 
     /// Handles the final failure of an item.
-    pub(super) fn item_failed(&mut self, slot: CallSlot, result: &ToolResult) {
+    pub(super) fn item_failed(&mut self, slot: CallSlot, status: Status, error: Option<&ToolError>) {
         let on_error = self.spec.plan.steps[slot.step].on_error;
         let state = &mut self.steps[slot.step];
         state.failed += 1;
         if state.error.is_none() {
-            state.error.clone_from(&result.error);
+            state.error = error.cloned();
         }
         if let StepStage::Working(work) = &mut state.stage {
-            work.record_failure(result.status, on_error, !self.state.is_running());
+            work.record_failure(status, on_error, !self.state.is_running());
+        }
+        self.emit_progress(slot.step);
+        self.settle_if_complete(slot.step);
+    }
+
+    /// Records that an item gets no call, because the earlier item that it stands for has no output.
+    pub(super) fn item_skipped(&mut self, slot: CallSlot, reason: String) {
+        let index = match &self.steps[slot.step].stage {
+            StepStage::Working(work) => work.index_of(slot.attempt),
+            StepStage::Blocked | StepStage::Asking(_) | StepStage::Settled(_) => None,
+        };
+        self.record_not_started(slot.step, index, NotStartedReason::Skipped { reason });
+        if let StepStage::Working(work) = &mut self.steps[slot.step].stage {
+            work.record_skip();
         }
         self.emit_progress(slot.step);
         self.settle_if_complete(slot.step);

@@ -25,6 +25,8 @@ pub(super) struct StepWork {
     /// The final status, once a failure decided it regardless of the other items.
     fatal: Option<StepStatus>,
     cancelled: u64,
+    /// Items without a call, because the earlier item that they stand for failed.
+    skipped: u64,
     /// True if the first failure skips the other items.
     stop_on_error: bool,
     /// True once that has happened.
@@ -68,6 +70,7 @@ impl StepWork {
             failed: 0,
             fatal: None,
             cancelled: 0,
+            skipped: 0,
             stop_on_error: false,
             stopped: false,
             kept,
@@ -152,6 +155,12 @@ impl StepWork {
         }
     }
 
+    /// Records that the item needs no call.
+    pub(super) fn record_skip(&mut self) {
+        self.end_item();
+        self.skipped += 1;
+    }
+
     fn end_item(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.done += 1;
@@ -167,9 +176,11 @@ impl StepWork {
             fatal
         } else if self.cancelled > 0 || !self.is_complete() {
             StepStatus::Cancelled
+        } else if self.skipped > 0 && self.skipped == self.total {
+            StepStatus::Skipped
         } else if self.failed == 0 {
             StepStatus::Ok
-        } else if self.failed == self.total {
+        } else if self.failed + self.skipped == self.total {
             StepStatus::Failed
         } else {
             StepStatus::Partial

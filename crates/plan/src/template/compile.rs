@@ -56,6 +56,12 @@ fn object(
     let mut compiled = Vec::with_capacity(map.len());
     for (key, entry) in map {
         json_pointer::push(pointer, key);
+        if has_reference(key, scope) {
+            notes.push(TemplateNote {
+                pointer: pointer.clone(),
+                kind: NoteKind::ReferenceInKey { key: key.clone() },
+            });
+        }
         compiled.push((key.clone(), value(entry, scope, pointer, notes)));
         pointer.truncate(length);
     }
@@ -64,6 +70,17 @@ fn object(
     }
     let entries = compiled.into_iter().filter_map(|(key, part)| Some((key, into_literal(part)?)));
     Template::Literal(Value::Object(entries.collect()))
+}
+
+/// Returns whether a key would contain a reference if keys were templates.
+fn has_reference(key: &str, scope: &TemplateScope<'_>) -> bool {
+    if !key.starts_with('$') && !key.contains('{') {
+        return false;
+    }
+    match string(key, scope, "", &mut Vec::new()) {
+        Template::Whole(_) | Template::Text(_) => true,
+        Template::Literal(_) | Template::List(_) | Template::Object(_) => false,
+    }
 }
 
 /// Returns a part without references as a literal, to be merged into the literal around it. Such parts are
@@ -90,8 +107,9 @@ fn string(raw: &str, scope: &TemplateScope<'_>, pointer: &str, notes: &mut Vec<T
         ReferenceParse::Unscoped { word, path } => {
             // `$HOME` alone is ordinary text; with a path after the word it looks intended.
             let near = nearest(word, scope.root_words());
-            if let Some(near) = near.filter(|near| !path.is_empty() || near.eq_ignore_ascii_case(word)) {
-                note(NoteKind::UnscopedDollar { text: raw.to_owned(), nearest: format!("${near}{path}") });
+            if !path.is_empty() || near.is_some_and(|near| near.eq_ignore_ascii_case(word)) {
+                let nearest = near.map(|near| format!("${near}{path}"));
+                note(NoteKind::UnscopedDollar { text: raw.to_owned(), nearest });
             }
         }
         ReferenceParse::Other => {}
@@ -121,6 +139,7 @@ fn text(raw: &str, scope: &TemplateScope<'_>, note: &mut dyn FnMut(NoteKind)) ->
         let here = &rest[at..];
         let Some(braced) = BracedText::read(here) else {
             let inner = here.trim_start_matches('{');
+            note_nested(inner, scope, note);
             plain.push_str(&here[..here.len() - inner.len()]);
             rest = inner;
             continue;
@@ -183,6 +202,20 @@ fn push_braced(braced: &BracedText<'_>, plain: &mut String, opening: usize, clos
     plain.extend(std::iter::repeat_n('{', opening));
     plain.push_str(braced.inner);
     plain.extend(std::iter::repeat_n('}', closing));
+}
+
+/// Notes a reference that would have another one in its path, such as `{vars.{item.key}}`. `inner` follows its first brace.
+fn note_nested(inner: &str, scope: &TemplateScope<'_>, note: &mut dyn FnMut(NoteKind)) {
+    let Some((head, rest)) = inner.split_once('{') else { return };
+    let Some(word) = head.strip_suffix('.').or_else(|| head.strip_suffix('[')) else { return };
+    let root = word.split(['.', '[']).next().unwrap_or_default();
+    if scope.root_words().any(|known| known == root)
+        && let Some(nested) = BracedText::read(&inner[head.len()..])
+        && let BracedKind::InScope(_) = nested.kind(scope)
+    {
+        let length = head.len() + 1 + rest.len() - nested.after.len();
+        note(NoteKind::NestedReference { text: format!("{{{}", &inner[..length]) });
+    }
 }
 
 /// Notes a word in single braces that is not in scope. Templates of other programs have doubled braces and need no note.

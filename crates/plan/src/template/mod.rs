@@ -63,8 +63,12 @@ pub enum NoteKind {
     },
     /// A word in braces that is not in scope; it stays text.
     UnscopedBrace { text: String, nearest: Option<String> },
-    /// `$word.path` as a whole string, with a word similar to one in scope; it stays text.
-    UnscopedDollar { text: String, nearest: String },
+    /// `$word.path` as a whole string, with a word that is not in scope; it stays text.
+    UnscopedDollar { text: String, nearest: Option<String> },
+    /// A reference in the path of another one; only the inner one is replaced.
+    NestedReference { text: String },
+    /// A reference in a key of an object; keys stay as they are.
+    ReferenceInKey { key: String },
 }
 
 impl Template {

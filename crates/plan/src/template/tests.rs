@@ -51,7 +51,11 @@ fn check(value: Value, expected: &Expect) {
         let told = match kind {
             NoteKind::BadReference { text, why } => format!("bad reference {text}: {why}"),
             NoteKind::UnscopedBrace { text, nearest } => format!("not in scope {text}, nearest {nearest:?}"),
-            NoteKind::UnscopedDollar { text, nearest } => format!("not in scope {text}, nearest {nearest}"),
+            NoteKind::UnscopedDollar { text, nearest } => {
+                format!("not in scope {text}, nearest {nearest:?}")
+            }
+            NoteKind::NestedReference { text } => format!("nested {text}"),
+            NoteKind::ReferenceInKey { key } => format!("in key {key}"),
         };
         printed.push_str(&format!("note at {pointer:?}: {told}\n"));
     }
@@ -145,7 +149,8 @@ fn a_word_that_is_not_in_scope_stays_and_the_nearest_is_named() {
             note at "/a~1b/0": not in scope {notes.title}, nearest Some("{note.title}")
             note at "/a~1b/1": not in scope {date}, nearest Some("{note}")
             note at "/a~1b/2": not in scope { note.title }, nearest Some("{note.title}")
-            note at "/a~1b/3": not in scope $step.parse.items, nearest $steps.parse.items
+            note at "/a~1b/3": not in scope $step.parse.items, nearest Some("$steps.parse.items")
+            note at "/a~1b/4": not in scope $nothing.like.it, nearest None
         "#]],
     );
 }

@@ -16,11 +16,12 @@ use crate::input_file;
 use crate::runtime::{self, InterruptSignal};
 use crate::screen::{self};
 use app::diff::DiffLimits;
-use app::display_text::display_path;
+use app::display_text::{display_path, escape_line};
 use app::preview::{ForecastRules, ForecastRun, PlanPreview as Outlook};
 use app::shell_quoting::quote_for_shell;
 use app::toolset::Toolset;
 use app::vault_context::VaultContext;
+use plan::CheckedPlan;
 
 /// Shows what a plan would do, with differences; writes nothing
 #[derive(Debug, Args)]
@@ -57,13 +58,16 @@ impl PreviewCommand {
         if self.json {
             screen::json(&outlook);
         } else {
-            self.show(&outlook, &context);
+            self.show(&plan, &outlook, &context);
         }
         Ok(Exit::of_verdict(outlook.verdict()))
     }
 
-    fn show(&self, outlook: &Outlook, context: &VaultContext) {
+    fn show(&self, plan: &CheckedPlan, outlook: &Outlook, context: &VaultContext) {
         let paint = screen::stdout_paint();
+        for assumption in &plan.plan.assumptions {
+            screen::print(format_args!("{} {}", paint.odd("Assumes:"), escape_line(assumption)));
+        }
         for line in outlook.render(paint) {
             screen::print(line);
         }

@@ -278,3 +278,46 @@ fn a_loop_that_stops_on_error_runs_in_order_and_leaves_the_rest_out() {
         "#]],
     );
 }
+
+#[test]
+fn a_command_fails_its_step_by_its_exit_status_if_the_step_says_so() {
+    check(
+        run_of(json!([
+            { "id": "told", "failOnExit": true, "onError": "skip", "foreach": { "from": [0, 1, 2, 3], "itemName": "n" } },
+            { "id": "data" },
+            { "id": "last", "dependsOn": ["told", "data"] },
+        ])),
+        r#"
+        ok told[0] {"exit_status": 0}
+        ok told[1] {"exit_status": 3}
+        ok told[2] {"signal": "SIGKILL"}
+        ok told[3] {"task_id": "t1"}
+        ok data {"exit_status": 3}
+        ok last
+        "#,
+        &expect![[r#"
+              run.started
+              step.scheduled told {"calls":4}
+              step.scheduled data {"calls":1}
+              start told[0] {}
+              start told[1] {}
+              start told[2] {}
+              start told[3] {}
+            > ok told[0] {"exit_status": 0}
+              step.progress told {"done":1,"total":4,"failed":0}
+              start data {}
+            > ok told[1] {"exit_status": 3}
+              step.progress told {"done":2,"total":4,"failed":1}
+            > ok told[2] {"signal": "SIGKILL"}
+              step.progress told {"done":3,"total":4,"failed":2}
+            > ok told[3] {"task_id": "t1"}
+              step.progress told {"done":4,"total":4,"failed":2}
+            > ok data {"exit_status": 3}
+              step.scheduled last {"calls":1}
+              start last {}
+            > ok last
+              run.finished {"status":"failed","steps":{"ok":2,"partial":1}}
+              finish failed because "finished with failures": told partial (4 calls, 2 failed: the command exited with 3, and the step has `failOnExit`), data ok (1 calls, 0 failed), last ok (1 calls, 0 failed); outputs {}
+        "#]],
+    );
+}

@@ -246,3 +246,62 @@ fn progress_is_told_for_every_hundredth_of_a_long_list() {
     assert_eq!(printed.lines().filter(|line| line.contains("step.progress")).count(), 100);
     assert_eq!(printed.lines().filter(|line| line.contains("start a[")).count(), 400);
 }
+
+#[test]
+fn an_item_that_stands_for_a_failed_one_is_skipped() {
+    check(
+        run_of(json!([
+            { "id": "make", "args": {}, "foreach": { "from": ["a", "b"], "itemName": "x" }, "onError": "skip" },
+            { "id": "check", "args": { "p": "{made.path}" }, "foreach": { "from": "$steps.make.items", "itemName": "made" } },
+        ])),
+        r#"
+        fail make[0]
+        ok make[1] {"path": "b.md"}
+        ok check[1]
+        "#,
+        &expect![[r#"
+              run.started
+              step.scheduled make {"calls":2}
+              start make[0] {}
+              start make[1] {}
+            > fail make[0]
+              step.progress make {"done":1,"total":2,"failed":1}
+            > ok make[1] {"path": "b.md"}
+              step.progress make {"done":2,"total":2,"failed":1}
+              step.scheduled check {"calls":2}
+              settled check[0] skipped: item 1 of step `make` has no output
+              step.finished check {"status":"skipped"}
+              step.progress check {"done":1,"total":2,"failed":0}
+              start check[1] {"p":"b.md"}
+            > ok check[1]
+              step.progress check {"done":2,"total":2,"failed":0}
+              run.finished {"status":"failed","steps":{"ok":1,"partial":1}}
+              finish failed because "finished with failures": make partial (2 calls, 1 failed: it broke), check ok (1 calls, 0 failed); outputs {}
+        "#]],
+    );
+}
+
+#[test]
+fn a_null_that_no_step_left_is_an_item_like_any_other() {
+    check(
+        run_of(json!([
+            { "id": "make", "args": { "of": "$x" }, "foreach": { "from": [null, 1], "itemName": "x" } },
+        ])),
+        r#"
+        ok make[0]
+        ok make[1]
+        "#,
+        &expect![[r#"
+              run.started
+              step.scheduled make {"calls":2}
+              start make[0] {"of":null}
+              start make[1] {"of":1}
+            > ok make[0]
+              step.progress make {"done":1,"total":2,"failed":0}
+            > ok make[1]
+              step.progress make {"done":2,"total":2,"failed":0}
+              run.finished {"status":"ok","steps":{"ok":1}}
+              finish ok: make ok (2 calls, 0 failed); outputs {}
+        "#]],
+    );
+}

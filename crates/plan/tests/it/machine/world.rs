@@ -106,6 +106,7 @@ fn compiled(step: &PlanStep) -> CheckedStep {
         on_error: step.on_error.unwrap_or(OnError::Stop),
         retry: step.retry.unwrap_or(Retry { max_attempts: 3, backoff_ms: 100 }),
         timeout_ms: step.timeout_ms.unwrap_or(1_000),
+        fail_on_exit: step.fail_on_exit.unwrap_or(false),
         tags: step.tags.clone(),
     }
 }
