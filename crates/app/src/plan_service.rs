@@ -16,12 +16,12 @@ use host::HostRegistry;
 use journal::RunKind;
 use plan::{CheckedPlan, PlanFinding, RunStatus};
 use receipts::preview::tokenizer::prefix_within;
-use serde_json::json;
+use serde_json::{Value, json};
 use shell::ProcessLifetime;
 use toolkit::{BoxFuture, CallProgress, CancelToken, ProgressSink, Surface};
 
 use crate::diff::DiffLimits;
-use crate::display_text::{count, escape_line};
+use crate::display_text::{count, escape_line, escape_text};
 use crate::effects;
 use crate::error::{AppError, ErrorKind};
 use crate::findings;
@@ -35,6 +35,9 @@ use crate::vault_context::VaultContext;
 
 /// Tokens reserved for the line that counts omitted lines.
 const NOTE_TOKENS: usize = 40;
+
+/// Largest text of one output of a plan in tokens.
+const OUTPUT_TOKENS: usize = 800;
 
 /// A plan after its check.
 pub struct PlanCheck {
@@ -287,13 +290,21 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
         let calls = count(step.calls, "call");
         let _infallible = write!(text, "\n{} {}: {calls}{failed}", step.status.name(), step.id);
-        for receipt in receipts.receipts(&step.id) {
+        let shown = receipts.receipts(&step.id);
+        for receipt in &shown {
             let _infallible = write!(text, "\n  {receipt}");
+        }
+        let more = step.calls.saturating_sub(shown.len() as u64);
+        if more > 0 && !shown.is_empty() {
+            let _infallible = write!(text, "\n  and {more} more");
         }
         if let Some(error) = &step.error {
             let hint = error.recovery_hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             let _infallible = write!(text, "\n  {}{}", escape_line(&error.message), escape_line(&hint));
         }
+    }
+    for (name, value) in &report.outputs {
+        let _infallible = write!(text, "\n{}: {}", escape_line(name), output_text(value));
     }
     for line in effects::render_effects(&report.effects, false) {
         let _infallible = write!(text, "\n{line}");
@@ -308,6 +319,25 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         text,
         data: serde_json::to_value(report).unwrap_or_default(),
         run: Some(report.run_id.to_string()),
+    }
+}
+
+/// Returns an output of a plan as a summary shows it: text as it is, other values as JSON, each within its budget.
+pub fn output_text(value: &Value) -> String {
+    let whole = match value {
+        // Further lines are indented, so that none can be taken for a line of the answer.
+        Value::String(text) => escape_text(text).replace('\n', "\n  "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            escape_line(&value.to_string())
+        }
+    };
+    let end = prefix_within(&whole, OUTPUT_TOKENS);
+    match whole.len() - end {
+        0 => whole,
+        rest => format!(
+            "{}… {rest} more bytes; the structured result and the record of the run have them all",
+            &whole[..end]
+        ),
     }
 }
 
@@ -356,9 +386,20 @@ fn short(text: String, budget: usize) -> String {
 mod tests {
     use receipts::preview::tokenizer::estimate;
 
-    use super::short;
+    use serde_json::json;
+
+    use super::{OUTPUT_TOKENS, output_text, short};
 
     const PLAN_BUDGET: usize = 4_000;
+
+    #[test]
+    fn an_output_is_shown_on_its_own_lines_within_its_budget() {
+        assert_eq!(output_text(&json!("two\nlines\u{202e}")), "two\n  lines\\u{202e}");
+        assert_eq!(output_text(&json!({ "count": 2, "failed": 0 })), r#"{"count":2,"failed":0}"#);
+        let long = output_text(&json!(vec!["a note"; 5_000]));
+        assert!(long.contains(" more bytes; the structured result"), "{}", &long[long.len() - 90..]);
+        assert!(estimate(&long) < OUTPUT_TOKENS + 40);
+    }
 
     #[test]
     fn a_text_in_any_language_is_cut_to_what_a_model_may_be_given() {

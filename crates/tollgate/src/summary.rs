@@ -15,6 +15,10 @@ pub(crate) fn show(report: &RunReport, watcher: &TerminalObserver, context: &Vau
     for step in &report.steps {
         show_step(step, &watcher.receipts(&step.id), paint);
     }
+    for (name, value) in &report.outputs {
+        let name = paint.bold(escape_line(name));
+        screen::print(format_args!("{name}: {}", app::plan_service::output_text(value)));
+    }
     let changes = effects::render_effects(&report.effects, false);
     if changes.is_empty() {
         screen::print(effects::none_listed(&report.effects));

@@ -60,6 +60,9 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     path: Option<String>,
+    /// The kinds that were asked for; all if it is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kinds: Vec<LinkGroup>,
     /// Links from the file to others, in the order of the text.
     outgoing: Vec<LinkEntry>,
     /// Links from others to the file, ordered by their path.
@@ -158,12 +161,17 @@ impl Tool for GetLinks {
         let Output { outgoing, backlinks, unresolved, truncated, .. } = output;
         let more = if *truncated { ", and there are more" } else { "" };
         match &output.path {
-            Some(path) => format!(
-                "{path} has {} links out, {} links in, {} that lead nowhere{more}",
-                outgoing.len(),
-                backlinks.len(),
-                unresolved.len()
-            ),
+            Some(path) => {
+                let counts = [
+                    (LinkGroup::Outgoing, format!("{} links out", outgoing.len())),
+                    (LinkGroup::Backlinks, format!("{} links in", backlinks.len())),
+                    (LinkGroup::Unresolved, format!("{} that lead nowhere", unresolved.len())),
+                ];
+                // A count of what was not looked for would be wrong.
+                let asked = counts.into_iter().filter(|(kind, _)| is_asked(&output.kinds, *kind));
+                let counts: Vec<String> = asked.map(|(_, count)| count).collect();
+                format!("{path} has {}{more}", counts.join(", "))
+            }
             None => format!("Found {} links that lead nowhere{more}", unresolved.len()),
         }
     }
@@ -209,6 +217,11 @@ impl LinkForm {
     }
 }
 
+/// Returns whether a kind is one of those that were asked for. None means all.
+fn is_asked(asked: &[LinkGroup], kind: LinkGroup) -> bool {
+    asked.is_empty() || asked.contains(&kind)
+}
+
 /// One page of each kind of links.
 struct LinkPages {
     output: Output,
@@ -236,9 +249,9 @@ impl LinkPages {
 
 fn get_links(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, Fault> {
     let limit = args.limit.clamp(1, MAX_LIMIT) as usize;
-    let wanted = |kind| args.kinds.is_empty() || args.kinds.contains(&kind);
+    let wanted = |kind| is_asked(&args.kinds, kind);
     let index = LinkResolver::new(vault.file_paths(io)?);
-    let output = Output { offset: args.offset, ..Output::default() };
+    let output = Output { offset: args.offset, kinds: args.kinds.clone(), ..Output::default() };
     let mut pages = LinkPages { output, limit, before: [args.offset; 3] };
     let own = match &args.path {
         Some(path) => Some(own_path(vault, path.get()?)?),
