@@ -9,6 +9,7 @@ mod ensure_folder;
 mod intent_rollback;
 mod reconcile;
 mod expected_etag;
+mod first_names;
 mod frontmatter;
 mod get_links;
 mod path_arg;

@@ -51,6 +51,8 @@ pub struct FolderListing {
     pub more: bool,
     /// Names that were skipped because no tool can use them: other systems could not store them.
     pub unusable: u64,
+    /// Folders of a recursive listing that could not be opened, in order. Each ends in `/`.
+    pub not_looked_into: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +105,8 @@ impl Vault {
                 ControlFlow::Continue(())
             },
         )?;
-        Ok(FolderListing { entries, more, unusable: walk.unusable })
+        let TreeWalker { unusable, not_looked_into, .. } = walk;
+        Ok(FolderListing { entries, more, unusable, not_looked_into })
     }
 
     /// Opens a folder, on disk or in the overlay, for a walk. `None` is the vault itself.

@@ -83,13 +83,14 @@ impl Vault {
     }
 
     /// Calls `work` for every text with one of the extensions; the results are in the order of the paths.
-    /// `work` gets `None` for a file that is not UTF-8, too large or not readable.
+    /// `work` gets `None` for a file that is not UTF-8, too large or not readable. Also returns the folders that
+    /// could not be opened, each with a `/` at its end.
     pub(crate) fn scan_texts<T: Send>(
         &self,
         extensions: &[String],
         work: &(dyn Fn(&VaultPath, Option<&str>) -> Option<T> + Sync),
         io: &dyn IoContext,
-    ) -> Result<Vec<T>, Fault> {
+    ) -> Result<(Vec<T>, Vec<String>), Fault> {
         let filter = WalkFilter { recursive: true, extensions, only_files: true };
         let mut walk = TreeWalker::begin(self, filter, self.walked_folder(None)?, Vec::new())?;
         let mut found = Vec::new();
@@ -118,7 +119,7 @@ impl Vault {
                 ControlFlow::Continue(())
             },
         )?;
-        Ok(found)
+        Ok((found, walk.not_looked_into))
     }
 
     /// Reads one file as a tool sees it, from the overlay or a host if it is there. Returns false if it cannot

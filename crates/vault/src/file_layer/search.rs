@@ -57,6 +57,8 @@ pub struct SearchResults {
     pub searched: u64,
     /// Files that were skipped: not text, or not readable.
     pub skipped: u64,
+    /// Folders that could not be opened, in order, up to the last match if there are more. Each ends in `/`.
+    pub not_looked_into: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +91,7 @@ impl Vault {
         let most = query.limit.saturating_add(1);
         let mut scope = scopes.next();
         let mut finds = SearchResults::default();
-        let mut bytes = 0;
+        let (mut bytes, mut not_looked_into) = (0, Vec::new());
         execute_in_order(
             &|| io.check_cancelled(),
             |_| {
@@ -97,6 +99,7 @@ impl Vault {
                     if let Some(batch) = current.next(BATCH)? {
                         return Ok(Some(batch));
                     }
+                    not_looked_into.extend(current.not_looked_into());
                     scope = scopes.next();
                 }
                 Ok(None)
@@ -116,6 +119,16 @@ impl Vault {
                 ControlFlow::Continue(())
             },
         )?;
+        if let Some(current) = &mut scope {
+            not_looked_into.extend(current.not_looked_into());
+        }
+        finds.not_looked_into = not_looked_into;
+        if finds.more {
+            // How far the walk has gone ahead of the last match depends on the threads.
+            let last = finds.matches.last().map(|found| &found.path);
+            let before = |path: &String| last.is_some_and(|last| path.split('/').lt(last.segments()));
+            finds.not_looked_into.retain(before);
+        }
         Ok(finds)
     }
 }

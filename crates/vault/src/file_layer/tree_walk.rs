@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use envelope::{EntryKind, Fault, VaultPath};
+use rustix::io::Errno;
 
 use super::fault;
 use super::folder::{self, NodeKind};
@@ -73,6 +74,9 @@ pub(super) struct TreeWalker<'a> {
     frames: Vec<WalkFrame>,
     /// Names that were skipped because no tool can use them: other systems could not store them.
     pub(super) unusable: u64,
+    /// Folders that exist and could not be opened, in order, each with a `/` at its end. Their content was not
+    /// returned.
+    pub(super) not_looked_into: Vec<String>,
 }
 
 /// A folder that is being walked.
@@ -103,7 +107,8 @@ impl<'a> TreeWalker<'a> {
         start: WalkFolder,
         after: Vec<String>,
     ) -> Result<TreeWalker<'a>, Fault> {
-        let mut walk = TreeWalker { vault, filter, frames: Vec::new(), unusable: 0 };
+        let mut walk =
+            TreeWalker { vault, filter, frames: Vec::new(), unusable: 0, not_looked_into: Vec::new() };
         walk.enter(start, after)?;
         Ok(walk)
     }
@@ -190,7 +195,7 @@ impl<'a> TreeWalker<'a> {
     }
 
     fn visit_disk(
-        &self,
+        &mut self,
         folder: &WalkFolder,
         name: String,
         listed: Option<NodeKind>,
@@ -201,14 +206,10 @@ impl<'a> TreeWalker<'a> {
         let looked = || folder::stat(dir, &name).ok().map(|stat| folder::kind(&stat));
         match listed.or_else(looked).unwrap_or(NodeKind::Other) {
             NodeKind::File => (self.matching_entry(name, WalkEntryKind::File), None),
-            NodeKind::Folder if self.filter.recursive => {
-                // A folder that was removed or replaced by a link since the read is not entered.
-                let below = folder::open_folder(dir, &name).ok();
-                match below {
-                    Some(below) => self.folder(folder, name, Some(Arc::new(below))),
-                    None => (self.matching_entry(name, WalkEntryKind::Folder), None),
-                }
-            }
+            NodeKind::Folder if self.filter.recursive => match folder::open_folder(dir, &name) {
+                Ok(below) => self.folder(folder, name, Some(Arc::new(below))),
+                Err(error) => self.unopened(folder, name, error),
+            },
             NodeKind::Folder => (self.matching_entry(name, WalkEntryKind::Folder), None),
             NodeKind::Link if !self.filter.only_files => (self.link(folder, name), None),
             NodeKind::Link | NodeKind::Other => (None, None),
@@ -228,8 +229,22 @@ impl<'a> TreeWalker<'a> {
         )
     }
 
+    /// Returns a folder that is not entered. Unless it was removed or replaced by a link since the read of its
+    /// parent, it is reported.
+    fn unopened(
+        &mut self,
+        parent: &WalkFolder,
+        name: String,
+        error: Errno,
+    ) -> (Option<WalkEntry>, Option<WalkFolder>) {
+        if !matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) {
+            self.not_looked_into.extend(parent.child(&name).map(|path| format!("{path}/")));
+        }
+        (self.matching_entry(name, WalkEntryKind::Folder), None)
+    }
+
     fn moved(
-        &self,
+        &mut self,
         folder: &WalkFolder,
         name: String,
         from: &VaultPath,
@@ -241,7 +256,7 @@ impl<'a> TreeWalker<'a> {
             NodeKind::File => (self.matching_entry(name, WalkEntryKind::Elsewhere(located)), None),
             NodeKind::Folder => match folder::open_folder(&located.dir, &located.name) {
                 Ok(dir) => self.folder(folder, name, Some(Arc::new(dir))),
-                Err(_) => (self.matching_entry(name, WalkEntryKind::Folder), None),
+                Err(error) => self.unopened(folder, name, error),
             },
             NodeKind::Link | NodeKind::Other => (None, None),
         }

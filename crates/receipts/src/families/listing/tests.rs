@@ -20,7 +20,18 @@ fn entry(path: &str) -> ListingEntry<&str> {
 
 fn listed(paths: &[&str], more: bool, budget: usize) -> ProjectedResult {
     let entries: Vec<ListingEntry<&str>> = paths.iter().map(|path| entry(path)).collect();
-    projected(budget, |with| project(FileListing { entries: entries.into_iter(), more, unusable: 0 }, with))
+    projected(budget, |with| {
+        project(
+            FileListing {
+                entries: entries.into_iter(),
+                more,
+                unusable: 0,
+                folders_skipped: 0,
+                not_looked_into: Vec::new(),
+            },
+            with,
+        )
+    })
 }
 
 // Conformance: result 1.3
@@ -105,13 +116,23 @@ fn a_page_that_is_shown_whole_goes_on_after_its_last_path() {
 fn sizes_and_times_stand_behind_the_names_when_they_were_asked_for() {
     let asked = ListingEntry { size_bytes: Some(1_234), mtime_ms: Some(1_767_225_600_000), ..entry("a.md") };
     let found = projected(500, |with| {
-        project(FileListing { entries: vec![asked, entry("b/")].into_iter(), more: false, unusable: 2 }, with)
+        project(
+            FileListing {
+                entries: vec![asked, entry("b/")].into_iter(),
+                more: false,
+                unusable: 2,
+                folders_skipped: 3,
+                not_looked_into: vec!["closed/", "a: b/"],
+            },
+            with,
+        )
     });
     expect![[r#"
-        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"truncated":false}
+        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"folders_skipped":3,"not_looked_into":["closed/","a: b/"],"truncated":false}
         ---
         Found 2 entries
         2 names were passed over: no tool can use them
+        Not looked into, 3 folders that cannot be opened: closed/, a: b/, and 1 more
         a.md  1234 bytes  2026-01-01 00:00Z
         b/
     "#]]
@@ -140,7 +161,18 @@ fn what_does_not_fit_is_not_even_looked_at() {
     let looked = std::cell::Cell::new(0);
     let entries = vec![entry("Some/Folder/And a note.md"); 50_000];
     let counting = entries.into_iter().inspect(|_| looked.set(looked.get() + 1));
-    projected(1_000, |with| project(FileListing { entries: counting, more: false, unusable: 0 }, with));
+    projected(1_000, |with| {
+        project(
+            FileListing {
+                entries: counting,
+                more: false,
+                unusable: 0,
+                folders_skipped: 0,
+                not_looked_into: Vec::new(),
+            },
+            with,
+        )
+    });
     assert!(looked.get() < 500, "{}", looked.get());
 }
 

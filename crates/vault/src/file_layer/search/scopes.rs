@@ -28,6 +28,14 @@ impl SearchScope<'_> {
             SearchScope::File(batch) => Ok(batch.take()),
         }
     }
+
+    /// Returns the folders that could not be opened so far; a file has none.
+    pub(super) fn not_looked_into(&mut self) -> Vec<String> {
+        match self {
+            SearchScope::Folder(walk) => std::mem::take(&mut walk.not_looked_into),
+            SearchScope::File(_) => Vec::new(),
+        }
+    }
 }
 
 impl Vault {
