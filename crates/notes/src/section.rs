@@ -9,7 +9,6 @@
 //! note is parsed again: the edit fails if a heading outside of the changed part is different.
 
 mod blocks;
-mod comments;
 mod content;
 mod headings;
 mod outline;
@@ -78,9 +77,9 @@ pub fn patch_section(note: &str, patch: &SectionPatch) -> Result<PatchedSection,
             let id = id.trim().trim_start_matches('^');
             let block = blocks::find(note, &before, id)?;
             let splices = block.splices(note, patch)?;
-            first_valid_splice(note, &before, splices, |text, after, _| {
+            first_valid_splice(note, &before, splices, |text, after, new| {
                 match blocks::count(text, after, id) {
-                    1 => Ok(()),
+                    1 => block.check_extended(patch, after, new),
                     0 => Err(Fault::new(
                         Failure::InvalidArguments,
                         format!("the block would lose its id `^{id}` with this content"),
