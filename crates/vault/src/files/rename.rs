@@ -421,6 +421,9 @@ fn removal_of_target(
             .detail("existing", there.path.as_str())
             .hint("choose another path, or move what is there away first"))
     };
+    if there.path == source.path {
+        return refuse("it is what would be moved, through a link");
+    }
     match (source.kind, there.kind) {
         (EntryKind::File, EntryKind::File) => {}
         (_, EntryKind::Folder) => return refuse("a folder is never overwritten"),
