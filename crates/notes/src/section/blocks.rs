@@ -9,7 +9,7 @@ use envelope::{Failure, Fault, nearest};
 
 use super::content::{indented, is_list_item, trim_blank_lines};
 use super::outline::{LeafBlock, NoteOutline};
-use super::{SectionMode, SectionPatch};
+use super::{BlockId, SectionMode, SectionPatch};
 use crate::lines::{LineEnding, line_end, line_number, line_start};
 use crate::splice::TextSplice;
 
@@ -41,6 +41,21 @@ struct BlockContainer {
     top: usize,
     /// Where the content is inserted: before the id if the id ends the block.
     end: usize,
+}
+
+/// Returns every block id, in order.
+pub(super) fn ids(note: &str, outline: &NoteOutline) -> Vec<BlockId> {
+    let mut found: Vec<Range<usize>> = outline.leaves.iter().filter_map(|leaf| id_of(note, leaf)).collect();
+    found.sort_by_key(|id| id.start);
+    let (mut counted, mut line) = (0, 1);
+    found
+        .into_iter()
+        .map(|id| {
+            line += line_number(&note[counted..], id.start - counted) - 1;
+            counted = id.start;
+            BlockId { id: note[id.start + 1..id.end].to_owned(), line }
+        })
+        .collect()
 }
 
 /// Returns how many blocks of `outline` have the id.

@@ -451,11 +451,13 @@ fn what_is_in_math_is_neither_a_heading_nor_a_block() {
     );
 }
 
+#[track_caller]
+fn append(note: &str, content: &str, expected: Expect) {
+    check(note, &block("id", SectionMode::Append, content), expected);
+}
+
 #[test]
-fn content_is_appended_to_the_table_the_list_or_the_quote_that_an_id_marks() {
-    let append = |note: &str, content: &str, expected| {
-        check(note, &block("id", SectionMode::Append, content), expected)
-    };
+fn content_is_appended_to_the_table_or_the_list_that_an_id_marks() {
     append(
         "| a |\n|---|\n| b |\n\n^id\n\nz\n",
         "| c |\n| d |\n",
@@ -529,6 +531,10 @@ fn content_is_appended_to_the_table_the_list_or_the_quote_that_an_id_marks() {
 
         z"#]],
     );
+}
+
+#[test]
+fn content_is_appended_to_the_quote_that_an_id_marks_with_its_marks() {
     append(
         "> a\n> b\n\n^id\n",
         "c\n\nd",
@@ -584,7 +590,10 @@ fn content_is_appended_to_the_table_the_list_or_the_quote_that_an_id_marks() {
         >> c ^id
     "#]],
     );
-    // Not a part of the block.
+}
+
+#[test]
+fn content_that_would_not_be_a_part_of_the_marked_block_is_refused() {
     append(
         "| a |\n|---|\n| b |\n\n^id\n",
         "text",
@@ -975,5 +984,24 @@ proptest! {
         for id in ["a", "b"] {
             let _answer = patch_section(&note, &block(id, mode, &content));
         }
+    }
+}
+
+#[test]
+fn an_outline_lists_what_can_be_patched_with_its_line() {
+    let note = "---\na: 1\n---\n# A *b*\ntext ^one\n\nC\n---\n### Deep\n- item ^two\n\n```\n# code ^no\n```\n\n^three\n# A *b*\n";
+    let (headings, blocks) = super::headings_and_blocks(note);
+    let headings: Vec<String> =
+        headings.iter().map(|at| format!("{} {} {:?}", at.line, at.level, at.path)).collect();
+    expect![[r#"
+        4 1 ["A *b*"]
+        7 2 ["A *b*", "C"]
+        9 3 ["A *b*", "C", "Deep"]
+        17 1 ["A *b*"]"#]]
+    .assert_eq(&headings.join("\n"));
+    let ids: Vec<String> = blocks.iter().map(|block| format!("{} {}", block.line, block.id)).collect();
+    assert_eq!(ids, ["5 one", "10 two", "16 three"]);
+    for named in &blocks {
+        patch_section(note, &block(&named.id, SectionMode::Replace, "x")).unwrap();
     }
 }

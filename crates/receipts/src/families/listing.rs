@@ -2,6 +2,8 @@
 //!
 //! A listing is never stored as an artifact: it can be requested again and is then current.
 
+pub mod note_outline;
+
 use std::collections::{HashMap, HashSet};
 
 use envelope::{EntryKind, Fault, ReceiptFamily};
@@ -95,6 +97,9 @@ pub fn project<'a>(
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
+    if let Ok(outline) = note_outline::BoundedOutline::<String>::deserialize(result) {
+        return note_outline::render(summary, &outline, budget);
+    }
     let Ok(listed) = BoundedListing::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };

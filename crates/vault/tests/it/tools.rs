@@ -112,6 +112,7 @@ fn every_tool_is_registered_also_without_a_vault() {
         vault.delete writes Delete a file or a folder, into the vault's trash unless told otherwise.
         vault.ensureFolder writes Make sure that a folder exists, creating it and its parents if needed.
         vault.getLinks read-only Get the links from a note, the links to it, and those that lead nowhere.
+        vault.getOutline read-only List the headings and block ids of a note.
         vault.listFiles read-only List the files and folders of a folder, or of everything below it.
         vault.patchFile writes Insert, delete and replace text at given positions of a file.
         vault.patchSection writes Replace or extend a section of a note, or a block with an id.

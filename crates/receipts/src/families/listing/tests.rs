@@ -5,9 +5,11 @@ use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, proptest};
 
+use super::note_outline::{self, NoteOutline, OutlineEntry};
 use super::{FileListing, ListingEntry, project};
 use crate::families::ProjectedResult;
 use crate::families::test_support::{cases, projected, receipt, shown};
+use crate::preview::tokenizer;
 
 /// A path that ends with `/` is a folder.
 fn entry(path: &str) -> ListingEntry<&str> {
@@ -223,5 +225,42 @@ proptest! {
         let left_out = found.result["left_out"].as_u64().unwrap_or(0);
         assert_eq!(kept as u64 + left_out, paths.len() as u64);
         assert_eq!(text.contains("list again with after"), found.result["truncated"] == true);
+    }
+}
+
+#[test]
+fn an_outline_is_cut_between_entries_and_says_how_to_go_on() {
+    let titles: Vec<String> = (1..=300).map(|n| format!("Heading number {n}\u{202e}")).collect();
+    let entries: Vec<OutlineEntry<&str>> = titles
+        .iter()
+        .zip(1..)
+        .map(|(text, line)| OutlineEntry { line, level: (line % 3 > 0).then_some(2), text: text.as_str() })
+        .collect();
+    let outline = |entries: Vec<OutlineEntry<&'static str>>, more, budget| {
+        let complete = NoteOutline { path: "a.md", etag: "e", entries, offset: 4, more };
+        receipt("a.md has 2", &projected(budget, |with| note_outline::project(complete, with)), budget)
+    };
+    let few = vec![
+        OutlineEntry { line: 3, level: Some(1), text: "A *b*" },
+        OutlineEntry { line: 9, level: None, text: "id" },
+    ];
+    expect![[r#"
+        a.md has 2
+        3: # A *b*
+        9: ^id"#]]
+    .assert_eq(&outline(few.clone(), false, 500));
+    expect![[r#"
+        a.md has 2
+        3: # A *b*
+        9: ^id
+        … more: call again with offset 6"#]]
+    .assert_eq(&outline(few, true, 500));
+    for budget in [100, 400, 1_500] {
+        let complete =
+            NoteOutline { path: "a.md", etag: "e", entries: entries.clone(), offset: 0, more: false };
+        let shown = receipt("S", &projected(budget, |with| note_outline::project(complete, with)), budget);
+        assert!(tokenizer::estimate(&shown) <= budget, "{budget}: {shown}");
+        let lines = shown.lines().count() - 2;
+        assert!(shown.ends_with(&format!("of 300 not shown: call again with offset {lines}")), "{shown}");
     }
 }
