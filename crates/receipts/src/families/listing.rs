@@ -25,6 +25,8 @@ pub struct FileListing<'a, E> {
     pub more: bool,
     /// Number of skipped names that no tool can use.
     pub unusable: u64,
+    /// The first of these names.
+    pub unusable_names: Vec<&'a str>,
     /// Number of folders that could not be opened.
     pub folders_skipped: u64,
     /// The first of these folders.
@@ -58,6 +60,8 @@ struct BoundedListing<Path> {
     more: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     unusable: u64,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    unusable_names: Vec<Path>,
     #[serde(default, skip_serializing_if = "is_zero")]
     folders_skipped: u64,
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
@@ -77,6 +81,7 @@ pub fn project<'a>(
     let mut meter = ListingCost::default();
     let mut room = entry_budget(with.budget());
     let not_looked_into = take_names(complete.not_looked_into, &mut room);
+    let unusable_names = take_names(complete.unusable_names, &mut room);
     let entries = take_fitting(complete.entries, room, |entry| meter.add(entry));
     let left_out = count - entries.len() as u64;
     let truncated = left_out > 0 || complete.more;
@@ -88,6 +93,7 @@ pub fn project<'a>(
         left_out,
         more,
         unusable,
+        unusable_names,
         folders_skipped,
         not_looked_into,
         truncated,
@@ -105,7 +111,8 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     };
     let mut receipt = ReceiptWriter::new(summary);
     if listed.unusable > 0 {
-        receipt.line(&format!("{} passed over: no tool can use them", names(listed.unusable)));
+        let heading = format!("{} passed over, no tool can use them", names(listed.unusable));
+        not_looked_into::render(&heading, listed.unusable, &listed.unusable_names, budget, &mut receipt);
     }
     let (folders, named) = (listed.folders_skipped, &listed.not_looked_into);
     not_looked_into::render(&folders_heading(folders), folders, named, budget, &mut receipt);

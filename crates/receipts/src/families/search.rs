@@ -3,13 +3,15 @@
 //! `project` cuts the result to the budget, entry by entry; `render` cuts the receipt, which may show fewer matches.
 //! A result is never stored as an artifact: the search can be repeated and is then current.
 
+use std::borrow::Cow;
+
 use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::not_looked_into::{self, folders_heading, take_names};
 use super::receipt_writer::{
-    ReceiptWriter, entry_budget, is_zero, left_out_note, line_cost, one_line, take_fitting,
+    ReceiptWriter, entry_budget, is_zero, json_quoted, left_out_note, line_cost, one_line, take_fitting,
 };
 use super::{ProjectedResult, Projection, external, project_result};
 
@@ -140,7 +142,7 @@ impl<'a> SearchCost<'a> {
         let last = self.last.replace(found.clone());
         let heading = match &last {
             Some(last) if last.path == found.path => 0,
-            Some(_) | None => line_cost(&one_line(found.path)),
+            Some(_) | None => line_cost(&shown_path(found.path)),
         };
         match last {
             Some(last) if same_line(&last, found) => MIN_MATCH_TOKENS,
@@ -150,14 +152,14 @@ impl<'a> SearchCost<'a> {
 }
 
 /// Renders the matches below the paths of their notes; equal lines once. A single match shares a line with its
-/// path. Paths contain no colon, so a line that begins with a number and a colon is a match and needs no
+/// path. Paths contain no colon or are quoted, so a line that begins with a number and a colon is a match and needs no
 /// indentation.
 fn render_matches(matches: &[MatchEntry<&str>], receipt: &mut ReceiptWriter) {
     for note in matches.chunk_by(|a, b| a.path == b.path) {
         let mut lines =
             note.chunk_by(same_line).filter_map(|alike| Some(match_line(alike.first()?, alike.len())));
         let (Some(found), Some(first)) = (note.first(), lines.next()) else { continue };
-        let path = one_line(found.path);
+        let path = shown_path(found.path);
         match lines.next() {
             None => receipt.line(&format!("{path}:{first}")),
             Some(second) => {
@@ -166,6 +168,11 @@ fn render_matches(matches: &[MatchEntry<&str>], receipt: &mut ReceiptWriter) {
             }
         }
     }
+}
+
+/// Formats a path. One with a colon, which no tool can use, is quoted: it could look like a match.
+fn shown_path(path: &str) -> Cow<'_, str> {
+    if path.contains(':') { Cow::Owned(json_quoted(path)) } else { one_line(path) }
 }
 
 fn same_line(a: &MatchEntry<&str>, b: &MatchEntry<&str>) -> bool {

@@ -63,7 +63,8 @@ pub struct SearchResults {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextMatch {
-    pub path: VaultPath,
+    /// As it is on disk: the path of a file that other tools cannot name may not be a [`VaultPath`].
+    pub path: Arc<str>,
     /// Counted from 1.
     pub line: u64,
     /// The bytes of the file that match.
@@ -126,7 +127,7 @@ impl Vault {
         if finds.more {
             // How far the walk has gone ahead of the last match depends on the threads.
             let last = finds.matches.last().map(|found| &found.path);
-            let before = |path: &String| last.is_some_and(|last| path.split('/').lt(last.segments()));
+            let before = |path: &String| last.is_some_and(|last| path.split('/').lt(last.split('/')));
             finds.not_looked_into.retain(before);
         }
         Ok(finds)
@@ -143,11 +144,12 @@ impl SearchResults {
             }
         };
         self.searched += 1;
-        let Some(path) = folder.child(&file.name).filter(|_| !hits.is_empty()) else {
+        if hits.is_empty() {
             return;
-        };
+        }
+        let path: Arc<str> = folder.shown_child(&file.name).into();
         for ScanHit { line, start, end, snippet } in hits {
-            *bytes += path.as_str().len() + snippet.len() + MATCH_BYTES;
+            *bytes += path.len() + snippet.len() + MATCH_BYTES;
             if self.matches.len() >= limit || *bytes > RESULT_BYTES {
                 self.more = true;
                 return;

@@ -67,8 +67,8 @@ pub(crate) struct Output {
     backlinks: Vec<LinkEntry>,
     /// Links that lead to no file.
     unresolved: Vec<LinkEntry>,
-    /// Notes and canvases that may hold links too, but have more than 16 MiB or are no UTF-8 text, and folders
-    /// (with a `/` at the end) that cannot be opened; at most 100 of them.
+    /// Notes and canvases that may hold links too, but have more than 16 MiB, are no UTF-8 text or have a name such as
+    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<String>,
     /// True when there are more links than were returned.

@@ -80,6 +80,9 @@ pub(crate) struct Output {
     /// characters that other systems forbid.
     #[serde(default, skip_serializing_if = "is_zero")]
     unusable: u64,
+    /// These names, as far as they match; folders end in `/`. At most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unusable_names: Vec<String>,
     /// How many folders cannot be opened, so that their content is missing here.
     #[serde(default, skip_serializing_if = "is_zero")]
     folders_skipped: u64,
@@ -210,6 +213,7 @@ impl Tool for ListFiles {
             next_offset,
             truncated: listing.more,
             unusable: listing.unusable,
+            unusable_names: first_names(&listing.unusable_names),
             folders_skipped: listing.not_looked_into.len() as u64,
             not_looked_into: first_names(&listing.not_looked_into),
             details: args.details,
@@ -234,7 +238,15 @@ impl Tool for ListFiles {
         let (more, unusable) = (output.truncated, output.unusable);
         let not_looked_into = output.not_looked_into.iter().map(String::as_str).collect();
         let folders_skipped = output.folders_skipped;
-        let complete = listing::FileListing { entries, more, unusable, folders_skipped, not_looked_into };
+        let unusable_names = output.unusable_names.iter().map(String::as_str).collect();
+        let complete = listing::FileListing {
+            entries,
+            more,
+            unusable,
+            unusable_names,
+            folders_skipped,
+            not_looked_into,
+        };
         listing::project(complete, with)
     }
 }

@@ -85,8 +85,8 @@ pub(crate) struct Output {
     /// Files whose links still have the old name, because they could not be written; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_written: Vec<UnwrittenEntry>,
-    /// Notes and canvases that may link to it, but have more than 16 MiB or are no UTF-8 text, and folders (with
-    /// a `/` at the end) that cannot be opened; at most 100 of them.
+    /// Notes and canvases that may link to it, but have more than 16 MiB, are no UTF-8 text or have a name such as
+    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<String>,
     /// True when nothing was done because `dryRun` was set.

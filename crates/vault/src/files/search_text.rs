@@ -108,7 +108,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchMatch {
-    /// Relative to the vault, with `/` between parts.
+    /// Relative to the vault, with `/` between parts. No tool takes one with names such as `a:b.md`.
     path: String,
     /// The line of the match, counted from 1.
     line: u64,
@@ -278,6 +278,6 @@ fn progress_text(finds: &SearchResults) -> String {
 impl From<TextMatch> for SearchMatch {
     fn from(found: TextMatch) -> SearchMatch {
         let TextMatch { path, line, start, end, snippet } = found;
-        SearchMatch { path: path.into_string(), line, start, end, snippet }
+        SearchMatch { path: path.as_ref().to_owned(), line, start, end, snippet }
     }
 }

@@ -28,6 +28,7 @@ fn listed(paths: &[&str], more: bool, budget: usize) -> ProjectedResult {
                 entries: entries.into_iter(),
                 more,
                 unusable: 0,
+                unusable_names: Vec::new(),
                 folders_skipped: 0,
                 not_looked_into: Vec::new(),
             },
@@ -123,6 +124,7 @@ fn sizes_and_times_stand_behind_the_names_when_they_were_asked_for() {
                 entries: vec![asked, entry("b/")].into_iter(),
                 more: false,
                 unusable: 2,
+                unusable_names: vec!["a:b.md"],
                 folders_skipped: 3,
                 not_looked_into: vec!["closed/", "a: b/"],
             },
@@ -130,10 +132,10 @@ fn sizes_and_times_stand_behind_the_names_when_they_were_asked_for() {
         )
     });
     expect![[r#"
-        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"folders_skipped":3,"not_looked_into":["closed/","a: b/"],"truncated":false}
+        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"unusable_names":["a:b.md"],"folders_skipped":3,"not_looked_into":["closed/","a: b/"],"truncated":false}
         ---
         Found 2 entries
-        2 names were passed over: no tool can use them
+        2 names were passed over, no tool can use them: a:b.md, and 1 more
         Not looked into, 3 folders that cannot be opened: closed/, a: b/, and 1 more
         a.md  1234 bytes  2026-01-01 00:00Z
         b/
@@ -169,6 +171,7 @@ fn what_does_not_fit_is_not_even_looked_at() {
                 entries: counting,
                 more: false,
                 unusable: 0,
+                unusable_names: Vec::new(),
                 folders_skipped: 0,
                 not_looked_into: Vec::new(),
             },
