@@ -8,7 +8,9 @@
 //! - A name is matched exactly. Without an exact match, a name that differs only in case is used and keeps
 //!   its spelling. New properties follow the existing ones, in the order given.
 //! - Appending adds values that the list does not have yet. A missing or empty property becomes a list. A
-//!   single value becomes a list only in `tags`, `aliases` and `cssclasses`, which are lists by definition.
+//!   single value, and several such as `tags: a, b`, become a list only in `tags`, `aliases` and `cssclasses`, which
+//!   are lists by definition.
+//! - The placeholders of a template, such as `date: {{date}}`, are text.
 //! - If the last property is removed, the block is removed too, unless comments are left in it. A note
 //!   without a block gets one, after a byte order mark and with the line endings of the note.
 //! - Removing a missing property, or setting a property to its present value, changes nothing.
@@ -18,6 +20,7 @@ mod yaml_node;
 mod position;
 mod verify;
 mod parser;
+mod placeholders;
 mod changes;
 
 use envelope::{Failure, Fault};
@@ -217,6 +220,13 @@ fn append<'a>(
             .convert_to_list(values, newline)
             .map(|splice| (splice, expected(std::slice::from_ref(&property.value))))
             .ok_or_else(|| cannot_edit(&format!("the value of `{name}` takes several lines"))),
+        yaml_node::NodeValue::Scalar { text, .. } if changes::list_in_text(name, text).is_some() => {
+            let before = changes::list_in_text(name, text).unwrap_or_default();
+            let items: Vec<Value> =
+                before.into_iter().map(Value::from).chain(values.iter().cloned()).collect();
+            let whole = Value::Array(items);
+            Ok((place.set(&whole, newline), Some(ExpectedProperty::Whole { name, value: whole })))
+        }
         yaml_node::NodeValue::Scalar { .. }
         | yaml_node::NodeValue::Map { .. }
         | yaml_node::NodeValue::Alias(_) => Err(Fault::new(

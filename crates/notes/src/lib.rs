@@ -13,5 +13,6 @@ pub mod patch;
 pub mod replace_text;
 pub mod section;
 pub mod slug;
+mod hidden_blocks;
 mod splice;
 pub mod yaml;

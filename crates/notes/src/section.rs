@@ -9,7 +9,6 @@
 //! note is parsed again: the edit fails if a heading outside of the changed part is different.
 
 mod blocks;
-mod comments;
 mod content;
 mod headings;
 mod outline;
@@ -21,6 +20,7 @@ use envelope::{Failure, Fault};
 use self::outline::{NoteOutline, OutlineHeading, outline};
 use super::frontmatter::block::text_start;
 use super::splice::{TextSplice, apply_splices};
+use crate::lines::line_number;
 
 /// The section or block to change, and the change.
 #[derive(Debug, Clone)]
@@ -56,6 +56,45 @@ pub struct PatchedSection {
     pub bytes_removed: usize,
 }
 
+/// A heading of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// The texts of the headings from the top of the note down to this one.
+    pub path: Vec<String>,
+    /// 1 to 6.
+    pub level: u8,
+    /// Counted from 1.
+    pub line: usize,
+}
+
+/// A block with an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockId {
+    /// Without its caret.
+    pub id: String,
+    /// Line of the id, counted from 1.
+    pub line: usize,
+}
+
+/// Returns the headings and the block ids of `note`, in order: what [`patch_section`] can name.
+pub fn headings_and_blocks(note: &str) -> (Vec<Heading>, Vec<BlockId>) {
+    let outline = outline(note);
+    let mut above: Vec<&OutlineHeading> = Vec::new();
+    let (mut counted, mut line) = (0, 1);
+    let mut headings = Vec::with_capacity(outline.headings.len());
+    for heading in &outline.headings {
+        while above.last().is_some_and(|last| last.level >= heading.level) {
+            above.pop();
+        }
+        above.push(heading);
+        line += line_number(&note[counted..], heading.lines.start - counted) - 1;
+        counted = heading.lines.start;
+        let path = above.iter().map(|heading| heading.text.clone()).collect();
+        headings.push(Heading { path, level: heading.level, line });
+    }
+    (headings, blocks::ids(note, &outline))
+}
+
 /// Changes one section or block of `note`.
 ///
 /// Fails if the section or block is missing or ambiguous, or if the change would affect other headings.
@@ -78,9 +117,9 @@ pub fn patch_section(note: &str, patch: &SectionPatch) -> Result<PatchedSection,
             let id = id.trim().trim_start_matches('^');
             let block = blocks::find(note, &before, id)?;
             let splices = block.splices(note, patch)?;
-            first_valid_splice(note, &before, splices, |text, after, _| {
+            first_valid_splice(note, &before, splices, |text, after, new| {
                 match blocks::count(text, after, id) {
-                    1 => Ok(()),
+                    1 => block.check_extended(patch, after, new),
                     0 => Err(Fault::new(
                         Failure::InvalidArguments,
                         format!("the block would lose its id `^{id}` with this content"),

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod collision;
+mod content_arg;
 mod create_file;
 mod delete;
 mod edit_tool;
@@ -9,8 +10,10 @@ mod ensure_folder;
 mod intent_rollback;
 mod reconcile;
 mod expected_etag;
+mod first_names;
 mod frontmatter;
 mod get_links;
+mod get_outline;
 mod path_arg;
 mod list_files;
 mod page_marks;
@@ -34,6 +37,7 @@ pub(crate) use delete::DeletePath;
 pub(crate) use edit_tool::EditTool;
 pub(crate) use ensure_folder::EnsureFolder;
 pub(crate) use get_links::GetLinks;
+pub(crate) use get_outline::GetOutline;
 pub(crate) use list_files::ListFiles;
 pub(crate) use maybe_vault::MaybeVault;
 pub(crate) use patch_file::PatchFile;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use toolkit::{RegistrationError, Registry};
 
 use files::{
-    CreateFile, DeletePath, EditTool, EnsureFolder, GetLinks, ListFiles, MaybeVault, PatchFile, PatchSection,
-    ReadFile, RenamePath, ReplaceText, RestoreChanges, SearchText, UpdateFrontmatter, WriteFile,
-    WriteToolAdapter,
+    CreateFile, DeletePath, EditTool, EnsureFolder, GetLinks, GetOutline, ListFiles, MaybeVault, PatchFile,
+    PatchSection, ReadFile, RenamePath, ReplaceText, RestoreChanges, SearchText, UpdateFrontmatter,
+    WriteFile, WriteToolAdapter,
 };
 use text_tools::{ParseMarkdownBullets, SlugifyTitle};
 
@@ -46,7 +46,8 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(WriteToolAdapter::<EditTool<PatchSection>>::new(&vault))?;
     registry.register(WriteToolAdapter::<RenamePath>::new(&vault))?;
     registry.register(WriteToolAdapter::<DeletePath>::new(&vault))?;
-    registry.register(GetLinks { vault })?;
+    registry.register(GetLinks { vault: vault.clone() })?;
+    registry.register(GetOutline { vault })?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
 }

@@ -269,7 +269,7 @@ fn changed_paths(files: &PreparedFiles) -> Vec<PathScope> {
 }
 
 /// Returns every path that an action touches. A scope without a path cannot be compared.
-fn all_paths<A: HostAction>(prepared: &A::Prepared) -> Vec<VaultPath> {
+pub(super) fn all_paths<A: HostAction>(prepared: &A::Prepared) -> Vec<VaultPath> {
     let touched = A::touched_paths(prepared);
     let files = changed_paths(A::files(prepared));
     touched.all().chain(&files).filter_map(PathScope::path).cloned().collect()

@@ -8,6 +8,7 @@ use receipts::families::workspace::{self, WorkspaceOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, PathScope, ProjectedResult, Projection, ReconcileOutcome, Tool, ToolCx};
+use vault::run_blocking;
 
 use super::host_handle::HostHandle;
 use crate::protocol::OpenRequest;
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Give it the focus, so that the editor tools work on it. False leaves the active leaf as it is.
     #[serde(default = "focus_by_default")]
     focus: bool,
+    /// Report what would happen without opening it.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 fn focus_by_default() -> bool {
@@ -39,12 +43,15 @@ fn focus_by_default() -> bool {
 pub(crate) struct Output {
     /// The file as it is spelled on disk.
     path: String,
-    /// False when it was open already.
+    /// False when it was open already, and on a dry run.
     opened: bool,
     /// The leaf that shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     leaf_id: Option<String>,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
 }
 
 impl Args {
@@ -82,15 +89,30 @@ impl Tool for OpenFile {
         PathKeys { reads, writes: Vec::new() }
     }
 
+    fn is_dry_run(&self, args: &Args) -> bool {
+        args.dry_run
+    }
+
     fn preview(&self, args: &Args) -> String {
         format!("Open {}", args.path.escape_debug())
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
+        if args.dry_run {
+            let (vault, path) = (self.host.get()?.vault().clone(), args.path()?);
+            // Fails for a file that does not exist.
+            let path = run_blocking(cx, move |io| Ok(vault.read(&path, 0..0, io)?.path)).await?;
+            return Ok(Output { path: path.to_string(), opened: false, leaf_id: None, dry_run: true });
+        }
         let request = OpenRequest { path: args.path()?, new_leaf: args.new_leaf, focus: args.focus };
         let opened = self.host.get()?.open_file(cx, request).await?;
         cx.observed(SideEffect::ChangeWorkspace);
-        Ok(Output { path: opened.path.to_string(), opened: opened.opened, leaf_id: opened.leaf_id })
+        Ok(Output {
+            path: opened.path.to_string(),
+            opened: opened.opened,
+            leaf_id: opened.leaf_id,
+            dry_run: false,
+        })
     }
 
     async fn reconcile(
@@ -104,12 +126,15 @@ impl Tool for OpenFile {
     }
 
     fn summary(&self, output: &Output) -> String {
-        let Output { path, opened, .. } = output;
+        let Output { path, opened, dry_run, .. } = output;
+        if *dry_run {
+            return format!("Would open {path}");
+        }
         if *opened { format!("Opened {path}") } else { format!("{path} was open already") }
     }
 
     fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-        let Output { path, opened, leaf_id } = output;
+        let Output { path, opened, leaf_id, .. } = output;
         let opened = workspace::OpenFileReport { path, opened: *opened, leaf_id: leaf_id.as_deref() };
         workspace::project(&WorkspaceOutput::Opened(opened), with)
     }

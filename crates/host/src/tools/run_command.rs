@@ -1,23 +1,28 @@
 //! `commands.run`: one command of the host, by its id.
 
-use envelope::{Fault, ReceiptFamily, Risk, SideEffect, VaultChange};
+use std::collections::BTreeSet;
+
+use envelope::{Fault, ReceiptFamily, Risk, SideEffect, VaultChange, VaultPath};
 use receipts::families::host_command::{self, HostCommandOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{BoxFuture, PathKeys, PathScope, ProjectedResult, Projection, ToolCx};
 use vault::{IoContext, Vault};
 
-use super::host_action::HostAction;
+use super::host_action::{HostAction, all_paths};
 use crate::prepared::{PreparedFiles, PreparedHostCommand};
 use crate::slot::HostSlot;
 
 pub(crate) struct RunHostCommand;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     /// The id of the command, as `commands.list` gives it.
     id: String,
+    /// Report what would happen without running it.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +34,18 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     error_message: Option<String>,
+    /// On a dry run: the files that it would open or change, as far as the host can tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
+    /// True when nothing was done because `dryRun` was set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+impl Output {
+    fn ran(args: &Args, executed: bool, error_message: Option<String>) -> Output {
+        Output { id: args.id.clone(), executed, error_message, paths: Vec::new(), dry_run: false }
+    }
 }
 
 impl HostAction for RunHostCommand {
@@ -50,8 +67,8 @@ impl HostAction for RunHostCommand {
     type Output = Output;
     type Prepared = PreparedHostCommand;
 
-    fn dry_run(_args: &Args) -> bool {
-        false
+    fn dry_run(args: &Args) -> bool {
+        args.dry_run
     }
 
     fn prepare<'a>(
@@ -92,12 +109,18 @@ impl HostAction for RunHostCommand {
         Box::pin(async move {
             let ran = host.run_command(cx, prepared).await?;
             ran.effects.iter().for_each(|effect| cx.observed(*effect));
-            Ok(Output { id: args.id.clone(), executed: ran.executed, error_message: ran.error_message })
+            Ok(Output::ran(args, ran.executed, ran.error_message))
         })
     }
 
-    fn dry_run_output(args: &Args, _foreseen: &PreparedHostCommand) -> Output {
-        Output { id: args.id.clone(), executed: false, error_message: None }
+    fn dry_run_output(args: &Args, foreseen: &PreparedHostCommand) -> Output {
+        let paths: BTreeSet<String> =
+            all_paths::<RunHostCommand>(foreseen).into_iter().map(VaultPath::into_string).collect();
+        Output {
+            paths: paths.into_iter().collect(),
+            dry_run: true,
+            ..Output::ran(args, false, foreseen.unavailable.clone())
+        }
     }
 
     fn reconciled_output(
@@ -106,11 +129,18 @@ impl HostAction for RunHostCommand {
         _vault: &Vault,
         _io: &dyn IoContext,
     ) -> Result<Output, Fault> {
-        Ok(Output { id: args.id.clone(), executed: true, error_message: None })
+        Ok(Output::ran(args, true, None))
     }
 
     fn summary(output: &Output) -> String {
+        if output.dry_run && output.error_message.is_none() {
+            return match output.paths.as_slice() {
+                [] => format!("Would run {}", output.id),
+                paths => format!("Would run {}, which opens or changes {}", output.id, paths.join(", ")),
+            };
+        }
         match (&output.error_message, output.executed) {
+            (Some(why), false) if output.dry_run => format!("Would not run {}: {why}", output.id),
             (_, true) => format!("Ran {}", output.id),
             (Some(why), false) => format!("Did not run {}: {why}", output.id),
             (None, false) => format!("Did not run {}", output.id),
@@ -118,7 +148,7 @@ impl HostAction for RunHostCommand {
     }
 
     fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-        let Output { id, executed, error_message } = output;
+        let Output { id, executed, error_message, .. } = output;
         let ran =
             host_command::HostCommandRun { id, executed: *executed, error_message: error_message.as_deref() };
         host_command::project(&HostCommandOutput::Ran(ran), with)

@@ -219,3 +219,25 @@ async fn lines_are_toggled_and_the_selection_stays() {
     .await;
     assert_eq!(bench.text("a.md"), "# List\n- [ ] one\n- [ ] two\n");
 }
+
+#[tokio::test]
+async fn a_dry_run_runs_and_opens_nothing_and_says_what_would_happen() {
+    let bench = Bench::new(&[("a.md", "")]);
+    let call = async |tool: &str, args| bench.call(tool, args).await;
+    let new_file = json!({"id": "file-explorer:new-file", "dryRun": true});
+    let shown = [
+        call("commands.run", new_file).await,
+        call("commands.run", json!({"id": "editor:save-file", "dryRun": true})).await,
+        call("commands.run", json!({"id": "zzz", "dryRun": true})).await,
+        call("workspace.openFile", json!({"path": "a.md", "dryRun": true})).await,
+        call("workspace.openFile", json!({"path": "b.md", "dryRun": true})).await,
+    ];
+    expect![[r#"
+        {"id":"file-explorer:new-file","executed":false,"paths":["Untitled.md"],"dryRun":true}
+        {"id":"editor:save-file","executed":false,"errorMessage":"nothing is open; open a note first with workspace.openFile","dryRun":true}
+        not_found: no command is called `zzz` | list the commands with commands.list
+        {"path":"a.md","opened":false,"dryRun":true}
+        not_found: `b.md` does not exist | did you mean `a.md`?
+    "#]].assert_eq(&shown.concat());
+    assert_eq!(active(&bench).await, "nothing");
+}

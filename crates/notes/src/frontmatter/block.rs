@@ -1,7 +1,8 @@
 //! Finds the frontmatter block of a note.
 //!
-//! As in Obsidian, the first line is `---` and so is the line that closes the block. Spaces can follow the
-//! dashes; only a byte order mark can precede them. A block that is never closed is ordinary text.
+//! The first line is `---`; the line that closes the block is `---`, as in Obsidian, or `...`, as YAML allows.
+//! Spaces can follow; only a byte order mark can precede the first line. A block that is never closed is ordinary
+//! text.
 
 use std::ops::Range;
 
@@ -31,7 +32,7 @@ pub(crate) fn find(note: &str) -> Option<FrontmatterBlock> {
     let body = start + first.len();
     let mut at = body;
     for line in note[body..].split_inclusive('\n') {
-        if is_fence(line) {
+        if is_fence(line) || trimmed(line) == "..." {
             return Some(FrontmatterBlock { outer: start..at + line.len(), body: body..at });
         }
         at += line.len();
@@ -45,7 +46,11 @@ pub(crate) fn text_start(note: &str) -> usize {
 }
 
 fn is_fence(line: &str) -> bool {
-    line.trim_end_matches([' ', '\t', '\r', '\n']) == "---"
+    trimmed(line) == "---"
+}
+
+fn trimmed(line: &str) -> &str {
+    line.trim_end_matches([' ', '\t', '\r', '\n'])
 }
 
 #[cfg(test)]
@@ -59,6 +64,9 @@ mod tests {
             ("\u{feff}--- \r\na: 1\r\n---", Some("a: 1\r\n")),
             ("---\n---\n", Some("")),
             ("---\na: |\n  ---\n---\n", Some("a: |\n  ---\n")),
+            ("---\na: 1\n... \ntext\n---\n", Some("a: 1\n")),
+            ("---\na: |\n  ...\n---\n", Some("a: |\n  ...\n")),
+            ("...\na: 1\n---\n", None),
             ("\n---\na: 1\n---\n", None),
             ("---\na: 1\n", None),
             ("---", None),

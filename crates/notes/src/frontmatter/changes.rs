@@ -99,14 +99,35 @@ fn values(value: &Value) -> Vec<Value> {
 fn new_values(values: Vec<Value>, property: &FrontmatterProperty) -> Vec<Value> {
     let items = match &property.value.kind {
         NodeValue::List { items, .. } => items.as_slice(),
-        NodeValue::Scalar { text, .. }
-            if is_list_property(&property.name, text) && !property.value.is_null() =>
-        {
-            std::slice::from_ref(&property.value)
+        NodeValue::Scalar { text, .. } => {
+            if let Some(items) = list_in_text(&property.name, text) {
+                return values
+                    .into_iter()
+                    .filter(|value| !items.iter().any(|item| value.as_str() == Some(item)))
+                    .collect();
+            }
+            let single = is_list_property(&property.name, text) && !property.value.is_null();
+            if single { std::slice::from_ref(&property.value) } else { &[] }
         }
-        NodeValue::Scalar { .. } | NodeValue::Map { .. } | NodeValue::Alias(_) => &[],
+        NodeValue::Map { .. } | NodeValue::Alias(_) => &[],
     };
     values.into_iter().filter(|value| !items.iter().any(|item| item.equals_json(value))).collect()
+}
+
+/// Returns the items of a text such as `a, b` that Obsidian takes as a list of several; `None` for any other text.
+/// Tags and classes are also separated by spaces.
+pub(super) fn list_in_text(name: &str, text: &str) -> Option<Vec<String>> {
+    // In the braces of a placeholder nothing separates.
+    if is_list_property(name, text) || text.contains("{{") {
+        return None;
+    }
+    let separators: &[char] = match name.to_lowercase().as_str() {
+        "tags" | "cssclasses" => &[',', ' ', '\n'],
+        "aliases" => &[',', '\n'],
+        _ => return None,
+    };
+    let items = text.split(separators).map(str::trim).filter(|item| !item.is_empty());
+    Some(items.map(str::to_owned).collect())
 }
 
 /// Whether Obsidian treats the property as a list, and `text` as a single item of it.

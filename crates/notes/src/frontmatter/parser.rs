@@ -1,8 +1,8 @@
 //! Strict YAML parser for the frontmatter body; records the byte range of every value.
 //!
 //! It rejects everything that two readers could understand differently: a duplicate name, more than one
-//! document, a name that is not text. An unquoted `{{title}}` of a template is one such case, because to YAML
-//! it is a map in the position of a name.
+//! document, a name that is not text. An unquoted `{{title}}` of a template, which to YAML is a map in the position
+//! of a name, is read as text: see [`placeholders`](super::placeholders).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
+use super::placeholders;
 use super::yaml_node::{NodeMark, NodeValue, QuoteStyle, YamlNode};
 use crate::lines::line_number;
 
@@ -33,11 +34,16 @@ pub(super) struct YamlError {
 /// Maximum nesting depth of a value.
 const MAX_DEPTH: usize = 64;
 
-const PLACEHOLDER: &str = "a template placeholder such as `{{title}}` is not valid YAML unless it is quoted";
+const PLACEHOLDER: &str =
+    "a template placeholder such as `{{title}}` cannot be read here unless it is quoted";
 
 /// Parses the properties in `body`, in order. An empty body has no properties.
 pub(super) fn parse_properties(body: &str) -> Result<Vec<FrontmatterProperty>, YamlError> {
-    let Some(root) = parse_document(body)? else { return Ok(Vec::new()) };
+    let parsed = match parse_document(body) {
+        Err(error) if body.contains("{{") => placeholders::parse_with_placeholders(body).ok_or(error)?,
+        parsed => parsed?,
+    };
+    let Some(root) = parsed else { return Ok(Vec::new()) };
     let line = |node: &YamlNode| line_number(body, node.span.start);
     let first = line(&root);
     match root.kind {
@@ -70,7 +76,7 @@ struct OpenCollection {
     nodes: Vec<YamlNode>,
 }
 
-fn parse_document(body: &str) -> Result<Option<YamlNode>, YamlError> {
+pub(super) fn parse_document(body: &str) -> Result<Option<YamlNode>, YamlError> {
     // The parser counts characters, spans count bytes.
     let offsets: Vec<usize> = body.char_indices().map(|(at, _)| at).chain([body.len()]).collect();
     let byte = |index: usize| offsets.get(index).copied().unwrap_or(body.len());

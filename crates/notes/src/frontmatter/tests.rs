@@ -18,6 +18,113 @@ fn given(parts: &Value) -> FrontmatterUpdate {
     }
 }
 
+#[test]
+fn placeholders_of_a_template_are_text_and_keep_their_bytes() {
+    const TEMPLATE: &str = "---\ntitle: {{title}} # {{c}}\ndate: {{date:YYYY-MM-DD}} {{time}}\nquoted: \"{{a}}: 1\"\ntags:\n  - {{tag}}\n  - b\nlist: [{{x}}, y]\nblock: |\n  {{z}}: 1\n---\n{{content}}\n";
+    let only = |parts: Value, from: &str, to: &str| {
+        let updated = update_frontmatter(TEMPLATE, &given(&parts)).unwrap();
+        assert_eq!(updated.text, TEMPLATE.replacen(from, to, 1), "{parts}");
+    };
+    only(json!({"set": {"title": "T"}}), "{{title}}", "T");
+    only(json!({"set": {"quoted": "q"}}), "{{a}}: 1", "q");
+    only(json!({"append": {"tags": ["{{tag}}", "c"]}}), "  - b\n", "  - b\n  - c\n");
+    only(json!({"append": {"list": "z"}}), "y]", "y, z]");
+    only(json!({"remove": ["date"]}), "date: {{date:YYYY-MM-DD}} {{time}}\n", "");
+    only(json!({"set": {"title": "{{title}}"}}), "", "");
+    check(
+        "---\na: {{x}}\nb: {{y\n---\n",
+        &json!({"set": {"a": 1}}),
+        expect![[r#"
+        precondition_failed: the frontmatter cannot be edited: line 2: a template placeholder such as `{{title}}` cannot be read here unless it is quoted
+        fix that line of the frontmatter, then try again"#]],
+    );
+    check(
+        "---\na: {{x}}\n  more\nb: 1\n---\n",
+        &json!({"set": {"b": 2}}),
+        expect![[r#"
+        precondition_failed: the frontmatter cannot be edited: line 2: a template placeholder such as `{{title}}` cannot be read here unless it is quoted
+        fix that line of the frontmatter, then try again"#]],
+    );
+}
+
+#[test]
+fn tags_in_one_text_become_a_list_when_something_is_appended() {
+    let append = |note: &str, parts: Value, expected| check(note, &json!({ "append": parts }), expected);
+    append(
+        "---\ntags: a, b c # why\nx: 1\n---\n",
+        json!({"tags": ["b", "d"]}),
+        expect![[r#"
+        ---
+        tags: # why
+          - a
+          - b
+          - c
+          - d
+        x: 1
+        ---
+
+        = changed: tags"#]],
+    );
+    append(
+        "---\naliases: 'One of, 2024'\n---\n",
+        json!({"aliases": "Two"}),
+        expect![[r#"
+        ---
+        aliases:
+          - One of
+          - "2024"
+          - Two
+        ---
+
+        = changed: aliases"#]],
+    );
+    append(
+        "---\ntags: a, b\n---\n",
+        json!({"tags": ["a"]}),
+        expect![[r#"
+        ---
+        tags: a, b
+        ---
+
+        = unchanged: tags"#]],
+    );
+    append(
+        "---\nother: a, b\n---\n",
+        json!({"other": ["c"]}),
+        expect![[r#"
+        precondition_failed: the property `other` is not a list, so nothing can be appended to it
+        set the property to the whole list instead"#]],
+    );
+    append(
+        "---\ntags: {{a}}, b\n---\n",
+        json!({"tags": ["c"]}),
+        expect![[r#"
+        precondition_failed: the property `tags` is not a list, so nothing can be appended to it
+        set the property to the whole list instead"#]],
+    );
+    // A block that ends in three dots keeps its end.
+    append(
+        "---\ntags: a\n...\n# T\n",
+        json!({"tags": ["c"]}),
+        expect![[r#"
+        ---
+        tags:
+          - a
+          - c
+        ...
+        # T
+
+        = changed: tags"#]],
+    );
+    append(
+        "---\n{\"tags\": [\"a\"]}\n---\n",
+        json!({"tags": ["c"]}),
+        expect![[r#"
+        precondition_failed: the frontmatter cannot be edited: line 2: the properties are written as JSON, which is read but not edited here
+        fix that line of the frontmatter, then try again"#]],
+    );
+}
+
 #[track_caller]
 fn check(note: &str, parts: &Value, expected: Expect) {
     let shown = match update_frontmatter(note, &given(parts)) {
@@ -346,8 +453,14 @@ fn a_single_value_becomes_a_list_only_where_a_list_is_meant() {
         "---\ntags: a, b\n---\n",
         &json!({"append": {"tags": "c"}}),
         expect![[r#"
-            precondition_failed: the property `tags` is not a list, so nothing can be appended to it
-            set the property to the whole list instead"#]],
+            ---
+            tags:
+              - a
+              - b
+              - c
+            ---
+
+            = changed: tags"#]],
     );
 }
 
@@ -374,12 +487,12 @@ fn a_name_in_another_case_means_the_one_that_is_there() {
         "---\nTags: a\nTAGS: b\n---\n",
         &json!({"set": {"TAGS": "c"}}),
         expect![[r#"
-        ---
-        Tags: a
-        TAGS: c
-        ---
+            ---
+            Tags: a
+            TAGS: c
+            ---
 
-        = changed: TAGS"#]],
+            = changed: TAGS"#]],
     );
     check(
         "---\na: 1\n---\n",
@@ -404,22 +517,8 @@ fn what_cannot_be_read_for_certain_is_not_touched() {
         "---\na: 1\nb: 2\na: 3\n---\n",
         &set,
         expect![[r#"
-        precondition_failed: the frontmatter cannot be edited: line 4: the name `a` stands twice
-        fix that line of the frontmatter, then try again"#]],
-    );
-    check(
-        "---\ntitle: {{title}}\n---\n",
-        &set,
-        expect![[r#"
-        precondition_failed: the frontmatter cannot be edited: line 2: a template placeholder such as `{{title}}` is not valid YAML unless it is quoted
-        fix that line of the frontmatter, then try again"#]],
-    );
-    check(
-        "---\na: 1\ndate: {{date}} {{time}}\n---\n",
-        &set,
-        expect![[r#"
-        precondition_failed: the frontmatter cannot be edited: line 3: a template placeholder such as `{{title}}` is not valid YAML unless it is quoted
-        fix that line of the frontmatter, then try again"#]],
+            precondition_failed: the frontmatter cannot be edited: line 4: the name `a` appears twice
+            fix that line of the frontmatter, then try again"#]],
     );
     check(
         "---\n{\"a\": 1}\n---\n",
@@ -439,8 +538,13 @@ fn what_cannot_be_read_for_certain_is_not_touched() {
         "---\na: 1\n...\n---\n",
         &set,
         expect![[r#"
-        precondition_failed: the frontmatter cannot be edited without changing other parts of it: the result would not read as asked
-        change the text of the frontmatter directly"#]],
+            ---
+            a: 1
+            new: 1
+            ...
+            ---
+
+            = added: new"#]],
     );
     check(
         "---\n? a\n: 1\n---\n",

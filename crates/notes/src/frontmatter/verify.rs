@@ -21,6 +21,8 @@ pub(super) enum ExpectedProperty<'a> {
     Is { name: &'a str, value: &'a Value },
     /// A list with the old items followed by the added ones.
     Longer { name: &'a str, before: &'a [YamlNode], added: &'a [Value] },
+    /// A list that was one text before.
+    Whole { name: &'a str, value: Value },
 }
 
 /// Whether `new` is `old` with the expected properties and without a changed byte outside of their lines.
@@ -46,6 +48,9 @@ pub(super) fn is_expected_result(
             ExpectedProperty::Is { name, value } => {
                 property.name == *name && property.value.equals_json(value)
             }
+            ExpectedProperty::Whole { name, value } => {
+                property.name == *name && property.value.equals_json(value)
+            }
             ExpectedProperty::Longer { name, before, added } => {
                 property.name == *name && is_appended_list(&property.value, before, added)
             }
@@ -66,7 +71,9 @@ impl ExpectedProperty<'_> {
     fn kept_index(&self) -> Option<usize> {
         match self {
             ExpectedProperty::Same(at) => Some(*at),
-            ExpectedProperty::Is { .. } | ExpectedProperty::Longer { .. } => None,
+            ExpectedProperty::Is { .. }
+            | ExpectedProperty::Longer { .. }
+            | ExpectedProperty::Whole { .. } => None,
         }
     }
 }

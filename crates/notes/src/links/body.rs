@@ -10,6 +10,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use super::destination::{self, percent_decoded};
 use super::link::{LinkKind, LinkSource, LinkSyntax, NoteLink};
 use super::quote_format::QuoteFormat;
+use crate::hidden_blocks::{HiddenKind, hidden_blocks};
 
 /// Returns every link, in order, of a text that is Markdown from its first byte. Line numbers are not set
 /// yet.
@@ -228,17 +229,37 @@ fn drop_math(text: &str, options: Options, links: &mut Vec<NoteLink>) {
         }
     }
     covered.push_str(&text[covered.len()..]);
-    let formulas: Vec<Range<usize>> = Parser::new_ext(&covered, options | Options::ENABLE_MATH)
-        .into_offset_iter()
-        .filter(|(event, _)| matches!(event, Event::InlineMath(_) | Event::DisplayMath(_)))
-        .map(|(_, span)| span)
-        .collect();
+    let mut formulas = Vec::new();
+    for block in math_blocks(&covered, options) {
+        // The parser ends a formula at an empty line, a heading or a list, and would begin another one at the end of
+        // the block.
+        covered.replace_range(block.clone(), &covered[block.clone()].replace('$', "x"));
+        formulas.push(block);
+    }
+    let parsed = Parser::new_ext(&covered, options | Options::ENABLE_MATH).into_offset_iter();
+    let is_formula = |event: &Event<'_>| matches!(event, Event::InlineMath(_) | Event::DisplayMath(_));
+    formulas.extend(parsed.filter(|(event, _)| is_formula(event)).map(|(_, span)| span));
+    formulas.sort_by_key(|formula| formula.start);
     let mut formulas = formulas.into_iter().peekable();
     let mut formula_end = 0;
     links.retain(|link| {
         while let Some(formula) = formulas.next_if(|formula| formula.start < link.span.start) {
-            formula_end = formula.end;
+            formula_end = formula.end.max(formula_end);
         }
         link.span.start >= formula_end
     });
+}
+
+/// Returns the blocks of math, which are found before formulas.
+fn math_blocks(text: &str, options: Options) -> Vec<Range<usize>> {
+    if !text.contains("$$") {
+        return Vec::new();
+    }
+    let is_opaque = |event: &Event<'_>| {
+        matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock))
+    };
+    let parsed = Parser::new_ext(text, options).into_offset_iter();
+    let opaque: Vec<_> = parsed.filter(|(event, _)| is_opaque(event)).map(|(_, span)| span).collect();
+    let blocks = hidden_blocks(text, 0, &opaque).into_iter();
+    blocks.filter(|block| block.kind == HiddenKind::Math).map(|block| block.range).collect()
 }

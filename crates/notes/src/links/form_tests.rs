@@ -100,6 +100,21 @@ fn markdown_links_are_found() {
 }
 
 #[test]
+fn a_block_of_math_holds_no_links_whatever_is_between_its_lines() {
+    check_scan(
+        FileKind::Note,
+        "$$\n[[a]]\n\n# [[b]]\n- [[c]]\n$$\n[[yes]] `$$` [[$$yes]]\n\n[[yes$$]]\n\n$$ open [[yes]]\n\n[[too]]\n",
+        expect![[r#"
+            7 Wiki "yes" # | yes
+            7 Wiki "$$yes" # | $$yes
+            9 Wiki "yes$$" # | yes$$
+            11 Wiki "yes" # | yes
+            13 Wiki "too" # | too
+        "#]],
+    );
+}
+
+#[test]
 fn code_math_and_html_hold_no_links() {
     check_scan(
         FileKind::Note,

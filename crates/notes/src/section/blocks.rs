@@ -9,7 +9,7 @@ use envelope::{Failure, Fault, nearest};
 
 use super::content::{indented, is_list_item, trim_blank_lines};
 use super::outline::{LeafBlock, NoteOutline};
-use super::{SectionMode, SectionPatch};
+use super::{BlockId, SectionMode, SectionPatch};
 use crate::lines::{LineEnding, line_end, line_number, line_start};
 use crate::splice::TextSplice;
 
@@ -22,6 +22,40 @@ pub(super) struct NamedBlock<'a> {
     id: Range<usize>,
     /// Offset of the list marker, if the block is the item's own text.
     marker: Option<usize>,
+    /// The block that appended content extends; `None` for a paragraph, a heading, an item and code.
+    container: Option<BlockContainer>,
+}
+
+/// A block that is extended from inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ContainerKind {
+    Table,
+    List,
+    Quote,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct BlockContainer {
+    kind: ContainerKind,
+    /// Start of the top-level block.
+    top: usize,
+    /// Where the content is inserted: before the id if the id ends the block.
+    end: usize,
+}
+
+/// Returns every block id, in order.
+pub(super) fn ids(note: &str, outline: &NoteOutline) -> Vec<BlockId> {
+    let mut found: Vec<Range<usize>> = outline.leaves.iter().filter_map(|leaf| id_of(note, leaf)).collect();
+    found.sort_by_key(|id| id.start);
+    let (mut counted, mut line) = (0, 1);
+    found
+        .into_iter()
+        .map(|id| {
+            line += line_number(&note[counted..], id.start - counted) - 1;
+            counted = id.start;
+            BlockId { id: note[id.start + 1..id.end].to_owned(), line }
+        })
+        .collect()
 }
 
 /// Returns how many blocks of `outline` have the id.
@@ -104,7 +138,48 @@ fn named<'a>(
         }
     };
     let marker = leaf.item.as_ref().filter(|_| !alone).and_then(|item| marker(note, item, leaf));
-    Ok(NamedBlock { leaf, text, id, marker })
+    let container = container(note, outline, leaf, &text, marker);
+    Ok(NamedBlock { leaf, text, id, marker, container })
+}
+
+/// Returns the table, list or quote that an id marks.
+fn container(
+    note: &str,
+    outline: &NoteOutline,
+    leaf: &LeafBlock,
+    text: &Range<usize>,
+    marker: Option<usize>,
+) -> Option<BlockContainer> {
+    let found = |kind, top, end| Some(BlockContainer { kind, top, end });
+    if marker.is_some() {
+        return None;
+    }
+    if let Some(table) = leaf.table.as_ref().filter(|table| **table == leaf.top && text.start > table.start) {
+        // The id is in a cell.
+        return found(ContainerKind::Table, table.start, table.start + note[table.clone()].trim_end().len());
+    }
+    if !leaf.is_top && leaf.table.is_none() {
+        let in_quote = prefix(note, text.start).contains('>');
+        return in_quote.then_some(BlockContainer {
+            kind: ContainerKind::Quote,
+            top: leaf.top.start,
+            end: text.end,
+        });
+    }
+    let is_table =
+        outline.leaves.iter().any(|leaf| leaf.table.as_ref().is_some_and(|table| table.start == text.start));
+    if is_table {
+        found(ContainerKind::Table, text.start, text.end)
+    } else if text.start >= leaf.span.start {
+        // The text of a paragraph or heading.
+        None
+    } else if is_list_item(&note[text.start..]) {
+        found(ContainerKind::List, text.start, text.end)
+    } else if note[text.start..].starts_with('>') {
+        found(ContainerKind::Quote, text.start, text.end)
+    } else {
+        None
+    }
 }
 
 /// Returns the offset of the item's marker, if the leaf is the text right after it.
@@ -115,6 +190,25 @@ fn marker(note: &str, item: &Range<usize>, leaf: &LeafBlock) -> Option<usize> {
 }
 
 impl NamedBlock<'_> {
+    /// Fails unless content that was appended to a table, list or quote is in it. `after` is the note with the
+    /// content in `new`.
+    pub(super) fn check_extended(
+        &self,
+        patch: &SectionPatch,
+        after: &NoteOutline,
+        new: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let Some(container) = self.container.filter(|_| patch.mode == SectionMode::Append) else {
+            return Ok(());
+        };
+        let is_in = |block: &Range<usize>| block.start == container.top && block.end >= new.end;
+        let extended = match container.kind {
+            ContainerKind::Table => after.leaves.iter().filter_map(|leaf| leaf.table.as_ref()).any(is_in),
+            ContainerKind::List | ContainerKind::Quote => after.tops.iter().any(is_in),
+        };
+        if extended { Ok(()) } else { Err(container.kind.does_not_extend()) }
+    }
+
     /// Returns the possible splices; the first one that keeps the rest of the note unchanged is used.
     pub(super) fn splices(&self, note: &str, patch: &SectionPatch) -> Result<Vec<TextSplice>, Fault> {
         let ending = LineEnding::of(note);
@@ -156,6 +250,9 @@ impl NamedBlock<'_> {
         ending: LineEnding,
     ) -> Result<Vec<TextSplice>, Fault> {
         let newline = ending.as_str();
+        if let Some(container) = self.container.filter(|_| mode == SectionMode::Append) {
+            return Ok(vec![container.extend(note, content, ending)?]);
+        }
         if let (Some(marker), Some(item)) = (self.marker, &self.leaf.item) {
             if !is_list_item(content) {
                 return Err(Fault::new(
@@ -199,6 +296,54 @@ impl NamedBlock<'_> {
                 vec![TextSplice { range: at..at, text }, TextSplice { range: at..at, text: apart }]
             }
         })
+    }
+}
+
+impl BlockContainer {
+    /// Adds the content as the last rows, items or lines of the block.
+    fn extend(&self, note: &str, content: &str, ending: LineEnding) -> Result<TextSplice, Fault> {
+        let newline = ending.as_str();
+        let fits = match self.kind {
+            ContainerKind::Table => content.lines().all(|line| line.contains('|')),
+            ContainerKind::List => is_list_item(content),
+            ContainerKind::Quote => true,
+        };
+        if !fits {
+            return Err(self.kind.does_not_extend());
+        }
+        let (before, content) = match self.kind {
+            ContainerKind::Table | ContainerKind::List => (String::new(), content.to_owned()),
+            ContainerKind::Quote => {
+                let start = line_start(note, self.end);
+                let line = &note[start..self.end];
+                let marks = line.len() - line.trim_start_matches([' ', '\t', '>']).len();
+                // The content may have the marks of a quote itself.
+                let quoted = content.lines().all(|line| line.starts_with('>'));
+                let bare = |line: &'_ str| -> String {
+                    let line = if quoted { line.trim_start_matches('>') } else { line };
+                    if quoted { line.strip_prefix(' ').unwrap_or(line).to_owned() } else { line.to_owned() }
+                };
+                let content: Vec<String> = content.lines().map(bare).collect();
+                (prefix(note, start + marks), content.join(newline))
+            }
+        };
+        let text = format!("{newline}{before}{}", indented(&content, &before, ending));
+        Ok(TextSplice { range: self.end..self.end, text })
+    }
+}
+
+impl ContainerKind {
+    fn does_not_extend(self) -> Fault {
+        let (block, form) = match self {
+            ContainerKind::Table => ("table", "give rows such as `| a | b |`, without empty lines"),
+            ContainerKind::List => ("list", "give items with the marker of the list, such as `- text`"),
+            ContainerKind::Quote => ("quote", "give text without a block that would end the quote"),
+        };
+        Fault::new(
+            Failure::InvalidArguments,
+            format!("the id marks a {block}, and `content` would not be a part of it"),
+        )
+        .hint(format!("{form}; to add something below it, use `vault.replaceText`"))
     }
 }
 

@@ -1,15 +1,15 @@
 //! The headings and text blocks of a note, with their byte ranges.
 //!
 //! Read with a Markdown parser, so that text that looks like a heading in code, HTML or frontmatter does not
-//! count. Markdown does not know Obsidian's comments (`%% … %%`), so they are searched separately. Headings
-//! inside quotes and lists start no section, because the text after them is not below them.
+//! count. Markdown does not know Obsidian's comments (`%% … %%`) and blocks of math (`$$ … $$`), so they are
+//! searched separately. Headings inside quotes and lists start no section, because the text after them is not below them.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::comments::comments;
 use crate::frontmatter::block::{note_start, text_start};
+use crate::hidden_blocks::{HiddenKind, hidden_blocks};
 
 /// A heading outside of quotes, lists and comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +62,33 @@ pub(super) fn outline(note: &str) -> NoteOutline {
             lines: whole_lines(note, &block),
         })
         .collect();
-    let hidden = comments(note, shift, &opaque);
-    let visible = |at: usize| {
-        let next = hidden.partition_point(|range| range.end <= at);
-        hidden.get(next).is_none_or(|range| at < range.start)
+    let hidden = hidden_blocks(note, shift, &opaque);
+    let hidden_at = |at: usize| {
+        let next = hidden.partition_point(|block| block.range.end <= at);
+        hidden.get(next).filter(|block| block.range.start <= at)
     };
-    found.headings.retain(|heading| visible(heading.lines.start));
-    found.leaves.retain(|leaf| visible(leaf.span.start));
+    // The line below a heading of two lines can be in math.
+    found.headings.retain(|heading| {
+        hidden_at(heading.lines.start).is_none() && hidden_at(heading.lines.end.saturating_sub(1)).is_none()
+    });
+    found.leaves.retain(|leaf| match hidden_at(leaf.span.start) {
+        None => true,
+        // Math is a block that can have an id after it.
+        Some(block) => {
+            block.kind == HiddenKind::Math
+                && block.range.start == leaf.span.start
+                && block.range.end < leaf.span.end
+        }
+    });
+    found.tops.dedup_by(|top, before| {
+        let math = hidden_at(top.start).filter(|block| block.kind == HiddenKind::Math);
+        // Parts of one block of math, such as those between its empty lines.
+        let is_part = math.is_some_and(|block| block.range.start < before.end);
+        if is_part {
+            before.end = before.end.max(top.end);
+        }
+        is_part
+    });
     found
 }
 

@@ -388,6 +388,249 @@ fn content_that_would_change_other_sections_is_refused() {
     );
 }
 
+#[test]
+fn what_is_in_math_is_neither_a_heading_nor_a_block() {
+    check(
+        "# A\n$$\n# B\n\nx ^id\n---\n$$\n\n# B\nb\n",
+        &heading(&["B"], SectionMode::Append, "x"),
+        expect![[r#"
+            # A
+            $$
+            # B
+
+            x ^id
+            ---
+            $$
+
+            # B
+            b
+            x
+        "#]],
+    );
+    check(
+        "$$\na\n\nb ^id\n$$\n",
+        &block("id", SectionMode::Replace, "x"),
+        expect![[r#"
+        not_found: no block has the id `^id`
+        read the note for its block ids"#]],
+    );
+    // A block of math can have an id, and is one block.
+    check(
+        "a\n\n$$\nb\n\nc\n$$\n\n^id\n",
+        &block("id", SectionMode::Replace, "$$x$$"),
+        expect![[r#"
+        a
+
+        $$x$$
+
+        ^id
+    "#]],
+    );
+    check(
+        "$$\nb\n$$ ^id\n",
+        &block("id", SectionMode::Append, "x"),
+        expect![[r#"
+        $$
+        b
+        $$ ^id
+
+        x
+    "#]],
+    );
+    // Costs are no math.
+    check(
+        "$$ is money\n\n# B\nb\n",
+        &heading(&["B"], SectionMode::Append, "x"),
+        expect![[r#"
+        $$ is money
+
+        # B
+        b
+        x
+    "#]],
+    );
+}
+
+#[track_caller]
+fn append(note: &str, content: &str, expected: Expect) {
+    check(note, &block("id", SectionMode::Append, content), expected);
+}
+
+#[test]
+fn content_is_appended_to_the_table_or_the_list_that_an_id_marks() {
+    append(
+        "| a |\n|---|\n| b |\n\n^id\n\nz\n",
+        "| c |\n| d |\n",
+        expect![[r#"
+        | a |
+        |---|
+        | b |
+        | c |
+        | d |
+
+        ^id
+
+        z
+    "#]],
+    );
+    append(
+        "| a |\n|---|\n| b |\n^id\n",
+        "| c |",
+        expect![[r#"
+        | a |
+        |---|
+        | b |
+        | c |
+        ^id
+    "#]],
+    );
+    append(
+        "| a |\n|---|\n| b ^id |\n\nz",
+        "| c |",
+        expect![[r#"
+        | a |
+        |---|
+        | b ^id |
+        | c |
+
+        z"#]],
+    );
+    append(
+        "| a |\r\n|---|\r\n\r\n^id\r\n",
+        "| c |\n",
+        expect![[r#"
+        | a |␍
+        |---|␍
+        | c |␍
+        ␍
+        ^id␍
+    "#]],
+    );
+    append(
+        "- a\n- b\n  - c\n\n^id\n",
+        "- d\n  e",
+        expect![[r#"
+        - a
+        - b
+          - c
+        - d
+          e
+
+        ^id
+    "#]],
+    );
+    append(
+        "1. a\n2. b\n\n^id\n\nz",
+        "3. c",
+        expect![[r#"
+        1. a
+        2. b
+        3. c
+
+        ^id
+
+        z"#]],
+    );
+}
+
+#[test]
+fn content_is_appended_to_the_quote_that_an_id_marks_with_its_marks() {
+    append(
+        "> a\n> b\n\n^id\n",
+        "c\n\nd",
+        expect![[r#"
+        > a
+        > b
+        > c
+        >
+        > d
+
+        ^id
+    "#]],
+    );
+    append(
+        "> [!note] T\n> b ^id\n\nz\n",
+        "c\nd",
+        expect![[r#"
+        > [!note] T
+        > b
+        > c
+        > d ^id
+
+        z
+    "#]],
+    );
+    append(
+        "> [!note] T\n> b ^id\n\nz\n",
+        "> c\n> d",
+        expect![[r#"
+        > [!note] T
+        > b
+        > c
+        > d ^id
+
+        z
+    "#]],
+    );
+    append(
+        "- x\n  > b ^id\n- y\n",
+        "c",
+        expect![[r#"
+        - x
+          > b
+          > c ^id
+        - y
+    "#]],
+    );
+    append(
+        ">> deep ^id\n",
+        "c",
+        expect![[r#"
+        >> deep
+        >> c ^id
+    "#]],
+    );
+}
+
+#[test]
+fn content_that_would_not_be_a_part_of_the_marked_block_is_refused() {
+    append(
+        "| a |\n|---|\n| b |\n\n^id\n",
+        "text",
+        expect![[r#"
+        invalid_arguments: the id marks a table, and `content` would not be a part of it
+        give rows such as `| a | b |`, without empty lines; to add something below it, use `vault.replaceText`"#]],
+    );
+    append(
+        "| a |\n|---|\n| b |\n\n^id\n",
+        "| c |\n\n| d |",
+        expect![[r#"
+        invalid_arguments: the id marks a table, and `content` would not be a part of it
+        give rows such as `| a | b |`, without empty lines; to add something below it, use `vault.replaceText`"#]],
+    );
+    append(
+        "- a\n- b\n\n^id\n",
+        "* c",
+        expect![[r#"
+        invalid_arguments: the id marks a list, and `content` would not be a part of it
+        give items with the marker of the list, such as `- text`; to add something below it, use `vault.replaceText`"#]],
+    );
+    append(
+        "- a\n- b\n\n^id\n",
+        "text",
+        expect![[r#"
+        invalid_arguments: the id marks a list, and `content` would not be a part of it
+        give items with the marker of the list, such as `- text`; to add something below it, use `vault.replaceText`"#]],
+    );
+    append(
+        "> b ^id\n",
+        "```\ncode",
+        expect![[r#"
+        invalid_arguments: the block would lose its id `^id` with this content
+        end `content` with `^id` where it belongs, on a line of its own after code"#]],
+    );
+}
+
 const BLOCKS: &str = "\
 # A
 First text
@@ -557,7 +800,9 @@ fn content_beside_a_block_is_a_block_of_its_own() {
     check(
         "| a |\n|---|\n^id\n\nb",
         &block("id", SectionMode::Append, "new"),
-        expect!["| a |\n|---|\n^id\n\nnew\n\nb"],
+        expect![[r#"
+            invalid_arguments: the id marks a table, and `content` would not be a part of it
+            give rows such as `| a | b |`, without empty lines; to add something below it, use `vault.replaceText`"#]],
     );
     check(
         "- x\n  - one ^one\n    - child\n  - two\n",
@@ -580,8 +825,27 @@ fn content_beside_a_block_is_a_block_of_its_own() {
         BLOCKS,
         &block("quote", SectionMode::Append, "text"),
         expect![[r#"
-        precondition_failed: the block `^quote` is inside another block
-        replace it, or change the text by `vault.replaceText`"#]],
+            # A
+            First text
+            second line ^para
+
+            - [ ] one ^one
+              - child
+            - two
+
+            > quoted
+            > more
+            > text ^quote
+
+            | a |
+            |---|
+            | b |
+
+            ^table
+
+            Alone
+            ^own
+        "#]],
     );
 }
 
@@ -720,5 +984,24 @@ proptest! {
         for id in ["a", "b"] {
             let _answer = patch_section(&note, &block(id, mode, &content));
         }
+    }
+}
+
+#[test]
+fn an_outline_lists_what_can_be_patched_with_its_line() {
+    let note = "---\na: 1\n---\n# A *b*\ntext ^one\n\nC\n---\n### Deep\n- item ^two\n\n```\n# code ^no\n```\n\n^three\n# A *b*\n";
+    let (headings, blocks) = super::headings_and_blocks(note);
+    let headings: Vec<String> =
+        headings.iter().map(|at| format!("{} {} {:?}", at.line, at.level, at.path)).collect();
+    expect![[r#"
+        4 1 ["A *b*"]
+        7 2 ["A *b*", "C"]
+        9 3 ["A *b*", "C", "Deep"]
+        17 1 ["A *b*"]"#]]
+    .assert_eq(&headings.join("\n"));
+    let ids: Vec<String> = blocks.iter().map(|block| format!("{} {}", block.line, block.id)).collect();
+    assert_eq!(ids, ["5 one", "10 two", "16 three"]);
+    for named in &blocks {
+        patch_section(note, &block(&named.id, SectionMode::Replace, "x")).unwrap();
     }
 }

@@ -8,11 +8,14 @@ use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::receipt_writer::{ReceiptWriter, entry_budget, is_zero, line_cost, one_line, take_fitting};
+use super::not_looked_into;
+use super::receipt_writer::{
+    ReceiptWriter, count_noun, entry_budget, is_zero, line_cost, one_line, take_fitting,
+};
 use super::{ProjectedResult, Projection, external, project_result};
 
 /// Complete output of a link tool.
-pub struct LinkLists<O, B, U> {
+pub struct LinkLists<'a, O, B, U> {
     /// The note; `None` for the whole vault.
     pub path: Option<String>,
     /// Links from the note to others, in text order.
@@ -25,6 +28,8 @@ pub struct LinkLists<O, B, U> {
     pub offset: u64,
     /// True if there are more links.
     pub more: bool,
+    /// Files and folders that could not be read and may hold links too.
+    pub not_looked_into: Vec<&'a str>,
 }
 
 /// One link.
@@ -69,6 +74,11 @@ struct BoundedLinks<Text> {
     /// True if the call reached its limit and would have found more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     more: bool,
+    /// Number of files and folders that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unread: u64,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<Text>,
     truncated: bool,
 }
 
@@ -82,7 +92,7 @@ enum LinkDirection {
 /// Bounds the links of a note or of a vault. Each kind has a share of the budget; unused budget goes to the other
 /// kinds.
 pub fn project<'a, O, B, U>(
-    complete: LinkLists<O, B, U>,
+    complete: LinkLists<'a, O, B, U>,
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault>
 where
@@ -90,9 +100,12 @@ where
     B: ExactSizeIterator<Item = LinkLine<&'a str>>,
     U: ExactSizeIterator<Item = LinkLine<&'a str>>,
 {
-    let LinkLists { path, outgoing, backlinks, unresolved, offset, more } = complete;
+    let LinkLists { path, outgoing, backlinks, unresolved, offset, more, not_looked_into } = complete;
     let counts = [outgoing.len(), backlinks.len(), unresolved.len()];
-    let mut shares = BudgetShares::new(entry_budget(with.budget()), counts);
+    let mut room = entry_budget(with.budget());
+    let unread = not_looked_into.len() as u64;
+    let not_looked_into = not_looked_into::take_names(not_looked_into, &mut room);
+    let mut shares = BudgetShares::new(room, counts);
     let outgoing = shares.take(LinkDirection::Outgoing, outgoing);
     let backlinks = shares.take(LinkDirection::Backlinks, backlinks);
     let unresolved = shares.take(LinkDirection::Unresolved, unresolved);
@@ -108,6 +121,8 @@ where
         unresolved_left_out: lost[2],
         offset,
         more,
+        unread,
+        not_looked_into,
         truncated: more || lost.iter().any(|lost| *lost > 0),
     };
     project_result(ReceiptFamily::Links, &found)
@@ -127,7 +142,11 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     ];
     // The same number for each kind: a kind with fewer links leaves its room to the others.
     let most = kinds.iter().map(|(_, links, _)| links.len()).max().unwrap_or_default();
-    ReceiptWriter::new(summary).render_most(1..=most, budget, |most, receipt| {
+    let mut receipt = ReceiptWriter::new(summary);
+    let unread = count_noun(found.unread, "file or folder", "files and folders");
+    let heading = format!("Not looked into, {unread} that may hold links too");
+    not_looked_into::render(&heading, found.unread, &found.not_looked_into, budget, &mut receipt);
+    receipt.render_most(1..=most, budget, |most, receipt| {
         let mut cut = Vec::new();
         for (kind, links, left_out) in kinds {
             let shown: Vec<LinkLine<&str>> = links.iter().take(most).map(borrowed).collect();

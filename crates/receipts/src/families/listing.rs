@@ -2,12 +2,15 @@
 //!
 //! A listing is never stored as an artifact: it can be requested again and is then current.
 
+pub mod note_outline;
+
 use std::collections::{HashMap, HashSet};
 
 use envelope::{EntryKind, Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::not_looked_into::{self, folders_heading, take_names};
 use super::receipt_writer::{
     ReceiptWriter, count_noun, entry_budget, is_zero, json_quoted, left_out_note, line_cost, one_line,
     take_fitting,
@@ -15,13 +18,19 @@ use super::receipt_writer::{
 use super::{ProjectedResult, Projection, external, project_result};
 
 /// Complete output of a listing tool.
-pub struct FileListing<E> {
+pub struct FileListing<'a, E> {
     /// In the order in which a listing continues after an entry.
     pub entries: E,
     /// True if there are more entries.
     pub more: bool,
     /// Number of skipped names that no tool can use.
     pub unusable: u64,
+    /// The first of these names.
+    pub unusable_names: Vec<&'a str>,
+    /// Number of folders that could not be opened.
+    pub folders_skipped: u64,
+    /// The first of these folders.
+    pub not_looked_into: Vec<&'a str>,
 }
 
 /// One file or folder.
@@ -51,6 +60,12 @@ struct BoundedListing<Path> {
     more: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     unusable: u64,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    unusable_names: Vec<Path>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    folders_skipped: u64,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<Path>,
     truncated: bool,
     /// Path after which the next listing continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,28 +74,48 @@ struct BoundedListing<Path> {
 
 /// Bounds a listing. Entries beyond the budget are not read.
 pub fn project<'a>(
-    complete: FileListing<impl ExactSizeIterator<Item = ListingEntry<&'a str>>>,
+    complete: FileListing<'a, impl ExactSizeIterator<Item = ListingEntry<&'a str>>>,
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault> {
     let count = complete.entries.len() as u64;
     let mut meter = ListingCost::default();
-    let entries = take_fitting(complete.entries, entry_budget(with.budget()), |entry| meter.add(entry));
+    let mut room = entry_budget(with.budget());
+    let not_looked_into = take_names(complete.not_looked_into, &mut room);
+    let unusable_names = take_names(complete.unusable_names, &mut room);
+    let entries = take_fitting(complete.entries, room, |entry| meter.add(entry));
     let left_out = count - entries.len() as u64;
     let truncated = left_out > 0 || complete.more;
     let next_after = entries.last().map(|last| last.path).filter(|_| truncated);
-    let (more, unusable) = (complete.more, complete.unusable);
-    let listed = BoundedListing { entries, count, left_out, more, unusable, truncated, next_after };
+    let (more, unusable, folders_skipped) = (complete.more, complete.unusable, complete.folders_skipped);
+    let listed = BoundedListing {
+        entries,
+        count,
+        left_out,
+        more,
+        unusable,
+        unusable_names,
+        folders_skipped,
+        not_looked_into,
+        truncated,
+        next_after,
+    };
     project_result(ReceiptFamily::Listing, &listed)
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
+    if let Ok(outline) = note_outline::BoundedOutline::<String>::deserialize(result) {
+        return note_outline::render(summary, &outline, budget);
+    }
     let Ok(listed) = BoundedListing::<String>::deserialize(result) else {
         return external::render(summary, result, budget);
     };
     let mut receipt = ReceiptWriter::new(summary);
     if listed.unusable > 0 {
-        receipt.line(&format!("{} passed over: no tool can use them", names(listed.unusable)));
+        let heading = format!("{} passed over, no tool can use them", names(listed.unusable));
+        not_looked_into::render(&heading, listed.unusable, &listed.unusable_names, budget, &mut receipt);
     }
+    let (folders, named) = (listed.folders_skipped, &listed.not_looked_into);
+    not_looked_into::render(&folders_heading(folders), folders, named, budget, &mut receipt);
     let entries: Vec<ListingEntry<&str>> = listed.entries.iter().map(borrowed).collect();
     receipt.render_most(1..=entries.len(), budget, |most, receipt| {
         let shown = &entries[..most.min(entries.len())];

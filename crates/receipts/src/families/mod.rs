@@ -28,6 +28,7 @@ pub mod search;
 pub mod text;
 pub mod streams;
 pub mod task;
+mod not_looked_into;
 mod warnings;
 
 use envelope::{CanonicalResult, CanonicalStatus, Failure, Fault, ReceiptFamily};

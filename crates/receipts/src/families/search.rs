@@ -3,12 +3,15 @@
 //! `project` cuts the result to the budget, entry by entry; `render` cuts the receipt, which may show fewer matches.
 //! A result is never stored as an artifact: the search can be repeated and is then current.
 
+use std::borrow::Cow;
+
 use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::not_looked_into::{self, folders_heading, take_names};
 use super::receipt_writer::{
-    ReceiptWriter, entry_budget, is_zero, left_out_note, line_cost, one_line, take_fitting,
+    ReceiptWriter, entry_budget, is_zero, json_quoted, left_out_note, line_cost, one_line, take_fitting,
 };
 use super::{ProjectedResult, Projection, external, project_result};
 
@@ -16,7 +19,7 @@ use super::{ProjectedResult, Projection, external, project_result};
 const MIN_MATCH_TOKENS: usize = 4;
 
 /// Complete output of a search.
-pub struct SearchOutput<M> {
+pub struct SearchOutput<'a, M> {
     /// Sorted, so that a search with an offset continues where another one ended.
     pub matches: M,
     /// Number of matches that were skipped before these.
@@ -25,6 +28,10 @@ pub struct SearchOutput<M> {
     pub more: bool,
     pub files_searched: u64,
     pub files_skipped: u64,
+    /// Number of folders that could not be opened.
+    pub folders_skipped: u64,
+    /// The first of these folders.
+    pub not_looked_into: Vec<&'a str>,
 }
 
 /// One match.
@@ -56,6 +63,10 @@ struct BoundedSearch<Text> {
     files_searched: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     files_skipped: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    folders_skipped: u64,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<Text>,
     truncated: bool,
     /// Offset with which the next search continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,13 +75,15 @@ struct BoundedSearch<Text> {
 
 /// Truncates a search result to the budget. Matches beyond the budget are not read.
 pub fn project<'a>(
-    complete: SearchOutput<impl ExactSizeIterator<Item = MatchEntry<&'a str>>>,
+    complete: SearchOutput<'a, impl ExactSizeIterator<Item = MatchEntry<&'a str>>>,
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault> {
     let count = complete.matches.len() as u64;
     let mut meter = SearchCost::default();
-    let matches = take_fitting(complete.matches, entry_budget(with.budget()), |found| meter.add(found));
-    let SearchOutput { offset, more, files_searched, files_skipped, .. } = complete;
+    let mut room = entry_budget(with.budget());
+    let not_looked_into = take_names(complete.not_looked_into, &mut room);
+    let matches = take_fitting(complete.matches, room, |found| meter.add(found));
+    let SearchOutput { offset, more, files_searched, files_skipped, folders_skipped, .. } = complete;
     let left_out = count - matches.len() as u64;
     let truncated = left_out > 0 || more;
     let next_offset = truncated.then_some(offset + matches.len() as u64);
@@ -82,6 +95,8 @@ pub fn project<'a>(
         more,
         files_searched,
         files_skipped,
+        folders_skipped,
+        not_looked_into,
         truncated,
         next_offset,
     };
@@ -96,6 +111,8 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     if found.files_skipped > 0 {
         receipt.append(&format!(", {} skipped (no text)", found.files_skipped));
     }
+    let (folders, named) = (found.folders_skipped, &found.not_looked_into);
+    not_looked_into::render(&folders_heading(folders), folders, named, budget, &mut receipt);
     let matches: Vec<MatchEntry<&str>> = found.matches.iter().map(borrowed).collect();
     receipt.render_most(1..=matches.len(), budget, |most, receipt| {
         let shown = &matches[..most.min(matches.len())];
@@ -125,7 +142,7 @@ impl<'a> SearchCost<'a> {
         let last = self.last.replace(found.clone());
         let heading = match &last {
             Some(last) if last.path == found.path => 0,
-            Some(_) | None => line_cost(&one_line(found.path)),
+            Some(_) | None => line_cost(&shown_path(found.path)),
         };
         match last {
             Some(last) if same_line(&last, found) => MIN_MATCH_TOKENS,
@@ -135,14 +152,14 @@ impl<'a> SearchCost<'a> {
 }
 
 /// Renders the matches below the paths of their notes; equal lines once. A single match shares a line with its
-/// path. Paths contain no colon, so a line that begins with a number and a colon is a match and needs no
+/// path. Paths contain no colon or are quoted, so a line that begins with a number and a colon is a match and needs no
 /// indentation.
 fn render_matches(matches: &[MatchEntry<&str>], receipt: &mut ReceiptWriter) {
     for note in matches.chunk_by(|a, b| a.path == b.path) {
         let mut lines =
             note.chunk_by(same_line).filter_map(|alike| Some(match_line(alike.first()?, alike.len())));
         let (Some(found), Some(first)) = (note.first(), lines.next()) else { continue };
-        let path = one_line(found.path);
+        let path = shown_path(found.path);
         match lines.next() {
             None => receipt.line(&format!("{path}:{first}")),
             Some(second) => {
@@ -151,6 +168,11 @@ fn render_matches(matches: &[MatchEntry<&str>], receipt: &mut ReceiptWriter) {
             }
         }
     }
+}
+
+/// Formats a path. One with a colon, which no tool can use, is quoted: it could look like a match.
+fn shown_path(path: &str) -> Cow<'_, str> {
+    if path.contains(':') { Cow::Owned(json_quoted(path)) } else { one_line(path) }
 }
 
 fn same_line(a: &MatchEntry<&str>, b: &MatchEntry<&str>) -> bool {

@@ -43,11 +43,11 @@ pub(super) struct DirEntry {
     pub(super) kind: Option<NodeKind>,
 }
 
-/// The entries of a folder, and how many names are not text.
+/// The entries of a folder, and its names that are not text, with replacement characters.
 #[derive(Debug, Default)]
 pub(super) struct DirNames {
     pub(super) named: Vec<DirEntry>,
-    pub(super) unreadable: u64,
+    pub(super) not_text: Vec<String>,
 }
 
 /// Returns true for a name that stays in its folder. All functions here rely on it.
@@ -118,7 +118,7 @@ pub(super) fn list_names(dir: &Dir) -> Result<DirNames, Errno> {
                 let kind = (said != FileType::Unknown).then(|| NodeKind::of(said));
                 names.named.push(DirEntry { name: name.to_owned(), kind });
             }
-            None => names.unreadable += 1,
+            None => names.not_text.push(String::from_utf8_lossy(raw).into_owned()),
         }
     }
     Ok(names)

@@ -122,7 +122,7 @@ impl Vault {
         let open = self.open_folder(Some(path))?;
         let failed = |error| fault::from_errno("list", path.as_str(), error);
         let names = folder::list_names(&open.dir).map_err(failed)?;
-        if names.unreadable > 0 {
+        if !names.not_text.is_empty() {
             return Err(not_text(path));
         }
         let kind_of = |named: folder::DirEntry| {

@@ -51,6 +51,10 @@ pub struct FolderListing {
     pub more: bool,
     /// Names that were skipped because no tool can use them: other systems could not store them.
     pub unusable: u64,
+    /// These names, as far as they match the query; folders end in `/`.
+    pub unusable_names: Vec<String>,
+    /// Folders of a recursive listing that could not be opened, in order. Each ends in `/`.
+    pub not_looked_into: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +76,12 @@ impl Vault {
             ListStart::Offset(offset) => (Vec::new(), *offset),
             ListStart::After(path) => (parts_below(path, start.path.as_ref())?, 0),
         };
-        let filter =
-            WalkFilter { recursive: query.recursive, extensions: &query.extensions, only_files: false };
+        let filter = WalkFilter {
+            recursive: query.recursive,
+            extensions: &query.extensions,
+            only_files: false,
+            unspellable: false,
+        };
         let mut walk = TreeWalker::begin(self, filter, start, after)?;
         let (mut room, mut bytes, mut more) = (query.limit, PAGE_BYTES, false);
         let mut entries = Vec::new();
@@ -103,16 +111,17 @@ impl Vault {
                 ControlFlow::Continue(())
             },
         )?;
-        Ok(FolderListing { entries, more, unusable: walk.unusable })
+        let TreeWalker { unusable, not_looked_into, unspellable: unusable_names, .. } = walk;
+        Ok(FolderListing { entries, more, unusable, unusable_names, not_looked_into })
     }
 
     /// Opens a folder, on disk or in the overlay, for a walk. `None` is the vault itself.
     pub(super) fn walked_folder(&self, path: Option<&VaultPath>) -> Result<WalkFolder, Fault> {
         let overlaid = path.and_then(|path| self.files.overlay_entry(path).map(|overlaid| (path, overlaid)));
         let Some((path, overlaid)) = overlaid else {
-            return self.open_folder(path).map(|open| WalkFolder { dir: Some(open.dir), path: open.path });
+            return self.open_folder(path).map(|open| WalkFolder::new(Some(open.dir), open.path));
         };
-        let as_path = |dir| WalkFolder { dir, path: Some(path.clone()) };
+        let as_path = |dir| WalkFolder::new(dir, Some(path.clone()));
         match overlaid {
             OverlayEntry::Folder => Ok(as_path(None)),
             OverlayEntry::Moved(from) => self.open_folder(Some(&from)).map(|open| as_path(Some(open.dir))),

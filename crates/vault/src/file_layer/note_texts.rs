@@ -21,7 +21,7 @@ const LARGEST: u64 = 16 << 20;
 impl Vault {
     /// Returns the path of every file that a link could mean, in order. Hidden files are left out.
     pub(crate) fn file_paths(&self, io: &dyn IoContext) -> Result<Vec<VaultPath>, Fault> {
-        let filter = WalkFilter { recursive: true, extensions: &[], only_files: true };
+        let filter = WalkFilter { recursive: true, extensions: &[], only_files: true, unspellable: false };
         let mut walk = TreeWalker::begin(self, filter, self.walked_folder(None)?, Vec::new())?;
         let mut paths = Vec::new();
         while let Some(batch) = walk.next(1_024)? {
@@ -35,7 +35,7 @@ impl Vault {
     /// files that are in the overlay or unsaved. As long as the hash is the same, no file was changed, added or
     /// removed.
     pub(crate) fn files_and_fingerprint(&self, io: &dyn IoContext) -> Result<(Vec<VaultPath>, Hash), Fault> {
-        let filter = WalkFilter { recursive: true, extensions: &[], only_files: true };
+        let filter = WalkFilter { recursive: true, extensions: &[], only_files: true, unspellable: false };
         let mut walk = TreeWalker::begin(self, filter, self.walked_folder(None)?, Vec::new())?;
         let (mut paths, mut print) = (Vec::new(), blake3::Hasher::new());
         while let Some(batch) = walk.next(1_024)? {
@@ -83,14 +83,15 @@ impl Vault {
     }
 
     /// Calls `work` for every text with one of the extensions; the results are in the order of the paths.
-    /// `work` gets `None` for a file that is not UTF-8, too large or not readable.
+    /// `work` gets `None` for a file that is not UTF-8, too large or not readable. Also returns the folders that
+    /// could not be opened, and the files and folders whose path is not a [`VaultPath`]; folders end in `/`.
     pub(crate) fn scan_texts<T: Send>(
         &self,
         extensions: &[String],
         work: &(dyn Fn(&VaultPath, Option<&str>) -> Option<T> + Sync),
         io: &dyn IoContext,
-    ) -> Result<Vec<T>, Fault> {
-        let filter = WalkFilter { recursive: true, extensions, only_files: true };
+    ) -> Result<(Vec<T>, Vec<String>), Fault> {
+        let filter = WalkFilter { recursive: true, extensions, only_files: true, unspellable: false };
         let mut walk = TreeWalker::begin(self, filter, self.walked_folder(None)?, Vec::new())?;
         let mut found = Vec::new();
         execute_in_order(
@@ -118,7 +119,9 @@ impl Vault {
                 ControlFlow::Continue(())
             },
         )?;
-        Ok(found)
+        let mut unread = walk.not_looked_into;
+        unread.append(&mut walk.unspellable);
+        Ok((found, unread))
     }
 
     /// Reads one file as a tool sees it, from the overlay or a host if it is there. Returns false if it cannot

@@ -158,7 +158,7 @@ impl Overlay {
         let Some(dir) = open_base(vault, &base)? else { return Ok(children) };
         let shown = folder.map_or("the vault", VaultPath::as_str);
         let names = disk::list_names(&dir).map_err(|error| fault::from_errno("list", shown, error))?;
-        children.unreadable = names.unreadable;
+        children.unreadable = names.not_text.len() as u64;
         for named in names.named {
             if nodes.is_some_and(|folder| folder.get(&named.name).is_some()) {
                 continue;

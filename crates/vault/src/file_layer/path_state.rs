@@ -188,7 +188,7 @@ impl Vault {
         } else {
             folder::list_names(&self.open_folder(Some(path))?.dir).map_err(failed)?
         };
-        Ok((names.named.into_iter().map(|named| named.name).collect(), names.unreadable))
+        Ok((names.named.into_iter().map(|named| named.name).collect(), names.not_text.len() as u64))
     }
 
     /// Returns the path of an entry in the same folder whose name differs only in case or encoding.

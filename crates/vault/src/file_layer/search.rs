@@ -57,11 +57,14 @@ pub struct SearchResults {
     pub searched: u64,
     /// Files that were skipped: not text, or not readable.
     pub skipped: u64,
+    /// Folders that could not be opened, in order, up to the last match if there are more. Each ends in `/`.
+    pub not_looked_into: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextMatch {
-    pub path: VaultPath,
+    /// As it is on disk: the path of a file that other tools cannot name may not be a [`VaultPath`].
+    pub path: Arc<str>,
     /// Counted from 1.
     pub line: u64,
     /// The bytes of the file that match.
@@ -89,7 +92,7 @@ impl Vault {
         let most = query.limit.saturating_add(1);
         let mut scope = scopes.next();
         let mut finds = SearchResults::default();
-        let mut bytes = 0;
+        let (mut bytes, mut not_looked_into) = (0, Vec::new());
         execute_in_order(
             &|| io.check_cancelled(),
             |_| {
@@ -97,6 +100,7 @@ impl Vault {
                     if let Some(batch) = current.next(BATCH)? {
                         return Ok(Some(batch));
                     }
+                    not_looked_into.extend(current.not_looked_into());
                     scope = scopes.next();
                 }
                 Ok(None)
@@ -116,6 +120,16 @@ impl Vault {
                 ControlFlow::Continue(())
             },
         )?;
+        if let Some(current) = &mut scope {
+            not_looked_into.extend(current.not_looked_into());
+        }
+        finds.not_looked_into = not_looked_into;
+        if finds.more {
+            // How far the walk has gone ahead of the last match depends on the threads.
+            let last = finds.matches.last().map(|found| &found.path);
+            let before = |path: &String| last.is_some_and(|last| path.split('/').lt(last.split('/')));
+            finds.not_looked_into.retain(before);
+        }
         Ok(finds)
     }
 }
@@ -130,11 +144,12 @@ impl SearchResults {
             }
         };
         self.searched += 1;
-        let Some(path) = folder.child(&file.name).filter(|_| !hits.is_empty()) else {
+        if hits.is_empty() {
             return;
-        };
+        }
+        let path: Arc<str> = folder.shown_child(&file.name).into();
         for ScanHit { line, start, end, snippet } in hits {
-            *bytes += path.as_str().len() + snippet.len() + MATCH_BYTES;
+            *bytes += path.len() + snippet.len() + MATCH_BYTES;
             if self.matches.len() >= limit || *bytes > RESULT_BYTES {
                 self.more = true;
                 return;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use envelope::{EntryKind, Fault, VaultPath};
+use rustix::io::Errno;
 
 use super::fault;
 use super::folder::{self, NodeKind};
@@ -26,6 +27,8 @@ pub(super) struct WalkFilter<'a> {
     pub(super) extensions: &'a [String],
     /// Only files with their own content: no folders, no links.
     pub(super) only_files: bool,
+    /// Also files whose path no tool could name, such as `a:b.md`. They can be read and nothing else.
+    pub(super) unspellable: bool,
 }
 
 /// A folder on the way.
@@ -34,11 +37,29 @@ pub(super) struct WalkFolder {
     pub(super) dir: Option<Arc<Dir>>,
     /// `None` is the vault itself.
     pub(super) path: Option<VaultPath>,
+    /// The path of a folder that is not a [`VaultPath`]; `path` is `None` then.
+    pub(super) unspellable: Option<String>,
 }
 
 impl WalkFolder {
-    /// Returns the path of a name that the walk has returned.
+    pub(super) fn new(dir: Option<Arc<Dir>>, path: Option<VaultPath>) -> WalkFolder {
+        WalkFolder { dir, path, unspellable: None }
+    }
+
+    /// Returns the path of a name as it is on disk, for messages and results.
+    pub(super) fn shown_child(&self, name: &str) -> String {
+        match (&self.unspellable, &self.path) {
+            (Some(folder), _) => format!("{folder}/{name}"),
+            (None, Some(folder)) => format!("{folder}/{name}"),
+            (None, None) => name.to_owned(),
+        }
+    }
+
+    /// Returns the path of a name that the walk has returned; `None` if it is not a [`VaultPath`].
     pub(super) fn child(&self, name: &str) -> Option<VaultPath> {
+        if self.unspellable.is_some() {
+            return None;
+        }
         self.path.as_ref().map_or_else(|| VaultPath::parse(name), |folder| folder.join(name)).ok()
     }
 }
@@ -73,6 +94,11 @@ pub(super) struct TreeWalker<'a> {
     frames: Vec<WalkFrame>,
     /// Names that were skipped because no tool can use them: other systems could not store them.
     pub(super) unusable: u64,
+    /// Folders that exist and could not be opened, in order, each with a `/` at its end. Their content was not
+    /// returned.
+    pub(super) not_looked_into: Vec<String>,
+    /// Files and folders (with a `/` at the end) that were not returned, because their path is not a [`VaultPath`].
+    pub(super) unspellable: Vec<String>,
 }
 
 /// A folder that is being walked.
@@ -103,7 +129,14 @@ impl<'a> TreeWalker<'a> {
         start: WalkFolder,
         after: Vec<String>,
     ) -> Result<TreeWalker<'a>, Fault> {
-        let mut walk = TreeWalker { vault, filter, frames: Vec::new(), unusable: 0 };
+        let mut walk = TreeWalker {
+            vault,
+            filter,
+            frames: Vec::new(),
+            unusable: 0,
+            not_looked_into: Vec::new(),
+            unspellable: Vec::new(),
+        };
         walk.enter(start, after)?;
         Ok(walk)
     }
@@ -141,7 +174,11 @@ impl<'a> TreeWalker<'a> {
 
     fn enter(&mut self, folder: WalkFolder, after: Vec<String>) -> Result<(), Fault> {
         let mut names = self.names_on_disk(&folder)?;
-        let overlaid = self.vault.files.overlay_entries_in(folder.path.as_ref());
+        // The overlay has paths only.
+        let overlaid = match folder.unspellable {
+            None => self.vault.files.overlay_entries_in(folder.path.as_ref()),
+            Some(_) => Vec::new(),
+        };
         if !overlaid.is_empty() {
             let listed: HashSet<&str> = overlaid.iter().map(|(name, _)| name.as_str()).collect();
             names.retain(|name| !listed.contains(name.name.as_str()));
@@ -161,9 +198,17 @@ impl<'a> TreeWalker<'a> {
         let Some(dir) = &folder.dir else {
             return Ok(Vec::new());
         };
-        let shown = folder.path.as_ref().map_or("the vault", VaultPath::as_str);
+        let path = folder.path.as_ref().map_or("the vault", VaultPath::as_str);
+        let shown = folder.unspellable.as_deref().unwrap_or(path);
         let names = folder::list_names(dir).map_err(|error| fault::from_errno("list", shown, error))?;
-        self.unusable += names.unreadable;
+        self.unusable += names.not_text.len() as u64;
+        for name in &names.not_text {
+            if !is_hidden(name)
+                && (self.filter.extensions.is_empty() || has_extension(name, self.filter.extensions))
+            {
+                self.unspellable.push(folder.shown_child(name));
+            }
+        }
         let named = names.named.into_iter();
         Ok(named.map(|named| FrameName { name: named.name, source: NameSource::Disk(named.kind) }).collect())
     }
@@ -171,11 +216,15 @@ impl<'a> TreeWalker<'a> {
     /// Returns the entry for a name, and the folder to enter if it is one.
     fn visit(&mut self, folder: &WalkFolder, name: FrameName) -> (Option<WalkEntry>, Option<WalkFolder>) {
         let FrameName { name, source } = name;
+        let is_protected = VaultPath::is_protected_name(&name);
         if !is_path_component(folder, &name) {
             self.unusable += 1;
-            return (None, None);
+            return match source {
+                NameSource::Disk(listed) if !is_protected => self.visit_unspellable(folder, name, listed),
+                NameSource::Disk(_) | NameSource::Overlay(_) => (None, None),
+            };
         }
-        if VaultPath::is_protected_name(&name) {
+        if is_protected {
             return (None, None);
         }
         match source {
@@ -190,7 +239,7 @@ impl<'a> TreeWalker<'a> {
     }
 
     fn visit_disk(
-        &self,
+        &mut self,
         folder: &WalkFolder,
         name: String,
         listed: Option<NodeKind>,
@@ -201,14 +250,10 @@ impl<'a> TreeWalker<'a> {
         let looked = || folder::stat(dir, &name).ok().map(|stat| folder::kind(&stat));
         match listed.or_else(looked).unwrap_or(NodeKind::Other) {
             NodeKind::File => (self.matching_entry(name, WalkEntryKind::File), None),
-            NodeKind::Folder if self.filter.recursive => {
-                // A folder that was removed or replaced by a link since the read is not entered.
-                let below = folder::open_folder(dir, &name).ok();
-                match below {
-                    Some(below) => self.folder(folder, name, Some(Arc::new(below))),
-                    None => (self.matching_entry(name, WalkEntryKind::Folder), None),
-                }
-            }
+            NodeKind::Folder if self.filter.recursive => match folder::open_folder(dir, &name) {
+                Ok(below) => self.folder(folder, name, Some(Arc::new(below))),
+                Err(error) => self.unopened(folder, name, error),
+            },
             NodeKind::Folder => (self.matching_entry(name, WalkEntryKind::Folder), None),
             NodeKind::Link if !self.filter.only_files => (self.link(folder, name), None),
             NodeKind::Link | NodeKind::Other => (None, None),
@@ -222,14 +267,59 @@ impl<'a> TreeWalker<'a> {
         dir: Option<Arc<Dir>>,
     ) -> (Option<WalkEntry>, Option<WalkFolder>) {
         let path = parent.child(&name).filter(|_| self.filter.recursive);
-        (
-            self.matching_entry(name, WalkEntryKind::Folder),
-            path.map(|path| WalkFolder { dir, path: Some(path) }),
-        )
+        (self.matching_entry(name, WalkEntryKind::Folder), path.map(|path| WalkFolder::new(dir, Some(path))))
+    }
+
+    /// Returns a file or a folder whose path is not a [`VaultPath`], if the filter includes those, and else lists its
+    /// name.
+    fn visit_unspellable(
+        &mut self,
+        folder: &WalkFolder,
+        name: String,
+        listed: Option<NodeKind>,
+    ) -> (Option<WalkEntry>, Option<WalkFolder>) {
+        let Some(dir) = &folder.dir else { return (None, None) };
+        let looked = || folder::stat(dir, &name).ok().map(|stat| folder::kind(&stat));
+        let shown = folder.shown_child(&name);
+        match listed.or_else(looked).unwrap_or(NodeKind::Other) {
+            NodeKind::File => match self.matching_entry(name, WalkEntryKind::File) {
+                entry if self.filter.unspellable => return (entry, None),
+                Some(_) => self.unspellable.push(shown),
+                None => {}
+            },
+            NodeKind::Folder if self.filter.recursive && self.filter.unspellable => {
+                match folder::open_folder(dir, &name) {
+                    Ok(below) => {
+                        let mut below = WalkFolder::new(Some(Arc::new(below)), None);
+                        below.unspellable = Some(shown);
+                        return (None, Some(below));
+                    }
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                    Err(_) => self.not_looked_into.push(format!("{shown}/")),
+                }
+            }
+            NodeKind::Folder => self.unspellable.push(format!("{shown}/")),
+            NodeKind::Link | NodeKind::Other => {}
+        }
+        (None, None)
+    }
+
+    /// Returns a folder that is not entered. Unless it was removed or replaced by a link since the read of its
+    /// parent, it is reported.
+    fn unopened(
+        &mut self,
+        parent: &WalkFolder,
+        name: String,
+        error: Errno,
+    ) -> (Option<WalkEntry>, Option<WalkFolder>) {
+        if !matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) {
+            self.not_looked_into.extend(parent.child(&name).map(|path| format!("{path}/")));
+        }
+        (self.matching_entry(name, WalkEntryKind::Folder), None)
     }
 
     fn moved(
-        &self,
+        &mut self,
         folder: &WalkFolder,
         name: String,
         from: &VaultPath,
@@ -241,7 +331,7 @@ impl<'a> TreeWalker<'a> {
             NodeKind::File => (self.matching_entry(name, WalkEntryKind::Elsewhere(located)), None),
             NodeKind::Folder => match folder::open_folder(&located.dir, &located.name) {
                 Ok(dir) => self.folder(folder, name, Some(Arc::new(dir))),
-                Err(_) => (self.matching_entry(name, WalkEntryKind::Folder), None),
+                Err(error) => self.unopened(folder, name, error),
             },
             NodeKind::Link | NodeKind::Other => (None, None),
         }
@@ -281,6 +371,9 @@ impl<'a> TreeWalker<'a> {
 
 /// Returns true if the name can be part of a path argument.
 fn is_path_component(folder: &WalkFolder, name: &str) -> bool {
+    if folder.unspellable.is_some() {
+        return false;
+    }
     let above = folder.path.as_ref().map_or(0, |path| path.as_str().len() + 1);
     above + name.len() <= VaultPath::MAX_BYTES && VaultPath::is_name(name)
 }

@@ -1,5 +1,7 @@
 //! `vault.createFile`: creates a file, completely or not at all.
 
+use std::borrow::Cow;
+
 use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
 use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
@@ -8,6 +10,7 @@ use serde_json::{Map, Value};
 use toolkit::{PathKeys, ProjectedResult, Projection};
 
 use super::collision::CollisionStrategy;
+use super::content_arg::ContentEncoding;
 use super::frontmatter;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
@@ -26,8 +29,11 @@ pub(crate) struct Args {
     /// File to create, relative to the vault, with `/` between parts and with its extension, such as
     /// `Notes/Idea.md`. Missing folders are created.
     path: PathArg,
-    /// The whole text of the file.
+    /// The whole text of the file, or its bytes as `encoding` says.
     content: String,
+    /// `base64` for an attachment, such as an image.
+    #[serde(default)]
+    encoding: ContentEncoding,
     /// Only create, never replace: an existing file is a CONFLICT. True unless `collisionStrategy` says
     /// something else; false alone means `overwrite`.
     #[serde(default)]
@@ -94,7 +100,7 @@ impl WriteTool for CreateFile {
     fn check(args: &Args) -> Result<(), Fault> {
         args.path.get()?;
         args.strategy()?;
-        args.text().map(drop)
+        args.bytes().map(drop)
     }
 
     fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
@@ -102,7 +108,7 @@ impl WriteTool for CreateFile {
     }
 
     fn preview(args: &Args, plan: Option<&CreatePlan>) -> String {
-        let size = args.text().map_or(args.content.len(), |text| text.len());
+        let size = args.bytes().map_or(args.content.len(), |bytes| bytes.len());
         let path = plan.map_or_else(|| args.path.display(), |plan| plan.path.to_string());
         match args.strategy() {
             Ok(CollisionStrategy::Overwrite) => format!("Create or overwrite {path} ({size} bytes)"),
@@ -122,7 +128,7 @@ impl WriteTool for CreateFile {
         io: &dyn IoContext,
     ) -> Result<(PreparedSteps, CreatePlan), Fault> {
         let asked = args.path.get()?;
-        let bytes = args.text()?.into_bytes();
+        let bytes = args.bytes()?.into_owned();
         let etag = etag_of(&bytes);
         let content = FileContent::of(bytes);
         let (path, free) = match args.strategy()? {
@@ -209,10 +215,17 @@ impl Args {
     }
 
     /// Returns the content of the file, with frontmatter.
-    fn text(&self) -> Result<String, Fault> {
-        match &self.frontmatter {
-            Some(properties) if !properties.is_empty() => frontmatter::on_top(properties, &self.content),
-            Some(_) | None => Ok(self.content.clone()),
+    fn bytes(&self) -> Result<Cow<'_, [u8]>, Fault> {
+        match (&self.frontmatter, self.encoding) {
+            (Some(properties), ContentEncoding::Utf8) if !properties.is_empty() => {
+                frontmatter::on_top(properties, &self.content).map(|text| Cow::Owned(text.into_bytes()))
+            }
+            (Some(properties), ContentEncoding::Base64) if !properties.is_empty() => Err(Fault::new(
+                Failure::InvalidArguments,
+                "`frontmatter` goes on top of text, and `content` is base64",
+            )
+            .hint("leave out `frontmatter`, or give `content` as text")),
+            (Some(_) | None, encoding) => encoding.decode(&self.content),
         }
     }
 }

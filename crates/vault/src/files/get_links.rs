@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
 
 use super::blocking::run_blocking;
+use super::first_names::first_names;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
 use crate::file_layer::{IoContext, Vault};
@@ -69,6 +70,10 @@ pub(crate) struct Output {
     backlinks: Vec<LinkEntry>,
     /// Links that lead to no file.
     unresolved: Vec<LinkEntry>,
+    /// Notes and canvases that may hold links too, but have more than 16 MiB, are no UTF-8 text or have a name such as
+    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<String>,
     /// True when there are more links than were returned.
     truncated: bool,
     /// How many links of each kind were passed over before these.
@@ -184,6 +189,7 @@ impl Tool for GetLinks {
             unresolved: output.unresolved.iter().map(LinkEntry::as_link),
             offset: output.offset,
             more: output.truncated,
+            not_looked_into: output.not_looked_into.iter().map(String::as_str).collect(),
         };
         links::project(complete, with)
     }
@@ -272,8 +278,11 @@ fn get_links(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, F
             }
         }
     }
-    let scan_file = |path: &VaultPath, text: Option<&str>| -> Option<Vec<LinkEntry>> {
-        let found: Vec<LinkEntry> = scan(FileKind::of(path), text?)
+    let scan_file = |path: &VaultPath, text: Option<&str>| -> Option<Result<Vec<LinkEntry>, String>> {
+        let Some(text) = text else {
+            return Some(Err(path.to_string()));
+        };
+        let found: Vec<LinkEntry> = scan(FileKind::of(path), text)
             .iter()
             .filter(|link| !link.target.is_empty())
             .filter_map(|link| match (&own, index.resolve(path, link)) {
@@ -282,14 +291,21 @@ fn get_links(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, F
                 (Some(_) | None, _) => None,
             })
             .collect();
-        (!found.is_empty()).then_some(found)
+        (!found.is_empty()).then_some(Ok(found))
     };
     if own.is_none() || wanted(LinkGroup::Backlinks) {
         let extensions = ["md", "canvas"].map(str::to_owned);
         let kind = if own.is_some() { LinkGroup::Backlinks } else { LinkGroup::Unresolved };
-        for link in vault.scan_texts(&extensions, &scan_file, io)?.into_iter().flatten() {
-            pages.add(kind, link);
+        let (found, unopened) = vault.scan_texts(&extensions, &scan_file, io)?;
+        let mut not_looked_into = Vec::new();
+        for file in found {
+            match file {
+                Ok(links) => links.into_iter().for_each(|link| pages.add(kind, link)),
+                Err(path) => not_looked_into.push(path),
+            }
         }
+        not_looked_into.extend(unopened);
+        pages.output.not_looked_into = first_names(&not_looked_into);
     }
     Ok(pages.output)
 }

@@ -21,8 +21,8 @@ pub(super) struct LinkUpdates {
     pub(super) left: Vec<(VaultPath, StaleLink)>,
     /// Files that mention the moved name in a form that is not rewritten.
     pub(super) mentioned_in: Vec<VaultPath>,
-    /// Notes and canvases that are too large or not text.
-    pub(super) not_looked_into: Vec<VaultPath>,
+    /// Notes and canvases that are too large or not text, and folders that cannot be opened.
+    pub(super) not_looked_into: Vec<String>,
     looked: Option<LinkScan>,
 }
 
@@ -90,10 +90,11 @@ pub(super) fn find_link_updates(
     };
     let extensions = ["md", "canvas", "base"].map(str::to_owned);
     let mut updates = LinkUpdates::default();
-    for found in vault.scan_texts(&extensions, &scan_file, io)? {
+    let (found, unopened) = vault.scan_texts(&extensions, &scan_file, io)?;
+    for found in found {
         match found {
             ScanFinding::Mentions(path) => updates.mentioned_in.push(path),
-            ScanFinding::NoText(path) => updates.not_looked_into.push(path),
+            ScanFinding::NoText(path) => updates.not_looked_into.push(path.into_string()),
             // Read again with its state: it may have changed since, and the file may be reached through a link.
             ScanFinding::Affected(path) => {
                 if let Some(after) = moves.after(&path) {
@@ -103,6 +104,7 @@ pub(super) fn find_link_updates(
             }
         }
     }
+    updates.not_looked_into.extend(unopened);
     updates.looked = Some(LinkScan { index, moves, print });
     Ok(Arc::new(updates))
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
 
 use super::blocking::run_blocking;
+use super::first_names::first_names;
 use super::maybe_vault::MaybeVault;
 use super::page_marks::{PageMarks, PageStart};
 use super::path_arg::{FolderArg, PathArg};
@@ -79,6 +80,15 @@ pub(crate) struct Output {
     /// characters that other systems forbid.
     #[serde(default, skip_serializing_if = "is_zero")]
     unusable: u64,
+    /// These names, as far as they match; folders end in `/`. At most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unusable_names: Vec<String>,
+    /// How many folders cannot be opened, so that their content is missing here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    folders_skipped: u64,
+    /// These folders, each with a `/` at its end; at most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<String>,
     /// True when sizes and times were asked to be shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     details: bool,
@@ -203,6 +213,9 @@ impl Tool for ListFiles {
             next_offset,
             truncated: listing.more,
             unusable: listing.unusable,
+            unusable_names: first_names(&listing.unusable_names),
+            folders_skipped: listing.not_looked_into.len() as u64,
+            not_looked_into: first_names(&listing.not_looked_into),
             details: args.details,
         })
     }
@@ -223,7 +236,18 @@ impl Tool for ListFiles {
             mtime_ms: item.mtime_ms.filter(|_| output.details),
         });
         let (more, unusable) = (output.truncated, output.unusable);
-        listing::project(listing::FileListing { entries, more, unusable }, with)
+        let not_looked_into = output.not_looked_into.iter().map(String::as_str).collect();
+        let folders_skipped = output.folders_skipped;
+        let unusable_names = output.unusable_names.iter().map(String::as_str).collect();
+        let complete = listing::FileListing {
+            entries,
+            more,
+            unusable,
+            unusable_names,
+            folders_skipped,
+            not_looked_into,
+        };
+        listing::project(complete, with)
     }
 }
 

@@ -15,6 +15,7 @@ use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 use super::apply_rename::apply_rename;
 use super::collision::CollisionStrategy;
 use super::expected_etag::ExpectedEtag;
+use super::first_names::{MAX_NAMED, first_names};
 use super::link_updates::{LinkUpdates, find_link_updates};
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
@@ -24,9 +25,6 @@ use crate::file_layer::{
     ChangeStep, IoContext, NameReservation, NamedEntry, PathState, PreparedSteps, Vault, WrittenFile,
 };
 use notes::links::{FileMoves, StaleLink};
-
-/// Most entries of each list in the output.
-const MAX_NAMED: usize = 100;
 
 pub(crate) struct RenamePath;
 
@@ -87,8 +85,8 @@ pub(crate) struct Output {
     /// Files whose links still have the old name, because they could not be written; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_written: Vec<UnwrittenEntry>,
-    /// Notes and canvases that may link to it, but have more than 16 MiB or are no UTF-8 text; at most 100 of
-    /// them.
+    /// Notes and canvases that may link to it, but have more than 16 MiB, are no UTF-8 text or have a name such as
+    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<String>,
     /// True when nothing was done because `dryRun` was set.
@@ -249,7 +247,7 @@ impl WriteTool for RenamePath {
             not_updated: not_updated(&plan.links.left),
             mentioned_in: plan.links.mentioned_in.iter().map(VaultPath::to_string).collect(),
             not_written: Vec::new(),
-            not_looked_into: first_paths(plan.links.not_looked_into.iter()),
+            not_looked_into: first_names(&plan.links.not_looked_into),
             dry_run: args.dry_run,
         }
     }
@@ -423,6 +421,9 @@ fn removal_of_target(
             .detail("existing", there.path.as_str())
             .hint("choose another path, or move what is there away first"))
     };
+    if there.path == source.path {
+        return refuse("it is what would be moved, through a link");
+    }
     match (source.kind, there.kind) {
         (EntryKind::File, EntryKind::File) => {}
         (_, EntryKind::Folder) => return refuse("a folder is never overwritten"),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, PathScope, ProjectedResult, Projection, StagedTool, ToolCx};
 
 use super::blocking::run_blocking;
+use super::first_names::first_names;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::FolderArg;
 use crate::file_layer::{QuerySyntax, SearchPattern, SearchQuery, SearchResults, TextMatch};
@@ -89,6 +90,12 @@ pub(crate) struct Output {
     /// How many files were passed over because they are no text (they contain a NUL byte) or cannot be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     files_skipped: u64,
+    /// How many folders were passed over because they cannot be opened; so nothing in them was searched.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    folders_skipped: u64,
+    /// These folders, each with a `/` at its end; at most 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_looked_into: Vec<String>,
     /// How many matches were passed over before these.
     #[serde(default, skip_serializing_if = "is_zero")]
     offset: u64,
@@ -101,7 +108,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchMatch {
-    /// Relative to the vault, with `/` between parts.
+    /// Relative to the vault, with `/` between parts. No tool takes one with names such as `a:b.md`.
     path: String,
     /// The line of the match, counted from 1.
     line: u64,
@@ -213,6 +220,8 @@ impl StagedTool for SearchText {
             truncated: finds.more,
             files_searched: finds.searched,
             files_skipped: finds.skipped,
+            folders_skipped: finds.not_looked_into.len() as u64,
+            not_looked_into: first_names(&finds.not_looked_into),
             offset,
         })
     }
@@ -250,6 +259,8 @@ impl StagedTool for SearchText {
             more: output.truncated,
             files_searched: output.files_searched,
             files_skipped: output.files_skipped,
+            folders_skipped: output.folders_skipped,
+            not_looked_into: output.not_looked_into.iter().map(String::as_str).collect(),
         };
         search::project(complete, with)
     }
@@ -267,6 +278,6 @@ fn progress_text(finds: &SearchResults) -> String {
 impl From<TextMatch> for SearchMatch {
     fn from(found: TextMatch) -> SearchMatch {
         let TextMatch { path, line, start, end, snippet } = found;
-        SearchMatch { path: path.into_string(), line, start, end, snippet }
+        SearchMatch { path: path.as_ref().to_owned(), line, start, end, snippet }
     }
 }

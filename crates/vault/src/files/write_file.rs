@@ -1,11 +1,14 @@
 //! `vault.writeFile`: overwrites a file or appends to it.
 
+use std::borrow::Cow;
+
 use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
 use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, ProjectedResult, Projection};
 
+use super::content_arg::ContentEncoding;
 use super::expected_etag::ExpectedEtag;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
@@ -26,6 +29,9 @@ pub(crate) struct Args {
     path: PathArg,
     /// The text to write. Nothing is added to it, no newline either; appended lines end as those of the file do.
     content: String,
+    /// `base64` for the bytes of an attachment, such as an image.
+    #[serde(default)]
+    encoding: ContentEncoding,
     /// `overwrite` puts the content in the place of the whole file, `append` adds it at the end. Left out:
     /// `overwrite`.
     #[serde(default)]
@@ -89,7 +95,8 @@ impl WriteTool for WriteFile {
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
-        args.path.get().map(drop)
+        args.path.get()?;
+        args.bytes().map(drop)
     }
 
     fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
@@ -97,7 +104,7 @@ impl WriteTool for WriteFile {
     }
 
     fn preview(args: &Args, _draft: Option<&WritePlan>) -> String {
-        let (path, size) = (args.path.display(), args.content.len());
+        let (path, size) = (args.path.display(), args.size());
         match args.mode {
             WriteMode::Overwrite => format!("Write {path} ({size} bytes)"),
             WriteMode::Append => format!("Append {size} bytes to {path}"),
@@ -119,16 +126,22 @@ impl WriteTool for WriteFile {
                     expected.check(&resolved.path, state)?;
                 }
                 let bytes = match args.mode {
-                    WriteMode::Overwrite => args.content.clone().into_bytes(),
+                    WriteMode::Overwrite => args.bytes()?.into_owned(),
                     WriteMode::Append => {
                         let loaded = vault.load(&resolved.path, io)?;
                         if loaded.state.hash != state.hash {
                             return Err(changing(&resolved.path));
                         }
-                        // The line endings of the file are used: two kinds in one file would spoil both.
-                        let content = LineEnding::of(loaded.text()?).normalize(&args.content).into_owned();
+                        let added = match args.encoding {
+                            // The line endings of the file are used: two kinds in one file would spoil both.
+                            ContentEncoding::Utf8 => {
+                                let text = LineEnding::of(loaded.text()?).normalize(&args.content);
+                                Cow::Owned(text.into_owned().into_bytes())
+                            }
+                            ContentEncoding::Base64 => args.bytes()?,
+                        };
                         let mut bytes = loaded.bytes;
-                        bytes.extend_from_slice(content.as_bytes());
+                        bytes.extend_from_slice(&added);
                         bytes
                     }
                 };
@@ -142,8 +155,10 @@ impl WriteTool for WriteFile {
                     return Err(expected.missing(&resolved.path));
                 }
                 let path = vault.would_create(&resolved.path, io)?;
-                let content = FileContent::of(args.content.as_bytes());
-                (ChangeStep::CreateFile { path, content, mode: None }, etag_of(args.content.as_bytes()), true)
+                let bytes = args.bytes()?;
+                let etag = etag_of(&bytes);
+                let content = FileContent::of(bytes.into_owned());
+                (ChangeStep::CreateFile { path, content, mode: None }, etag, true)
             }
             PathState::Folder | PathState::Other => {
                 return Err(Fault::new(
@@ -162,7 +177,7 @@ impl WriteTool for WriteFile {
             path: plan.path.to_string(),
             etag: plan.etag.clone(),
             mtime_ms: written.and_then(|written| written.mtime_ms),
-            bytes_written: args.content.len() as u64,
+            bytes_written: args.size() as u64,
             created: plan.created,
             dry_run: args.dry_run,
         }
@@ -174,7 +189,7 @@ impl WriteTool for WriteFile {
             path,
             etag,
             mtime_ms: evidence.mtime_ms,
-            bytes_written: args.content.len() as u64,
+            bytes_written: args.size() as u64,
             created,
             dry_run: false,
         }
@@ -200,6 +215,18 @@ impl WriteTool for WriteFile {
             dry_run: output.dry_run,
         };
         mutation::project(mutation, with)
+    }
+}
+
+impl Args {
+    /// Returns the content as bytes.
+    fn bytes(&self) -> Result<Cow<'_, [u8]>, Fault> {
+        self.encoding.decode(&self.content)
+    }
+
+    /// Returns the number of bytes, also of content that is refused.
+    fn size(&self) -> usize {
+        self.bytes().map_or(self.content.len(), |bytes| bytes.len())
     }
 }
 

@@ -540,3 +540,94 @@ async fn after_a_crash_the_file_tells_whether_it_was_edited() {
         unknown: what is there now is neither what was there before nor what it would have written
     "#]].assert_eq(&shown);
 }
+
+#[tokio::test]
+async fn bytes_are_written_and_appended_as_base64() {
+    let fixture = WriteFixture::new(&[("a.txt", "text\r\n")]);
+    let bytes = |path: &str| std::fs::read(fixture.folder.path().join(path)).unwrap();
+    let create = json!({"path": "Files/a.png", "content": "iVBORw0KGgo=\n", "encoding": "base64"});
+    fixture
+        .check(
+            "vault.createFile",
+            with(&create, json!({"dryRun": true})),
+            expect![[r#"
+        Create Files/a.png (8 bytes)
+        Would create Files/a.png (etag aaff1535a99cdd3d3e41e25ea6ef55c7)
+        Dry run: nothing was written.
+        {"path":"Files/a.png","created":true,"etag":"aaff1535a99cdd3d3e41e25ea6ef55c7","dryRun":true}
+    "#]],
+        )
+        .await;
+    fixture.check("vault.createFile", create.clone(), expect![[r#"
+        Create Files/a.png (8 bytes)
+        Created Files/a.png (etag aaff1535a99cdd3d3e41e25ea6ef55c7)
+        {"path":"Files/a.png","created":true,"etag":"aaff1535a99cdd3d3e41e25ea6ef55c7"}
+        {"sideEffectsObserved":["create-folder","create-file"],"created":[{"path":"Files","kind":"folder"},{"path":"Files/a.png","kind":"file"}]}
+    "#]]).await;
+    assert_eq!(bytes("Files/a.png"), b"\x89PNG\r\n\x1a\n");
+    let append = json!({"path": "Files/a.png", "content": "AAr/", "encoding": "base64", "mode": "append"});
+    fixture.check("vault.writeFile", append, expect![[r#"
+        Append 3 bytes to Files/a.png
+        Wrote Files/a.png (3 bytes) (etag 9b950902098d3f271eb7231b65bce431)
+        {"path":"Files/a.png","etag":"9b950902098d3f271eb7231b65bce431","bytesWritten":3,"created":false}
+        {"sideEffectsObserved":["modify-file"],"modified":[{"path":"Files/a.png","kind":"file","beforeEtag":"aaff1535a99cdd3d3e41e25ea6ef55c7","afterEtag":"9b950902098d3f271eb7231b65bce431"}]}
+    "#]]).await;
+    assert_eq!(bytes("Files/a.png"), b"\x89PNG\r\n\x1a\n\0\n\xff", "no line ending is changed");
+    fixture
+        .check(
+            "vault.writeFile",
+            json!({"path": "a.txt", "content": "AP8=", "encoding": "base64"}),
+            expect![[r#"
+                Write a.txt (2 bytes)
+                Wrote a.txt (2 bytes) (etag 1878e767f1a09c64a9e3b73ffc1af306)
+                {"path":"a.txt","etag":"1878e767f1a09c64a9e3b73ffc1af306","bytesWritten":2,"created":false}
+                {"sideEffectsObserved":["modify-file"],"modified":[{"path":"a.txt","kind":"file","beforeEtag":"1ab148ef8159d2daf70395cde23dd766","afterEtag":"1878e767f1a09c64a9e3b73ffc1af306"}]}
+            "#]],
+        )
+        .await;
+    assert_eq!(bytes("a.txt"), [0, 255]);
+    for wrong in [
+        json!({"path": "b.png", "content": "no base64", "encoding": "base64"}),
+        json!({"path": "b.png", "content": "AP8=", "encoding": "base64", "frontmatter": {"a": 1}}),
+    ] {
+        let said = fixture.call("vault.createFile", wrong).await;
+        assert!(said.starts_with("VALIDATION_ERROR: `"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn the_outline_of_a_note_names_what_can_be_patched() {
+    let note = "---\na: 1\n---\n# Plan\n\ntext ^para\n\n## Next\n- one ^item\n\n$$\n# no\n$$\n";
+    let fixture = WriteFixture::new(&[("a.md", note), ("empty.md", "")]);
+    fixture.check("vault.getOutline", json!({"path": "a.md"}), expect![[r#"
+        List the headings and block ids of a.md
+        a.md has 2 headings and 2 block ids
+        4: # Plan
+        6: ^para
+        8: ## Next
+        9: ^item
+        {"path":"a.md","etag":"b9a66cdab4f7418296328e528bf86e35","headings":[{"heading":["Plan"],"level":1,"line":4},{"heading":["Plan","Next"],"level":2,"line":8}],"blocks":[{"id":"para","line":6},{"id":"item","line":9}],"truncated":false}
+    "#]]).await;
+    fixture.check("vault.getOutline", json!({"path": "a.md", "limit": 2, "offset": 1}), expect![[r#"
+        List the headings and block ids of a.md
+        a.md has 1 headings and 1 block ids after the first 1, and there are more
+        6: ^para
+        8: ## Next
+        … more: call again with offset 3
+        {"path":"a.md","etag":"b9a66cdab4f7418296328e528bf86e35","headings":[{"heading":["Plan","Next"],"level":2,"line":8}],"blocks":[{"id":"para","line":6}],"truncated":true,"offset":1}
+    "#]]).await;
+    fixture.check("vault.getOutline", json!({"path": "empty.md"}), expect![[r#"
+        List the headings and block ids of empty.md
+        empty.md has 0 headings and 0 block ids
+        {"path":"empty.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","headings":[],"blocks":[],"truncated":false}
+    "#]]).await;
+    fixture
+        .check(
+            "vault.getOutline",
+            json!({"path": "b.md"}),
+            expect![[r#"
+        NOT_FOUND: `b.md` does not exist; did you mean `a.md`?
+    "#]],
+        )
+        .await;
+}

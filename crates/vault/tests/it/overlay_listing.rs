@@ -135,6 +135,6 @@ fn a_note_that_is_open_is_searched_as_it_stands_on_the_screen() {
         .collect();
     assert_eq!(places, [("Inbox.md".to_owned(), 2, 21)]);
     let all = found(&world.vault, &[]).unwrap();
-    assert_eq!(all.iter().filter(|found| found.path == at("Inbox.md")).count(), 1);
+    assert_eq!(all.iter().filter(|found| &*found.path == "Inbox.md").count(), 1);
     assert_eq!(all.len(), 3);
 }

@@ -190,3 +190,17 @@ async fn receipts_of_lists_cost_less_than_half_of_their_results() {
         assert!(2 * receipt <= canonical, "{tool}: {receipt} of {canonical}");
     }
 }
+
+#[tokio::test]
+async fn notes_whose_names_no_tool_can_spell_are_named_where_their_links_are_missing() {
+    let fixture =
+        ReceiptFixture::with(&[("a.md", ""), ("x: y.md", "[[a]]"), ("b:/c.md", "[[a]]"), ("CON.png", "")]);
+    let links = fixture.call("vault.getLinks", &json!({"path": "a.md"}), 500).await;
+    assert_eq!(links.data["notLookedInto"], json!(["b:/", "x: y.md"]));
+    let moved = json!({"fromPath": "a.md", "toPath": "c.md", "dryRun": true});
+    let moved = fixture.call("vault.rename", &moved, 500).await;
+    assert_eq!(moved.data["notLookedInto"], json!(["b:/", "x: y.md"]));
+    let listed = fixture.call("vault.listFiles", &json!({"recursive": true}), 500).await;
+    assert_eq!(listed.data["unusableNames"], json!(["CON.png", "b:/", "x: y.md"]));
+    assert!(listed.receipt.contains("CON.png, b:/, x: y.md"), "{}", listed.receipt);
+}

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use crate::write_fixture::WriteFixture;
 use envelope::{CallId, DataRef, Fault, Hash, VaultChange};
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -319,4 +320,17 @@ async fn what_was_looked_up_first_does_not_count_when_a_note_was_changed_since()
         CONFLICT: `other.md` would be changed too; that was not so when the call was permitted
     "#]]
     .assert_eq(&said);
+}
+
+#[tokio::test]
+async fn a_file_is_not_overwritten_by_itself_through_a_link() {
+    let fixture = WriteFixture::new(&[("Notes/a.md", "a")]);
+    std::os::unix::fs::symlink("Notes", fixture.folder.path().join("inside")).unwrap();
+    let onto_itself =
+        json!({"fromPath": "Notes/a.md", "toPath": "inside/a.md", "collisionStrategy": "overwrite"});
+    let said = fixture.call("vault.rename", onto_itself).await;
+    assert!(
+        said.starts_with("CONFLICT: `Notes/a.md` already exists, and it is what would be moved"),
+        "{said}"
+    );
 }

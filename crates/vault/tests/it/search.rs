@@ -414,7 +414,7 @@ proptest! {
         let finds = search(&world.vault, &query).unwrap();
         assert_eq!(finds.searched, texts.len() as u64);
         let found: Vec<_> =
-            finds.matches.into_iter().map(|found| (found.path, (found.line, found.start, found.end))).collect();
+            finds.matches.into_iter().map(|found| (at(&found.path), (found.line, found.start, found.end))).collect();
         if finds.more {
             // Cut at the size of a result.
             assert!(found.len() > 10_000);
@@ -534,4 +534,35 @@ async fn how_far_a_search_has_come_is_told_by_the_count_of_files() {
             "4000: 1 match so far, in 1234.md"
         ]
     );
+}
+
+#[tokio::test]
+async fn notes_whose_names_no_tool_can_spell_are_searched_and_named() {
+    let world = HostileVault::new();
+    std::fs::create_dir(world.inside("a: folder")).unwrap();
+    std::fs::create_dir(world.inside(".git\u{200e}")).unwrap();
+    for path in [
+        "x: y.md",
+        "a: folder/plain.md",
+        "back\\slash.md",
+        "CON.md",
+        " space.md",
+        "dot.md.",
+        ".git\u{200e}/no.md",
+    ] {
+        put(&world.inside(path), "a seed for [[real]]\n");
+    }
+    put_bytes(&world, "plain.md", b"a seed");
+    let finds = search(&world.vault, &plain("seed")).unwrap();
+    let paths: Vec<&str> = finds.matches.iter().map(|found| &*found.path).collect();
+    assert_eq!(
+        paths,
+        [" space.md", "CON.md", "a: folder/plain.md", "back\\slash.md", "dot.md.", "plain.md", "x: y.md"]
+    );
+    let only_notes = SearchQuery { extensions: vec!["md".to_owned()], ..plain("seed") };
+    assert_eq!(search(&world.vault, &only_notes).unwrap().matches.len(), 6);
+    let (data, receipt, _) = call(&world.inside(""), json!({"query": "seed"})).await;
+    assert_eq!(data["matches"][6]["path"], "x: y.md");
+    assert!(receipt.contains("\n\"x: y.md\":1: a seed"), "{receipt}");
+    world.assert_outside_untouched();
 }

@@ -112,6 +112,7 @@ fn every_tool_is_registered_also_without_a_vault() {
         vault.delete writes Delete a file or a folder, into the vault's trash unless told otherwise.
         vault.ensureFolder writes Make sure that a folder exists, creating it and its parents if needed.
         vault.getLinks read-only Get the links from a note, the links to it, and those that lead nowhere.
+        vault.getOutline read-only List the headings and block ids of a note.
         vault.listFiles read-only List the files and folders of a folder, or of everything below it.
         vault.patchFile writes Insert, delete and replace text at given positions of a file.
         vault.patchSection writes Replace or extend a section of a note, or a block with an id.
@@ -289,10 +290,10 @@ async fn a_listing_is_ordered_paged_and_without_hidden_names() {
         ("aux.md", b""),
     ]);
     fixture.check("vault.listFiles", json!({}), expect![[r#"
-        {"items":[{"path":"a","kind":"folder"},{"path":"a b","kind":"folder"},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1}
+        {"items":[{"path":"a","kind":"folder"},{"path":"a b","kind":"folder"},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1,"unusableNames":["aux.md"]}
     "#]]).await;
     fixture.check("vault.listFiles", json!({"recursive": true, "extensions": [".md"]}), expect![[r#"
-        {"items":[{"path":"a/1.MD","kind":"file","sizeBytes":1},{"path":"a/2.md","kind":"file","sizeBytes":0},{"path":"a b/x.md","kind":"file","sizeBytes":0},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1}
+        {"items":[{"path":"a/1.MD","kind":"file","sizeBytes":1},{"path":"a/2.md","kind":"file","sizeBytes":0},{"path":"a b/x.md","kind":"file","sizeBytes":0},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1,"unusableNames":["aux.md"]}
     "#]]).await;
     fixture.check("vault.listFiles", json!({"prefix": "a/", "limit": 2}), expect![[r#"
         {"items":[{"path":"a/1.MD","kind":"file","sizeBytes":1},{"path":"a/2.md","kind":"file","sizeBytes":0}],"nextOffset":2,"truncated":true}

@@ -17,7 +17,10 @@ fn found(path: Option<&str>, links: [Vec<LinkLine<&str>>; 3], more: bool, budget
     let [outgoing, backlinks, unresolved] = links.map(Vec::into_iter);
     let path = path.map(str::to_owned);
     projected(budget, |with| {
-        project(LinkLists { path, outgoing, backlinks, unresolved, offset: 0, more }, with)
+        project(
+            LinkLists { path, outgoing, backlinks, unresolved, offset: 0, more, not_looked_into: Vec::new() },
+            with,
+        )
     })
 }
 

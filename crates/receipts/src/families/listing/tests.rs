@@ -5,9 +5,11 @@ use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, proptest};
 
+use super::note_outline::{self, NoteOutline, OutlineEntry};
 use super::{FileListing, ListingEntry, project};
 use crate::families::ProjectedResult;
 use crate::families::test_support::{cases, projected, receipt, shown};
+use crate::preview::tokenizer;
 
 /// A path that ends with `/` is a folder.
 fn entry(path: &str) -> ListingEntry<&str> {
@@ -20,7 +22,19 @@ fn entry(path: &str) -> ListingEntry<&str> {
 
 fn listed(paths: &[&str], more: bool, budget: usize) -> ProjectedResult {
     let entries: Vec<ListingEntry<&str>> = paths.iter().map(|path| entry(path)).collect();
-    projected(budget, |with| project(FileListing { entries: entries.into_iter(), more, unusable: 0 }, with))
+    projected(budget, |with| {
+        project(
+            FileListing {
+                entries: entries.into_iter(),
+                more,
+                unusable: 0,
+                unusable_names: Vec::new(),
+                folders_skipped: 0,
+                not_looked_into: Vec::new(),
+            },
+            with,
+        )
+    })
 }
 
 // Conformance: result 1.3
@@ -105,13 +119,24 @@ fn a_page_that_is_shown_whole_goes_on_after_its_last_path() {
 fn sizes_and_times_stand_behind_the_names_when_they_were_asked_for() {
     let asked = ListingEntry { size_bytes: Some(1_234), mtime_ms: Some(1_767_225_600_000), ..entry("a.md") };
     let found = projected(500, |with| {
-        project(FileListing { entries: vec![asked, entry("b/")].into_iter(), more: false, unusable: 2 }, with)
+        project(
+            FileListing {
+                entries: vec![asked, entry("b/")].into_iter(),
+                more: false,
+                unusable: 2,
+                unusable_names: vec!["a:b.md"],
+                folders_skipped: 3,
+                not_looked_into: vec!["closed/", "a: b/"],
+            },
+            with,
+        )
     });
     expect![[r#"
-        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"truncated":false}
+        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"unusable_names":["a:b.md"],"folders_skipped":3,"not_looked_into":["closed/","a: b/"],"truncated":false}
         ---
         Found 2 entries
-        2 names were passed over: no tool can use them
+        2 names were passed over, no tool can use them: a:b.md, and 1 more
+        Not looked into, 3 folders that cannot be opened: closed/, a: b/, and 1 more
         a.md  1234 bytes  2026-01-01 00:00Z
         b/
     "#]]
@@ -140,7 +165,19 @@ fn what_does_not_fit_is_not_even_looked_at() {
     let looked = std::cell::Cell::new(0);
     let entries = vec![entry("Some/Folder/And a note.md"); 50_000];
     let counting = entries.into_iter().inspect(|_| looked.set(looked.get() + 1));
-    projected(1_000, |with| project(FileListing { entries: counting, more: false, unusable: 0 }, with));
+    projected(1_000, |with| {
+        project(
+            FileListing {
+                entries: counting,
+                more: false,
+                unusable: 0,
+                unusable_names: Vec::new(),
+                folders_skipped: 0,
+                not_looked_into: Vec::new(),
+            },
+            with,
+        )
+    });
     assert!(looked.get() < 500, "{}", looked.get());
 }
 
@@ -191,5 +228,42 @@ proptest! {
         let left_out = found.result["left_out"].as_u64().unwrap_or(0);
         assert_eq!(kept as u64 + left_out, paths.len() as u64);
         assert_eq!(text.contains("list again with after"), found.result["truncated"] == true);
+    }
+}
+
+#[test]
+fn an_outline_is_cut_between_entries_and_says_how_to_go_on() {
+    let titles: Vec<String> = (1..=300).map(|n| format!("Heading number {n}\u{202e}")).collect();
+    let entries: Vec<OutlineEntry<&str>> = titles
+        .iter()
+        .zip(1..)
+        .map(|(text, line)| OutlineEntry { line, level: (line % 3 > 0).then_some(2), text: text.as_str() })
+        .collect();
+    let outline = |entries: Vec<OutlineEntry<&'static str>>, more, budget| {
+        let complete = NoteOutline { path: "a.md", etag: "e", entries, offset: 4, more };
+        receipt("a.md has 2", &projected(budget, |with| note_outline::project(complete, with)), budget)
+    };
+    let few = vec![
+        OutlineEntry { line: 3, level: Some(1), text: "A *b*" },
+        OutlineEntry { line: 9, level: None, text: "id" },
+    ];
+    expect![[r#"
+        a.md has 2
+        3: # A *b*
+        9: ^id"#]]
+    .assert_eq(&outline(few.clone(), false, 500));
+    expect![[r#"
+        a.md has 2
+        3: # A *b*
+        9: ^id
+        … more: call again with offset 6"#]]
+    .assert_eq(&outline(few, true, 500));
+    for budget in [100, 400, 1_500] {
+        let complete =
+            NoteOutline { path: "a.md", etag: "e", entries: entries.clone(), offset: 0, more: false };
+        let shown = receipt("S", &projected(budget, |with| note_outline::project(complete, with)), budget);
+        assert!(tokenizer::estimate(&shown) <= budget, "{budget}: {shown}");
+        let lines = shown.lines().count() - 2;
+        assert!(shown.ends_with(&format!("of 300 not shown: call again with offset {lines}")), "{shown}");
     }
 }

@@ -10,7 +10,15 @@ use crate::families::test_support::{cases, projected, receipt, shown};
 
 fn found(matches: Vec<MatchEntry<&str>>, offset: u64, more: bool, budget: usize) -> ProjectedResult {
     let matches = matches.into_iter();
-    let complete = SearchOutput { matches, offset, more, files_searched: 12, files_skipped: 0 };
+    let complete = SearchOutput {
+        matches,
+        offset,
+        more,
+        files_searched: 12,
+        files_skipped: 0,
+        folders_skipped: 0,
+        not_looked_into: Vec::new(),
+    };
     projected(budget, |with| project(complete, with))
 }
 
@@ -76,13 +84,48 @@ fn nothing_found_and_snippets_that_forge_lines() {
 #[test]
 fn files_that_were_passed_over_are_counted() {
     let matches = Vec::new().into_iter();
-    let complete = SearchOutput { matches, offset: 0, more: false, files_searched: 3, files_skipped: 2 };
+    let complete = SearchOutput {
+        matches,
+        offset: 0,
+        more: false,
+        files_searched: 3,
+        files_skipped: 2,
+        folders_skipped: 0,
+        not_looked_into: Vec::new(),
+    };
     let skipped = projected(500, |with| project(complete, with));
     expect!["Found nothing; 3 files searched, 2 skipped (no text)"].assert_eq(&receipt(
         "Found nothing; 3 files searched",
         &skipped,
         500,
     ));
+}
+
+#[test]
+fn folders_that_cannot_be_opened_are_named_as_far_as_the_budget_allows() {
+    let names: Vec<String> = (0..100).map(|n| format!("Private/Folder number {n}/")).collect();
+    let folders = |matches: Vec<MatchEntry<&'static str>>, budget| {
+        let complete = SearchOutput {
+            matches: matches.into_iter(),
+            offset: 0,
+            more: false,
+            files_searched: 3,
+            files_skipped: 0,
+            folders_skipped: 140,
+            not_looked_into: names.iter().map(String::as_str).collect(),
+        };
+        let found = projected(budget, |with| project(complete, with));
+        receipt("Found 1 match", &found, budget)
+    };
+    expect![[r#"
+        Found 1 match
+        Not looked into, 140 folders that cannot be opened: Private/Folder number 0/, Private/Folder number 1/, Private/Folder number 2/, Private/Folder number 3/, and 136 more
+        Inbox.md:3: seeds"#]].assert_eq(&folders(vec![at("Inbox.md", 3, "seeds")], 250));
+    expect![[r#"
+        Found 1 match
+        Not looked into, 140 folders that cannot be opened
+        Inbox.md:3: seeds"#]]
+    .assert_eq(&folders(vec![at("Inbox.md", 3, "seeds")], 100));
 }
 
 proptest! {

@@ -28,12 +28,25 @@ impl SearchScope<'_> {
             SearchScope::File(batch) => Ok(batch.take()),
         }
     }
+
+    /// Returns the folders that could not be opened so far; a file has none.
+    pub(super) fn not_looked_into(&mut self) -> Vec<String> {
+        match self {
+            SearchScope::Folder(walk) => std::mem::take(&mut walk.not_looked_into),
+            SearchScope::File(_) => Vec::new(),
+        }
+    }
 }
 
 impl Vault {
     /// Returns the scopes in order, none inside another.
     pub(super) fn scopes<'a>(&'a self, query: &'a SearchQuery) -> Result<Vec<SearchScope<'a>>, Fault> {
-        let filter = || WalkFilter { recursive: true, extensions: &query.extensions, only_files: true };
+        let filter = || WalkFilter {
+            recursive: true,
+            extensions: &query.extensions,
+            only_files: true,
+            unspellable: true,
+        };
         let begin = |folder| TreeWalker::begin(self, filter(), folder, Vec::new()).map(SearchScope::Folder);
         if query.scopes.is_empty() || query.scopes.contains(&None) {
             return Ok(vec![begin(self.walked_folder(None)?)?]);
@@ -64,7 +77,7 @@ impl Vault {
     /// Returns a folder, or a file with its folder. Links on the path are resolved here, once.
     fn scope_place(&self, path: &VaultPath) -> Result<(VaultPath, Result<WalkFolder, WalkBatch>), Fault> {
         let file = |dir, path: &VaultPath, kind| {
-            let folder = Arc::new(WalkFolder { dir, path: path.parent() });
+            let folder = Arc::new(WalkFolder::new(dir, path.parent()));
             WalkBatch { folder, entries: vec![WalkEntry { name: path.name().to_owned(), kind }] }
         };
         let (on_disk, moved) = match self.files.overlay_entry(path) {
@@ -72,7 +85,7 @@ impl Vault {
             Some(OverlayEntry::Moved(from)) => (from, true),
             Some(OverlayEntry::Removed) => return Err(absent(path)),
             Some(OverlayEntry::Folder) => {
-                return Ok((path.clone(), Ok(WalkFolder { dir: None, path: Some(path.clone()) })));
+                return Ok((path.clone(), Ok(WalkFolder::new(None, Some(path.clone())))));
             }
             Some(OverlayEntry::File(bytes)) => {
                 return Ok((path.clone(), Err(file(None, path, WalkEntryKind::Bytes(bytes)))));
@@ -86,7 +99,7 @@ impl Vault {
         match located.kind() {
             NodeKind::Folder => {
                 let open = self.open_folder(Some(&located.path))?;
-                Ok((spelled.clone(), Ok(WalkFolder { dir: Some(open.dir), path: Some(spelled) })))
+                Ok((spelled.clone(), Ok(WalkFolder::new(Some(open.dir), Some(spelled)))))
             }
             NodeKind::File => {
                 let batch = file(None, &spelled, WalkEntryKind::Elsewhere(located));

@@ -8,6 +8,43 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Returns the match in the middle of at most `length` characters of its line, with an ellipsis at each cut.
 /// Reads only the neighbourhood of the match, as a line can be as long as a file.
 pub(super) fn snippet(line: &[u8], start: usize, end: usize, length: usize) -> String {
+    ascii_snippet(line, start, end, length).unwrap_or_else(|| text_snippet(line, start, end, length))
+}
+
+/// Returns the snippet of a match with only ASCII around it, without counting characters: many searches spend most of
+/// their time here. Returns `None` for anything else.
+fn ascii_snippet(line: &[u8], start: usize, end: usize, length: usize) -> Option<String> {
+    let room = length.checked_sub(end - start)?;
+    let (before, after) = (start.min(room), (line.len() - end).min(room));
+    // Room that one side does not need goes to the other.
+    let half = room / 2;
+    let before_room = if after < room - half { room - after } else { half.min(before) };
+    let after_room = room - before_room.min(before);
+    let (from, to) = (start - before.min(before_room), end + after.min(after_room));
+    let near = std::str::from_utf8(line.get(from..to)?).ok().filter(|near| near.is_ascii())?;
+    let (all_before, all_after) = (from == 0, to == line.len());
+    // A mark on the last letter would belong to it; what is cut off decides nothing else.
+    if !all_after && !line.get(to)?.is_ascii() {
+        return None;
+    }
+    let mut shown = String::with_capacity(near.len() + 6);
+    if !all_before {
+        shown.push(CUT);
+    }
+    let near = if all_before { near.trim_start_matches([' ', '\t']) } else { near };
+    let near = if all_after { near.trim_end_matches([' ', '\t']) } else { near };
+    if near.bytes().any(|byte| byte.is_ascii_control()) {
+        shown.extend(near.chars().map(printable));
+    } else {
+        shown.push_str(near);
+    }
+    if !all_after {
+        shown.push(CUT);
+    }
+    Some(shown)
+}
+
+fn text_snippet(line: &[u8], start: usize, end: usize, length: usize) -> String {
     let (match_, fits) = head(&line[start..end], length);
     if !fits {
         return format!("{}{match_}{CUT}", if start > 0 { "…" } else { "" });
@@ -82,7 +119,7 @@ mod tests {
     use expect_test::expect;
     use proptest::prelude::{any, proptest};
 
-    use super::snippet;
+    use super::{ascii_snippet, snippet, text_snippet};
 
     #[test]
     fn the_match_is_in_the_middle_of_its_line() {
@@ -129,6 +166,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_short_way_returns_the_same_as_the_long_one(
+            before in "[ -~\t\u{1}\u{b}é]{0,60}", found in "[ -~\t]{1,20}", after in "[ -~\t\r\u{c}\u{301}]{0,60}", length in 1_usize..90,
+        ) {
+            let line = format!("{before}{found}{after}");
+            let (start, end) = (before.len(), before.len() + found.len());
+            if let Some(short) = ascii_snippet(line.as_bytes(), start, end, length) {
+                assert_eq!(short, text_snippet(line.as_bytes(), start, end, length), "{line:?}");
+            } else {
+                assert!(!line.is_ascii() || found.len() > length, "{line:?}");
+            }
+        }
+
         #[test]
         fn a_snippet_is_one_line_no_longer_than_asked_and_holds_the_match(
             before in any::<String>(), found in "[a-zé]{1,9}", after in any::<String>(), length in 10_usize..40,

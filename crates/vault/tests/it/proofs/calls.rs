@@ -23,6 +23,7 @@ pub(crate) fn reading(path: &str) -> Vec<PathCall> {
         call("search", "vault.searchText", json!({"query": "e", "paths": [path]})),
         call("search regex", "vault.searchText", json!({"query": ".*", "mode": "regex", "paths": [path]})),
         call("links", "vault.getLinks", json!({"path": path})),
+        call("outline", "vault.getOutline", json!({"path": path})),
     ]
 }
 
@@ -39,6 +40,11 @@ pub(crate) fn writing(path: &str, spare: &str, free: &str) -> Vec<PathCall> {
         call("create unique", "vault.createFile", create("create-unique")),
         call("create over", "vault.createFile", create("overwrite")),
         call("write", "vault.writeFile", json!({"path": path, "content": "# H\nnew\n"})),
+        call(
+            "create bytes",
+            "vault.createFile",
+            json!({"path": path, "content": "AP8=", "encoding": "base64"}),
+        ),
         call("append", "vault.writeFile", json!({"path": path, "content": "new", "mode": "append"})),
         call("patch", "vault.patchFile", json!({"path": path, "patch": patch})),
         call("replace", "vault.replaceText", json!({"path": path, "find": "e", "replace": "E", "all": true})),

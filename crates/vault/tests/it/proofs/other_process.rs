@@ -14,6 +14,8 @@ const NUMBER: &str = "VAULT_PROOF_NUMBER";
 pub(crate) enum ProcessRole {
     /// Tries to write to a read-only vault.
     ReadOnly,
+    /// Reads a vault with a folder that it may not open.
+    Unprivileged,
     /// Adds this many lines to a note through the tools, with an expected etag each time.
     Writer { name: char, lines: u32 },
     /// Adds this many lines to the note as a foreign program.
@@ -31,6 +33,7 @@ pub(crate) fn start(role: &ProcessRole, base: &Path) -> Child {
 pub(crate) fn start_as(role: &ProcessRole, base: &Path, user: Option<u32>) -> Child {
     let (name, number) = match role {
         ProcessRole::ReadOnly => ("read-only".to_owned(), 0),
+        ProcessRole::Unprivileged => ("unprivileged-user".to_owned(), 0),
         ProcessRole::Writer { name, lines } => (format!("writer-{name}"), *lines),
         ProcessRole::ForeignWriter { manner, lines } => (format!("stranger-{}", manner.name()), *lines),
         ProcessRole::Doomed { seed } => ("doomed".to_owned(), *seed),
@@ -65,6 +68,7 @@ fn plays_its_role() {
     let number: u32 = std::env::var(NUMBER).unwrap().parse().unwrap();
     match role.split_once('-').unwrap_or((role.as_str(), "")) {
         ("read", _) => read_only::try_everything(&base),
+        ("unprivileged", _) => read_only::read_around_a_closed_folder(&base),
         ("writer", name) => writers::add_lines(&base, name.chars().next().unwrap(), number),
         ("stranger", manner) => {
             foreign_writer::add_lines(&base, foreign_writer::WriteManner::named(manner), number);

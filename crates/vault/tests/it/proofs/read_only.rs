@@ -4,6 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::call_runner::CallRunner;
 use super::calls::{reading, writing};
 use super::other_process::{ProcessRole, start_as};
@@ -34,6 +36,62 @@ fn a_read_only_vault_is_read_and_every_write_is_refused_without_a_trace() {
     for folder in ["", "Notes", "empty"] {
         fs::set_permissions(world.inside(folder), Permissions::from_mode(0o755)).unwrap();
     }
+}
+
+#[test]
+fn a_folder_that_cannot_be_opened_is_named_wherever_its_notes_are_missing() {
+    let world = HostileVault::new();
+    for folder in ["Notes/Closed", "Notes/Open"] {
+        fs::create_dir(world.inside(folder)).unwrap();
+        put(&world.inside(&format!("{folder}/seed.md")), "a seed for [[real]]\n");
+    }
+    let mode =
+        |path: &str, mode| fs::set_permissions(world.inside(path), Permissions::from_mode(mode)).unwrap();
+    mode("Notes/Closed", 0o000);
+    fs::set_permissions(world.temp.path(), Permissions::from_mode(0o755)).unwrap();
+    let store = world.temp.path().join("store");
+    fs::create_dir(&store).unwrap();
+    fs::set_permissions(&store, Permissions::from_mode(0o777)).unwrap();
+    let is_root = fs::metadata(world.temp.path()).unwrap().uid() == 0;
+    let user = is_root.then_some(NOBODY);
+    let status = start_as(&ProcessRole::Unprivileged, world.temp.path(), user).wait().unwrap();
+    mode("Notes/Closed", 0o755);
+    assert!(status.success());
+}
+
+/// Calls of a user who may not open one folder.
+pub(crate) fn read_around_a_closed_folder(base: &Path) {
+    assert!(fs::read_dir(base.join("vault/Notes/Closed")).is_err(), "the folder can be opened after all");
+    let runner = CallRunner::new(&base.join("vault"), &base.join("store"));
+    let said = |tool: &str, args: Value| {
+        let mapped = runner.call(tool, &args).result.unwrap();
+        (mapped.data, mapped.receipt)
+    };
+    let (data, receipt) = said("vault.searchText", json!({ "query": "seed" }));
+    assert_eq!((&data["foldersSkipped"], &data["notLookedInto"]), (&json!(1), &json!(["Notes/Closed/"])));
+    assert_eq!(data["matches"][0]["path"], "Notes/Open/seed.md");
+    assert!(receipt.contains("Not looked into, 1 folder that cannot be opened: Notes/Closed/"), "{receipt}");
+    // What comes after the last match is not searched, so nothing is missing there.
+    let (data, _) = said("vault.searchText", json!({ "query": "seed", "paths": ["Notes/Open"] }));
+    assert_eq!(data["notLookedInto"], Value::Null);
+
+    let (data, receipt) = said("vault.listFiles", json!({ "recursive": true }));
+    assert_eq!((&data["foldersSkipped"], &data["notLookedInto"]), (&json!(1), &json!(["Notes/Closed/"])));
+    assert!(receipt.contains("1 folder that cannot be opened: Notes/Closed/"), "{receipt}");
+    let (data, _) = said("vault.listFiles", json!({ "prefix": "Notes" }));
+    assert_eq!(data["notLookedInto"], Value::Null, "only a recursive listing misses something");
+
+    let (data, receipt) = said("vault.getLinks", json!({ "path": "Notes/real.md" }));
+    assert_eq!(data["notLookedInto"], json!(["Notes/Closed/"]));
+    assert!(
+        receipt.contains("Not looked into, 1 file or folder that may hold links too: Notes/Closed/"),
+        "{receipt}"
+    );
+
+    let moved = json!({ "fromPath": "Notes/real.md", "toPath": "Notes/other.md", "dryRun": true });
+    let (data, receipt) = said("vault.rename", moved);
+    assert_eq!(data["notLookedInto"], json!(["Notes/Closed/"]));
+    assert!(receipt.contains("Notes/Closed/"), "{receipt}");
 }
 
 /// Calls that the other user tries.
