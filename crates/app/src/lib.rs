@@ -67,6 +67,7 @@ pub mod preview;
 mod receipt_collector;
 pub mod report;
 pub mod resume;
+pub mod retry;
 pub mod run_list;
 pub mod servers;
 pub mod settings;

@@ -13,7 +13,7 @@ use engine::{
 };
 use envelope::{EventType, ExecutionEvent, ToolResult};
 use host::HostRegistry;
-use journal::RunKind;
+use journal::{Continuation, RunKind};
 use plan::{CheckedPlan, PlanFinding, RunStatus};
 use receipts::preview::tokenizer::prefix_within;
 use serde_json::json;
@@ -60,6 +60,8 @@ pub struct PlanWork {
     pub approved: Option<Vec<ForecastCall>>,
     /// Budget of a receipt in tokens.
     pub budget: Option<u32>,
+    /// The run that it continues.
+    pub continues: Option<Continuation>,
     /// Who wrote the plan, for the record.
     pub planner: Option<String>,
 }
@@ -68,7 +70,15 @@ impl PlanWork {
     /// Creates a plan without a forecast, for an approval that was given in advance.
     pub fn new(plan: CheckedPlan) -> PlanWork {
         let kind = RunKind::Plan;
-        PlanWork { plan, kind, forecaster: None, approved: None, budget: None, planner: None }
+        PlanWork {
+            plan,
+            kind,
+            forecaster: None,
+            approved: None,
+            budget: None,
+            continues: None,
+            planner: None,
+        }
     }
 }
 
@@ -84,6 +94,7 @@ pub async fn run_plan(
         place: RunPlace::Disk(context.prepare_runs()?),
         kind: work.kind,
         undoes: Vec::new(),
+        continues: work.continues,
         planner_version: work.planner,
         cancel,
         forecaster: work.forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>),

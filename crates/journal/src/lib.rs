@@ -57,7 +57,7 @@ pub use problem::{JournalProblem, ProblemKind, TornTail};
 pub use recover::{DroppedTail, RecoveryReport};
 pub use replay::replay;
 pub use run_folder::{JournalEntry, JournalRecord, RecordReader, RunFolder};
-pub use run_header::{RunHeader, RunKind};
+pub use run_header::{Continuation, RunHeader, RunKind, UncertainCall};
 pub use run_list::{FindError, RunState, RunSummary, list_runs, run_ids, run_summary};
 pub use run_log::Journal;
 pub use run_replay::{OpenCall, RunReplay};

@@ -46,6 +46,9 @@ pub struct RunSummary {
     /// The runs whose changes it undoes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The run that it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<RunId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The vault of the run, as in `run.json`.
@@ -163,6 +166,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             created_at: brief.created_at,
             kind: brief.kind,
             undoes: brief.undoes,
+            continues: brief.continues.map(|continued| continued.run_id),
             goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
             vault: brief.vault,
             state: match finished {
@@ -181,6 +185,7 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             created_at: modified_at(path)?,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            continues: None,
             goal: None,
             vault: None,
             state: RunState::Damaged(Some(why)),
@@ -198,6 +203,7 @@ fn damaged_summary(path: &Path, error: &io::Error) -> Option<RunSummary> {
         created_at,
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        continues: None,
         goal: None,
         vault: None,
         state,
@@ -230,8 +236,16 @@ struct RunFileHead {
     #[serde(default)]
     undoes: Vec<RunId>,
     #[serde(default)]
+    continues: Option<ContinuedRunHead>,
+    #[serde(default)]
     vault: Option<String>,
     plan: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContinuedRunHead {
+    run_id: RunId,
 }
 
 #[derive(Deserialize)]

@@ -55,6 +55,12 @@ impl ReportRenderer {
         for undone in &report.undoes {
             self.line(format_args!("Takes back: {undone}"));
         }
+        if let Some(older) = &report.continues {
+            self.line(format_args!("Continues:  {older}"));
+        }
+        if let Some(newer) = &report.continued_by {
+            self.line(format_args!("Continued by: {newer}"));
+        }
         if let Some(undo) = &report.undone_by {
             let undone = self.paint.odd(format_args!("run {undo}; `tollgate redo` does it again"));
             self.line(format_args!("Undone by:  {undone}"));
@@ -265,6 +271,7 @@ fn counts(step: &StepReport) -> String {
     let mut parts = Vec::new();
     for (number, word) in [
         (counts.ok, "ok"),
+        (counts.carried, "made before"),
         (counts.failed, "failed"),
         (counts.cancelled, "cancelled"),
         (counts.skipped, "skipped"),

@@ -47,6 +47,7 @@ pub(super) fn run_json(folder: &RunFolder, summary: &RunSummary) -> Result<Value
         "client": header.planner_version.as_deref().map(single_line),
         "createdAt": header.created_at,
         "undoes": header.undoes,
+        "continues": header.continues.as_ref().map(|run| &run.run_id),
         "calls": calls.listed,
         "callsBefore": calls.before,
         "effects": effects,

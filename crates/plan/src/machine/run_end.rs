@@ -135,6 +135,7 @@ impl RunMachine {
             id: step.id.clone(),
             status: state.status().unwrap_or(StepStatus::Skipped),
             calls: state.calls,
+            carried: state.carried,
             failed: state.failed,
             error: state.error.clone(),
         };

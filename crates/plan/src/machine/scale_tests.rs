@@ -72,6 +72,7 @@ fn spec(keep_output: bool) -> RunSpec {
         planner_version: None,
         confirm: false,
         sibling: SiblingPolicy::Ignore,
+        carried: Arc::default(),
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct StepState {
     /// The confirmation of this step's own question, if it had one.
     pub(super) confirmation: Option<ConfirmationId>,
     pub(super) calls: u64,
+    /// Number of carried calls, which were not made again.
+    pub(super) carried: u64,
     pub(super) failed: u64,
     /// The first final failure.
     pub(super) error: Option<ToolError>,
@@ -62,6 +64,7 @@ impl StepState {
             dependents: Vec::new(),
             confirmation: None,
             calls: 0,
+            carried: 0,
             failed: 0,
             error: None,
             retried_error: None,

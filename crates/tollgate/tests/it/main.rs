@@ -33,6 +33,7 @@ mod prompts;
 mod receipts;
 mod refusals;
 mod responses_clients;
+mod retry_failed;
 mod round_trip;
 mod sandbox;
 mod serve;
