@@ -301,6 +301,9 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         for receipt in receipts.receipts(&step.id) {
             let _infallible = write!(text, "\n  {receipt}");
         }
+        if let Some(incomplete) = &step.incomplete {
+            let _infallible = write!(text, "\n  warning: {}", escape_line(incomplete));
+        }
         if let Some(error) = &step.error {
             let hint = error.recovery_hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             let _infallible = write!(text, "\n  {}{}", escape_line(&error.message), escape_line(&hint));

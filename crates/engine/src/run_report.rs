@@ -46,6 +46,7 @@ pub(crate) fn unfinished(plan: &plan::CheckedPlan, reason: &str) -> RunOutcome {
                 status: plan::StepStatus::Skipped,
                 calls: 0,
                 carried: 0,
+                incomplete: None,
                 failed: 0,
                 error: None,
             })

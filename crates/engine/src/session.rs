@@ -89,6 +89,7 @@ impl EndedCall {
             status: if self.ok { StepStatus::Ok } else { StepStatus::Failed },
             calls: 1,
             carried: 0,
+            incomplete: None,
             failed: u64::from(!self.ok),
             error: self.error.map(|error| *error),
         }

@@ -142,6 +142,7 @@ pub(crate) fn result(index: u64) -> ToolResult {
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: None,
     }
 }
 

@@ -125,6 +125,9 @@ impl ReportRenderer {
         let message = truncate_line(message, if self.all { usize::MAX } else { RECEIPT_CHARS * 2 });
         self.line(format_args!("{after}  {index}{attempt}{status}{message} {took}"));
         self.failure(call);
+        if let Some(incomplete) = &call.incomplete {
+            self.detail(self.paint.odd(format_args!("warning: {}", escape_line(incomplete))));
+        }
         self.changes(call);
         for mutation in &call.mutations {
             let by = match &mutation.by {
@@ -272,6 +275,7 @@ fn counts(step: &StepReport) -> String {
     for (number, word) in [
         (counts.ok, "ok"),
         (counts.carried, "made before"),
+        (counts.incomplete, "of them not complete"),
         (counts.failed, "failed"),
         (counts.cancelled, "cancelled"),
         (counts.skipped, "skipped"),

@@ -94,6 +94,9 @@ fn show_step(step: &StepSummary, receipts: &[String], paint: TextStyle) {
             paint.dim(format_args!("and {} more", step.calls - shown))
         ));
     }
+    if let Some(incomplete) = &step.incomplete {
+        screen::print(format_args!("            {} {}", paint.odd("warning:"), escape_line(incomplete)));
+    }
     if let Some(hint) = step.error.as_ref().and_then(|error| error.recovery_hint.as_ref()) {
         screen::print(format_args!("            {} {}", paint.dim("hint:"), escape_line(hint)));
     }

@@ -20,6 +20,9 @@ pub struct CallCounts {
     /// Made by the run that this one continues.
     #[serde(skip_serializing_if = "is_zero")]
     pub carried: u64,
+    /// Calls that are ok and could not do everything.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub incomplete: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -33,6 +36,7 @@ impl CallCounts {
             self.retried += 1;
             self.failed = self.failed.saturating_sub(1);
         }
+        self.incomplete += u64::from(call.incomplete.is_some());
         match call.status {
             Some(Status::Ok) => self.ok += 1,
             Some(Status::Error | Status::Timeout) => self.failed += 1,
@@ -57,6 +61,8 @@ impl CallCounts {
             Some(StepStatus::Skipped)
         } else if total.is_some_and(|total| ended < total) {
             None
+        } else if self.incomplete > 0 {
+            Some(StepStatus::Partial)
         } else {
             Some(StepStatus::Ok)
         }

@@ -34,7 +34,8 @@ pub fn continuation(folder: &RunFolder, plan: &CheckedPlan) -> Result<Continuati
                     uncertain.remove(&item);
                     let is_read = plan.steps.iter().any(|step| step.id == result.step_id && step.keep_output);
                     let data = if is_read { folder.data(&result)? } else { None };
-                    carried.push(CarriedCall { step_id: result.step_id, index, data });
+                    let ToolResult { step_id, incomplete, .. } = *result;
+                    carried.push(CarriedCall { step_id, index, data, incomplete });
                 } else if has_open_outcome(&result) {
                     let (step_id, tool) = (result.step_id, result.tool);
                     uncertain.insert(item, UncertainCall { step_id, tool, index });

@@ -160,5 +160,6 @@ pub(super) fn not_started_result(
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: None,
     }
 }

@@ -18,23 +18,34 @@ pub struct CarriedCall {
     /// Its output, if another part of the plan reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+    /// What the call could not do, as its result says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
+}
+
+/// The output of a call that succeeded, for the machine.
+#[derive(Debug, Clone)]
+pub(super) struct CallOutput {
+    pub(super) data: Option<Value>,
+    pub(super) incomplete: Option<String>,
 }
 
 /// Carried calls by step and item.
 #[derive(Debug, Clone, Default)]
 pub struct CarriedCalls {
-    single: BTreeMap<StepId, Option<Value>>,
-    items: BTreeMap<StepId, BTreeMap<u64, Option<Value>>>,
+    single: BTreeMap<StepId, CallOutput>,
+    items: BTreeMap<StepId, BTreeMap<u64, CallOutput>>,
 }
 
 impl CarriedCalls {
     /// Returns the calls for the machine. The first of two entries for the same item counts.
     pub fn new(calls: impl IntoIterator<Item = CarriedCall>) -> CarriedCalls {
         let mut carried = CarriedCalls::default();
-        for CarriedCall { step_id, index, data } in calls {
+        for CarriedCall { step_id, index, data, incomplete } in calls {
+            let output = CallOutput { data, incomplete };
             match index {
-                None => carried.single.entry(step_id).or_insert(data),
-                Some(index) => carried.items.entry(step_id).or_default().entry(index).or_insert(data),
+                None => carried.single.entry(step_id).or_insert(output),
+                Some(index) => carried.items.entry(step_id).or_default().entry(index).or_insert(output),
             };
         }
         carried
@@ -54,7 +65,7 @@ impl CarriedCalls {
     }
 
     /// Returns the output of a carried call; `None` if the call is not carried.
-    pub(super) fn output(&self, step: &StepId, index: Option<u64>) -> Option<&Option<Value>> {
+    pub(super) fn output(&self, step: &StepId, index: Option<u64>) -> Option<&CallOutput> {
         match index {
             None => self.single.get(step),
             Some(index) => self.items.get(step)?.get(&index),

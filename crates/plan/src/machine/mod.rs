@@ -49,6 +49,7 @@ pub use run_outcome::{RunOutcome, RunStatus, StepStatus, StepSummary};
 pub use run_spec::{RunLimits, RunSpec, SiblingPolicy};
 
 use call_draft::{CallDraft, NotStartedReason};
+use carried_calls::CallOutput;
 use events::EventBuilder;
 use output_store::OutputStore;
 use question::PendingQuestion;
@@ -230,7 +231,10 @@ impl RunMachine {
             return;
         };
         match result.status {
-            Status::Ok => self.item_succeeded(slot, result.data),
+            Status::Ok => {
+                let output = CallOutput { data: result.data, incomplete: result.incomplete };
+                self.item_succeeded(slot, output);
+            }
             Status::Error | Status::Timeout | Status::Cancelled | Status::Skipped => {
                 if !self.schedule_retry(slot, &result) {
                     self.item_failed(slot, &result);

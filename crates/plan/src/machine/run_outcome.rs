@@ -39,6 +39,9 @@ pub struct StepSummary {
     pub carried: u64,
     /// Number of items (or the one call) that failed finally, without retries.
     pub failed: u64,
+    /// What the first incomplete call could not do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// The first failure that affected the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
@@ -53,7 +56,7 @@ fn is_zero(count: &u64) -> bool {
 #[serde(rename_all = "lowercase")]
 pub enum StepStatus {
     Ok,
-    /// A foreach of which some items failed and others succeeded.
+    /// A foreach of which some items failed and others succeeded, or a call that could not do everything.
     Partial,
     Failed,
     /// Never started.

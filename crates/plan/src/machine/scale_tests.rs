@@ -123,6 +123,7 @@ fn worked(call_id: CallId) -> ToolResult {
         cancellation: None,
         context_modifiers: vec![],
         reconciled: false,
+        incomplete: None,
     }
 }
 

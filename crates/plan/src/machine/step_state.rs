@@ -18,6 +18,8 @@ pub(super) struct StepState {
     /// Number of carried calls, which were not made again.
     pub(super) carried: u64,
     pub(super) failed: u64,
+    /// What the first incomplete call could not do.
+    pub(super) incomplete: Option<String>,
     /// The first final failure.
     pub(super) error: Option<ToolError>,
     /// The latest failure that was to be retried; reported if the retry never happens.
@@ -66,6 +68,7 @@ impl StepState {
             calls: 0,
             carried: 0,
             failed: 0,
+            incomplete: None,
             error: None,
             retried_error: None,
             blame: None,

@@ -22,6 +22,8 @@ pub(super) struct StepWork {
     due: VecDeque<ItemAttempt>,
     pub(super) done: u64,
     pub(super) failed: u64,
+    /// True if a successful call could not do everything.
+    incomplete: bool,
     /// The final status, once a failure decided it regardless of the other items.
     fatal: Option<StepStatus>,
     cancelled: u64,
@@ -66,6 +68,7 @@ impl StepWork {
             due: VecDeque::new(),
             done: 0,
             failed: 0,
+            incomplete: false,
             fatal: None,
             cancelled: 0,
             stop_on_error: false,
@@ -118,8 +121,9 @@ impl StepWork {
         self.due.clear();
     }
 
-    pub(super) fn record_success(&mut self, attempt: ItemAttempt, data: Option<Value>) {
+    pub(super) fn record_success(&mut self, attempt: ItemAttempt, data: Option<Value>, incomplete: bool) {
         self.end_item();
+        self.incomplete |= incomplete;
         if let (Some(kept), Some(data)) = (&mut self.kept, data) {
             let slot = usize::try_from(attempt.position).ok().and_then(|at| kept.get_mut(at));
             if let Some(slot) = slot {
@@ -167,9 +171,9 @@ impl StepWork {
             fatal
         } else if self.cancelled > 0 || !self.is_complete() {
             StepStatus::Cancelled
-        } else if self.failed == 0 {
+        } else if self.failed == 0 && !self.incomplete {
             StepStatus::Ok
-        } else if self.failed == self.total {
+        } else if self.failed > 0 && self.failed == self.total {
             StepStatus::Failed
         } else {
             StepStatus::Partial

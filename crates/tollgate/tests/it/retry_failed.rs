@@ -140,3 +140,32 @@ fn runs_with_nothing_to_retry_say_so() {
     let undo = sandbox.tollgate(&["resume", "last", "--retry-failed"]).expect_code(2);
     assert!(undo.err.contains("every call of run"), "{}", undo.err);
 }
+
+#[test]
+fn a_rename_that_left_a_linked_note_as_it_was_is_partial_and_says_so() {
+    let sandbox = TestVault::new();
+    sandbox.write("vault/Old.md", "text\n");
+    sandbox.write("vault/Kept/Linked.md", "[[Old]]\n");
+    let args = json!({ "fromPath": "Old.md", "toPath": "New.md" }).to_string();
+    // Another program keeps the folder of the linked note locked for longer than a rename waits.
+    let folder = std::fs::File::open(sandbox.vault().join("Kept")).unwrap();
+    folder.lock().unwrap();
+    let mut terminal = sandbox.terminal(&["call", "vault.rename", &args]);
+    terminal.wait_for("[y/N]");
+    terminal.type_in("y\r");
+    let (screen, ended) = terminal.end();
+    drop(folder);
+    let warning = "1 file keeps its links to Old.md: Kept/Linked.md could not be written";
+    assert_eq!(ended, 1, "{screen}");
+    assert!(screen.contains(&format!("warning: {warning}")), "{screen}");
+    assert!(screen.contains("Not written: Kept/Linked.md"), "{screen}");
+    assert_eq!(read(&sandbox, "Kept/Linked.md").unwrap(), "[[Old]]\n");
+    assert_eq!(runs(&sandbox)[0]["status"], "failed");
+    let shown = sandbox.tollgate(&["show", "last", "--json"]).expect_code(0).json();
+    assert_eq!(shown["steps"][0]["status"], "partial");
+    assert!(shown["steps"][0]["calls"][0]["incomplete"].as_str().unwrap().starts_with(warning), "{shown}");
+    sandbox.tollgate(&["verify", "last"]).expect_code(0);
+    sandbox.tollgate(&["replay", "last"]).expect_code(0);
+    sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
+    assert_eq!(read(&sandbox, "Old.md").unwrap(), "text\n");
+}

@@ -84,7 +84,8 @@ impl RenameFixture {
                 let mapped = raw.map(Projection::new(1_000, None)).unwrap();
                 let problems = entry.output.validate(&mapped.data);
                 assert!(problems.is_empty(), "{problems:?}");
-                format!("{}\n{}\n", mapped.receipt, mapped.data)
+                let warning = mapped.incomplete.map(|text| format!("warning: {text}\n")).unwrap_or_default();
+                format!("{}\n{}\n{warning}", mapped.receipt, mapped.data)
             }
             Err(fault) => format!("{}: {fault}\n", fault.failure.code()),
         };

@@ -14,6 +14,7 @@ fn carrying(spec: RunSpec, calls: &[(&str, Option<u64>, Value)]) -> RunSpec {
         step_id: envelope::StepId::parse(step).unwrap(),
         index: *index,
         data: Some(data.clone()),
+        incomplete: None,
     });
     RunSpec { carried: Arc::new(CarriedCalls::new(calls)), ..spec }
 }
@@ -70,14 +71,14 @@ fn a_run_whose_calls_are_all_carried_ends_at_once() {
         carrying(a_loop_after_a_step(), &carried),
         "",
         &expect![[r#"
-          run.started
-          step.scheduled list {"calls":1}
-          step.scheduled each {"calls":1}
-          step.progress each {"done":1,"total":1,"failed":0}
-          step.scheduled end {"calls":1}
-          run.finished {"status":"ok","steps":{"ok":3}}
-          finish ok: list ok (0 calls, 0 failed), each ok (0 calls, 0 failed), end ok (0 calls, 0 failed); outputs {}
-    "#]],
+              run.started
+              step.scheduled list {"calls":1}
+              step.scheduled each {"calls":1}
+              step.progress each {"done":1,"total":1,"failed":0}
+              step.scheduled end {"calls":1}
+              run.finished {"status":"ok","steps":{"ok":3}}
+              finish ok: list ok (0 calls, 0 failed), each ok (0 calls, 0 failed), end ok (0 calls, 0 failed); outputs {}
+        "#]],
     );
 }
 
