@@ -26,6 +26,7 @@ mod object_folder;
 mod artifacts;
 mod run_folder;
 mod run_list;
+mod summary_cache;
 mod runs_folder;
 mod record_facts;
 mod verify;
@@ -62,4 +63,5 @@ pub use run_list::{FindError, RunState, RunSummary, list_runs, run_ids, run_summ
 pub use run_log::Journal;
 pub use run_replay::{OpenCall, RunReplay};
 pub use runs_folder::{RunsFolder, UnnamedRuns};
+pub use summary_cache::SUMMARIES_FILE;
 pub use verify::{Verification, verify};
