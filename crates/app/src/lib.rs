@@ -66,6 +66,7 @@ pub mod plan_service;
 pub mod preview;
 mod receipt_collector;
 pub mod report;
+pub mod leftovers;
 pub mod resume;
 pub mod retry;
 pub mod run_list;

@@ -26,6 +26,7 @@ mod hundred_commands;
 mod kill_and_resume;
 #[cfg(target_os = "linux")]
 mod kill_at_system_calls;
+mod leftovers;
 mod mcp;
 mod mcp_clients;
 mod preview;
