@@ -47,7 +47,6 @@ pub(super) fn run_json(folder: &RunFolder, summary: &RunSummary) -> Result<Value
         "client": header.planner_version.as_deref().map(single_line),
         "createdAt": header.created_at,
         "undoes": header.undoes,
-        "continues": header.continues.as_ref().map(|run| &run.run_id),
         "calls": calls.listed,
         "callsBefore": calls.before,
         "effects": effects,
@@ -58,6 +57,9 @@ pub(super) fn run_json(folder: &RunFolder, summary: &RunSummary) -> Result<Value
         (&mut report, serde_json::to_value(&summary.state))
     {
         report.extend(state);
+        if let Some(run) = &header.continues {
+            report.insert("continues".to_owned(), json!(run.run_id));
+        }
         if let Some(damage) = damage {
             report.insert("damage".to_owned(), json!(damage));
         }
