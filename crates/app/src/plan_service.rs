@@ -13,7 +13,7 @@ use engine::{
 };
 use envelope::{EventType, ExecutionEvent, ToolResult};
 use host::HostRegistry;
-use journal::RunKind;
+use journal::{Continuation, RunKind};
 use plan::{CheckedPlan, PlanFinding, RunStatus};
 use receipts::preview::tokenizer::prefix_within;
 use serde_json::{Value, json};
@@ -63,6 +63,8 @@ pub struct PlanWork {
     pub approved: Option<Vec<ForecastCall>>,
     /// Budget of a receipt in tokens.
     pub budget: Option<u32>,
+    /// The run that it continues.
+    pub continues: Option<Continuation>,
     /// Who wrote the plan, for the record.
     pub planner: Option<String>,
 }
@@ -71,7 +73,15 @@ impl PlanWork {
     /// Creates a plan without a forecast, for an approval that was given in advance.
     pub fn new(plan: CheckedPlan) -> PlanWork {
         let kind = RunKind::Plan;
-        PlanWork { plan, kind, forecaster: None, approved: None, budget: None, planner: None }
+        PlanWork {
+            plan,
+            kind,
+            forecaster: None,
+            approved: None,
+            budget: None,
+            continues: None,
+            planner: None,
+        }
     }
 }
 
@@ -87,6 +97,7 @@ pub async fn run_plan(
         place: RunPlace::Disk(context.prepare_runs()?),
         kind: work.kind,
         undoes: Vec::new(),
+        continues: work.continues,
         planner_version: work.planner,
         cancel,
         forecaster: work.forecaster.map(|forecaster| forecaster as Arc<dyn Forecaster>),
@@ -297,6 +308,9 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         let more = step.calls.saturating_sub(shown.len() as u64);
         if more > 0 && !shown.is_empty() {
             let _infallible = write!(text, "\n  and {more} more");
+        }
+        if let Some(incomplete) = &step.incomplete {
+            let _infallible = write!(text, "\n  warning: {}", escape_line(incomplete));
         }
         if let Some(error) = &step.error {
             let hint = error.recovery_hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();

@@ -41,7 +41,7 @@ impl From<ResumeError> for AppError {
         match error {
             ResumeError::Journal(error) => AppError::from(error),
             ResumeError::Finished => AppError::bad_input("finished", message)
-                .hint("`tollgate show` shows how it ended; run the plan again for more"),
+                .hint("`tollgate show` shows how it ended; if calls failed, `resume RUN --retry-failed` makes them again"),
             ResumeError::Changed { .. } => AppError::new(ErrorKind::Denied, "changed", message)
                 .hint("the plan is in run.json under `plan`; a new run asks for a new approval"),
             ResumeError::PlanRejected(found) => {

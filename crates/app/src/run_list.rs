@@ -26,6 +26,9 @@ pub struct RunRow {
     /// Runs that it undid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The run that it continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<RunId>,
     /// The run that undid it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<RunId>,
@@ -81,6 +84,7 @@ fn make_row(run: &RunSummary, history: &UndoHistory<'_>) -> RunRow {
         calls,
         effects,
         undoes: run.undoes.clone(),
+        continues: run.continues.clone(),
         undone_by: history.undone_by(&run.run_id).map(|undo| undo.run_id.clone()),
         run_dir: run.dir.clone(),
     }

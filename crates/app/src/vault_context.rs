@@ -80,8 +80,9 @@ impl VaultContext {
 
     /// Returns true if a process is writing to this run.
     pub fn is_running(&self, run_dir: &Path) -> Result<bool, AppError> {
-        let runs = self.runs()?.list()?;
-        Ok(runs.iter().any(|run| run.dir == run_dir && run.state == RunState::Running))
+        let name = run_dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let run = self.runs()?.summary(name);
+        Ok(run.is_some_and(|run| run.dir == run_dir && run.state == RunState::Running))
     }
 
     /// Returns the arguments that select this vault, for a command that is proposed to the user.

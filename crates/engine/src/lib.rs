@@ -42,7 +42,7 @@ pub use approval::{
 pub use approval_source::{ApprovalPolicy, ApprovalSource};
 pub use call::CallRequest;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use driver::{ResumeError, ResumeRequest, RunCancel, RunError, RunPlace, RunRequest};
+pub use driver::{ResumeError, ResumeRequest, RunCancel, RunError, RunPlace, RunRequest, continuation};
 pub use engine::{Engine, EngineParts};
 pub use forecast::{Forecast, ForecastCall, ForecastOutcome, Forecaster, Purpose};
 pub use hooks::{

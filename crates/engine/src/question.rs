@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use envelope::{OnError, PlanStep, Risk, StepId};
+use journal::Continuation;
 use plan::{CheckedPlan, CheckedStep, RunQuestion, Template, TemplateBindings, ValueSource};
 use serde_json::{Map, Value};
 
@@ -13,6 +14,8 @@ use crate::forecast::Forecast;
 const SHOWN_CHARS: usize = 400;
 /// Longer runs of blanks are replaced by their count: they would push the rest of the line out of sight.
 const BLANKS: usize = 3;
+/// Calls with an unknown outcome that are named; more are counted.
+const SHOWN_UNCERTAIN: usize = 50;
 
 /// The parts of a question about one call.
 pub(crate) struct CallQuestion<'a> {
@@ -190,14 +193,45 @@ fn settings(step: &CheckedStep, written: &PlanStep) -> Vec<String> {
 }
 
 /// Returns the question of a run: about the whole plan, or about a foreach that is larger than its limit.
-pub(crate) fn question_text(plan: &CheckedPlan, question: &RunQuestion) -> String {
+pub(crate) fn question_text(
+    plan: &CheckedPlan,
+    question: &RunQuestion,
+    continues: Option<&Continuation>,
+) -> String {
     match question {
-        RunQuestion::Plan => plan_question(plan),
+        RunQuestion::Plan => continued_run(continues) + &plan_question(plan),
         RunQuestion::Expansion { step, items, limit } => format!(
             "Step {step} would run for {items} items; more than {limit} need another approval.\nPlan: {}\n",
             plan.hash
         ),
     }
+}
+
+/// Returns what is known of the run that is continued: what is not made again, and what may have happened already.
+fn continued_run(continues: Option<&Continuation>) -> String {
+    let mut text = String::new();
+    let Some(run) = continues else { return text };
+    let made = run.carried.len();
+    let calls = if made == 1 {
+        "1 call that succeeded is".to_owned()
+    } else {
+        format!("{made} calls that succeeded are")
+    };
+    line(&mut text, &format!("Continues run {}: {calls} not made again", run.run_id));
+    for call in run.uncertain.iter().take(SHOWN_UNCERTAIN) {
+        let item = call.index.map(|index| format!(", item {index}")).unwrap_or_default();
+        line(
+            &mut text,
+            &format!(
+                "May have happened already, and would be made again: {}{item} [{}]",
+                call.step_id, call.tool
+            ),
+        );
+    }
+    if let Some(more) = run.uncertain.len().checked_sub(SHOWN_UNCERTAIN).filter(|more| *more > 0) {
+        line(&mut text, &format!("May have happened already, and would be made again: {more} more calls"));
+    }
+    text
 }
 
 /// Renders a value on one line.

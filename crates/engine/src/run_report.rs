@@ -45,6 +45,8 @@ pub(crate) fn unfinished(plan: &plan::CheckedPlan, reason: &str) -> RunOutcome {
                 id: step.id.clone(),
                 status: plan::StepStatus::Skipped,
                 calls: 0,
+                carried: 0,
+                incomplete: None,
                 failed: 0,
                 error: None,
             })

@@ -88,6 +88,8 @@ impl EndedCall {
             },
             status: if self.ok { StepStatus::Ok } else { StepStatus::Failed },
             calls: 1,
+            carried: 0,
+            incomplete: None,
             failed: u64::from(!self.ok),
             error: self.error.map(|error| *error),
         }
@@ -131,6 +133,7 @@ impl Engine {
             created_at: self.inner.clock.now(),
             kind: RunKind::Session,
             undoes: Vec::new(),
+            continues: None,
             // Filled in by the folder that keeps the run.
             vault: None,
             plan_hash: canonical_hash(&plan),

@@ -159,6 +159,24 @@ impl FolderHandle {
         self.open_for_writing(name, OFlags::CREATE | OFlags::EXCL)
     }
 
+    /// Opens a file with these flags, relative to the folder.
+    pub(crate) fn open_with(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<File> {
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, mode)?))
+    }
+
+    /// Returns the metadata of a path below the folder. Does not follow a link at its end.
+    pub(crate) fn stat(&self, path: &str) -> io::Result<rustix::fs::Stat> {
+        Ok(rustix::fs::statat(&self.fd, path, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Removes a file without making that durable. Returns false if it is still there.
+    pub(crate) fn remove_quietly(&self, name: &str) -> bool {
+        matches!(
+            rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()),
+            Ok(()) | Err(rustix::io::Errno::NOENT)
+        )
+    }
+
     fn open_for_writing(&self, name: &str, how: OFlags) -> io::Result<File> {
         let fd = rustix::fs::openat(&self.fd, name, OFlags::RDWR | PLAIN | how, OWNER_FILE)?;
         Ok(File::from(fd))

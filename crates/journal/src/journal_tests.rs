@@ -1,6 +1,6 @@
 //! Tests of the journal's public interface.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::disk::FolderHandle;
 use crate::samples::{call, confirmation, event, finished_run, header, result, write_run};
 use crate::sim::SimDisk;
+use crate::summary_cache::SUMMARIES_FILE;
 use crate::{
     FindError, Journal, JournalEntry, JournalError, JournalRecord, LogKind, ProblemKind, RunFolder, RunState,
     RunsFolder, list_runs, run_ids, run_summary, verify,
@@ -466,4 +467,81 @@ fn a_link_in_the_place_of_a_folder_above_a_run_is_never_followed() {
         assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 1);
         std::fs::remove_dir_all(&vault).unwrap();
     }
+}
+
+/// Creates finished runs with ids of increasing time, and returns their names, oldest first.
+fn many_finished_runs(runs: &Path, number: u64) -> Vec<String> {
+    let ended = |number: u64| {
+        let id = format!("{:08x}-0000-7000-8000-000000000000", 0x0100_0000 + number);
+        let mut header = header(&id);
+        header.created_at = envelope::Timestamp::from_second(1_000 + number as i64).unwrap();
+        let journal = Journal::create(&runs.join(&id), &header).unwrap();
+        journal.event(&event(EventType::RunFinished, Some(json!({ "status": "ok" })))).unwrap();
+        journal.close().unwrap();
+        id
+    };
+    (0..number).map(ended).collect()
+}
+
+/// Returns what a list without summaries would say.
+fn read_anew(runs: &Path) -> Vec<crate::RunSummary> {
+    fs::remove_file(runs.join(SUMMARIES_FILE)).ok();
+    let listed = list_runs(runs).unwrap();
+    fs::remove_file(runs.join(SUMMARIES_FILE)).ok();
+    listed
+}
+
+#[test]
+fn cached_summaries_are_those_of_the_runs_whatever_happens_to_either() {
+    let temp = tempfile::tempdir().unwrap();
+    let runs = temp.path().canonicalize().unwrap().join("runs");
+    let names = many_finished_runs(&runs, 40);
+    let first = list_runs(&runs).unwrap();
+    let cached = fs::read(runs.join(SUMMARIES_FILE)).unwrap();
+    assert_eq!(list_runs(&runs).unwrap(), first);
+    assert_eq!(first.len(), 40);
+
+    // A run that is changed, replaced, damaged or removed is read again.
+    let in_run = |run: usize, file: &str| runs.join(&names[run]).join(file);
+    let replace = |path: &Path, from: &str, to: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(from));
+        File::create(path).unwrap().write_all(text.replace(from, to).as_bytes()).unwrap();
+    };
+    replace(&in_run(3, "run.json"), "Make notes", "Made NOTES");
+    replace(&in_run(4, "events.jsonl"), "\"ok\"", "\"no\"");
+    fs::remove_file(in_run(5, "run.json")).unwrap();
+    fs::remove_dir_all(runs.join(&names[6])).unwrap();
+    let now = list_runs(&runs).unwrap();
+    assert_ne!(now, first);
+    let put_back = |bytes: &[u8]| File::create(runs.join(SUMMARIES_FILE)).unwrap().write_all(bytes).unwrap();
+    assert_eq!(now, read_anew(&runs));
+
+    // A file that is cut off or damaged anywhere says nothing false.
+    for cut in [0, 1, cached.len() / 2, cached.len() - 1] {
+        put_back(&cached[..cut]);
+        assert_eq!(list_runs(&runs).unwrap(), now, "cut at {cut}");
+    }
+    for at in (0..cached.len()).step_by(97) {
+        let mut damaged = cached.clone();
+        damaged[at] ^= 1;
+        put_back(&damaged);
+        assert_eq!(list_runs(&runs).unwrap(), now, "damaged at {at}");
+    }
+}
+
+#[test]
+fn the_newest_run_is_found_without_reading_the_others() {
+    let temp = tempfile::tempdir().unwrap();
+    let runs = temp.path().canonicalize().unwrap().join("runs");
+    let names = many_finished_runs(&runs, 3);
+    let read = std::cell::RefCell::new(Vec::new());
+    let newest = crate::run_list::newest_run(&runs, &|run| {
+        read.borrow_mut().push(run.run_id.to_string());
+        // The newest run is that of another vault.
+        run.run_id.as_str() != names[2]
+    });
+    assert_eq!(newest.unwrap().unwrap().run_id.as_str(), names[1]);
+    assert_eq!(read.into_inner(), [names[2].as_str(), &names[1]]);
+    assert_eq!(RunsFolder::from(runs.clone()).find("last").unwrap(), runs.join(&names[2]));
 }

@@ -105,6 +105,7 @@ impl ResultRules {
                 cancellation: None,
                 context_modifiers: Vec::new(),
                 reconciled: false,
+                incomplete: None,
             })
         };
         ResultRules { shape: shape() }

@@ -41,6 +41,7 @@ pub(crate) fn run_spec(header: &RunHeader) -> Result<RunSpec, JournalError> {
         planner_version: header.planner_version.clone(),
         confirm: header.confirm,
         sibling: header.sibling,
+        carried: Arc::new(header.carried_calls()),
     })
 }
 

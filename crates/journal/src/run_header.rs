@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use envelope::{Confirmation, Hash, RunId, Timestamp, ToolDecl, canonical_hash};
-use plan::{RunLimits, SiblingPolicy};
+use envelope::{Confirmation, Hash, RunId, StepId, Timestamp, ToolDecl, ToolName, canonical_hash};
+use plan::{CarriedCall, CarriedCalls, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::JournalError;
 use crate::log_kind::ChainHead;
@@ -43,6 +43,9 @@ pub struct RunHeader {
     /// and another continued it: a redo undoes both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The run that this one continues, and the calls that are not made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continuation>,
     /// The vault of the run. The run is refused in every other vault. Runs of earlier builds name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vault: Option<String>,
@@ -66,9 +69,42 @@ pub struct RunHeader {
     pub confirm: bool,
 }
 
+/// A finished run of the same plan that another run continues.
+///
+/// The outputs of its calls are copied, so that the run which continues it can be verified and replayed from its own
+/// folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Continuation {
+    pub run_id: RunId,
+    /// The calls that succeeded, also those of runs that `run_id` has continued.
+    pub carried: Vec<CarriedCall>,
+    /// Calls that failed and may have happened nevertheless. They are made again only after a question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncertain: Vec<UncertainCall>,
+    /// Context that those calls set for later ones.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+}
+
+/// A call whose outcome is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UncertainCall {
+    pub step_id: StepId,
+    pub tool: ToolName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+}
+
 impl RunHeader {
     /// The format version of run folders that this build writes and reads.
     pub const FORMAT: u32 = 1;
+
+    /// Returns the calls that are not made again; none if the run continues no other one.
+    pub fn carried_calls(&self) -> CarriedCalls {
+        CarriedCalls::new(self.continues.iter().flat_map(|run| run.carried.iter().cloned()))
+    }
 }
 
 /// `run.json` as read: the header, the confirmation if one was given, and the start of the chain.

@@ -14,6 +14,7 @@ use crate::error::JournalError;
 use crate::log_kind::LogKind;
 use crate::run_header::{RUN_FILE, RunKind};
 use crate::run_log::io_error;
+use crate::summary_cache::SummaryCache;
 use crate::wal::{WAL_FILE, WalContents};
 
 /// Bytes read from the end of a log; enough for the last event of any run.
@@ -46,6 +47,9 @@ pub struct RunSummary {
     /// The runs whose changes it undoes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The run that it continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<RunId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The vault of the run, as in `run.json`.
@@ -70,17 +74,76 @@ pub enum FindError {
 
 /// Returns all runs, newest first, including damaged ones. Folders without a record are left out.
 pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
+    let mut cache = SummaryCache::open(runs_dir);
     let mut runs = Vec::new();
     for path in paths(runs_dir)? {
+        let known = run_id(&path).zip(cache.as_ref());
+        if let Some(known) = known.as_ref().and_then(|(id, cache)| cache.get(id, &path)) {
+            runs.push(known);
+            continue;
+        }
+        let stamp = known.and_then(|(id, cache)| cache.stamp(&id));
         // An unreadable run must still be listed. A run that disappears meanwhile is left out.
-        runs.extend(run_summary(&path));
+        let (run, has_end) = match summary(&path) {
+            Ok(Some((run, has_end))) => (Some(run), has_end),
+            Ok(None) => (None, false),
+            Err(error) => (damaged_summary(&path, &error), false),
+        };
+        let Some(run) = run else { continue };
+        if let (true, Some(stamp), Some(cache)) = (has_end, stamp, &mut cache) {
+            cache.add(stamp, run.clone());
+        }
+        runs.push(run);
     }
+    if let Some(cache) = cache {
+        cache.save();
+    }
+    sort_newest_first(&mut runs);
+    Ok(runs)
+}
+
+fn sort_newest_first(runs: &mut [RunSummary]) {
     // A new id is greater than those before it, also if the clock was set back; other ids tell no time.
     let millis = |run: &RunSummary| {
         let created = u64::try_from(run.created_at.as_millisecond()).unwrap_or(0);
         run.run_id.millis().unwrap_or(created)
     };
     runs.sort_by_cached_key(|run| Reverse((millis(run), run.created_at, Reverse(run.run_id.clone()))));
+}
+
+/// Returns the newest run that `owns` accepts. Reads only the newest runs of the folder, unless an id tells no time.
+pub(crate) fn newest_run(
+    runs_dir: &Path,
+    owns: &dyn Fn(&RunSummary) -> bool,
+) -> Result<Option<RunSummary>, JournalError> {
+    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    for path in paths(runs_dir)? {
+        let Some(id) = run_id(&path) else { continue };
+        let Some(millis) = id.millis() else {
+            return Ok(list_runs(runs_dir)?.into_iter().find(owns));
+        };
+        found.push((millis, path));
+    }
+    found.sort_by(|a, b| b.cmp(a));
+    // Runs of the same millisecond are ordered by what is in them.
+    for same_time in found.chunk_by(|(a, _), (b, _)| a == b) {
+        let mut runs: Vec<RunSummary> =
+            same_time.iter().filter_map(|(_, path)| run_summary(path)).filter(owns).collect();
+        sort_newest_first(&mut runs);
+        if !runs.is_empty() {
+            return Ok(runs.into_iter().next());
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the runs whose ids begin with this text, newest first. Reads only these.
+pub(crate) fn runs_with_prefix(runs_dir: &Path, prefix: &str) -> Result<Vec<RunSummary>, JournalError> {
+    let fits =
+        |path: &PathBuf| !prefix.is_empty() && run_id(path).is_some_and(|id| id.as_str().starts_with(prefix));
+    let fitting = paths(runs_dir)?.into_iter().filter(fits);
+    let mut runs: Vec<RunSummary> = fitting.filter_map(|path| run_summary(&path)).collect();
+    sort_newest_first(&mut runs);
     Ok(runs)
 }
 
@@ -108,16 +171,14 @@ fn run_id(path: &Path) -> Option<RunId> {
 
 /// Returns the summary of one run; `None` without a record.
 pub fn run_summary(run_dir: &Path) -> Option<RunSummary> {
-    summary(run_dir).unwrap_or_else(|error| damaged_summary(run_dir, &error))
+    match summary(run_dir) {
+        Ok(found) => found.map(|(run, _)| run),
+        Err(error) => damaged_summary(run_dir, &error),
+    }
 }
 
-/// Finds a run in the list by its id, by a unique prefix of its id, or as `last`.
+/// Finds a run in the list by its id, or by a unique prefix of its id.
 pub(crate) fn find_run(runs: &[RunSummary], wanted: &str) -> Result<PathBuf, FindError> {
-    if wanted == "last"
-        && let Some(newest) = runs.first()
-    {
-        return Ok(newest.dir.clone());
-    }
     if let Some(run) = runs.iter().find(|run| run.run_id.as_str() == wanted) {
         return Ok(run.dir.clone());
     }
@@ -133,7 +194,8 @@ pub(crate) fn find_run(runs: &[RunSummary], wanted: &str) -> Result<PathBuf, Fin
     }
 }
 
-fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
+/// Returns the summary of a run, and whether its log of events ends with the end of the run.
+fn summary(path: &Path) -> io::Result<Option<(RunSummary, bool)>> {
     let Some(run_id) = run_id(path) else { return Ok(None) };
     let dir = FolderHandle::open(path)?;
     let text = dir.read_file(RUN_FILE)?;
@@ -151,18 +213,21 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
         false => Err(format!("run.json is that of run {}", brief.run_id)),
     });
     let is_running = dir.is_locked()?;
-    let finished = match dir.open_file(LogKind::Event.file())?.map(last_event).transpose()?.flatten() {
+    let logged = dir.open_file(LogKind::Event.file())?.map(last_event).transpose()?.flatten();
+    let has_end = logged.is_some() && brief.is_ok();
+    let finished = match logged {
         // The process may have been killed before it copied the last record from the write-ahead log.
         None if !is_running => last_record_in_wal(&dir)?,
         finished => finished,
     };
-    Ok(Some(match brief {
+    let run = match brief {
         Ok(brief) => RunSummary {
             run_id,
             dir: path.to_owned(),
             created_at: brief.created_at,
             kind: brief.kind,
             undoes: brief.undoes,
+            continues: brief.continues.map(|continued| continued.run_id),
             goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
             vault: brief.vault,
             state: match finished {
@@ -181,11 +246,13 @@ fn summary(path: &Path) -> io::Result<Option<RunSummary>> {
             created_at: modified_at(path)?,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            continues: None,
             goal: None,
             vault: None,
             state: RunState::Damaged(Some(why)),
         },
-    }))
+    };
+    Ok(Some((run, has_end)))
 }
 
 fn damaged_summary(path: &Path, error: &io::Error) -> Option<RunSummary> {
@@ -198,6 +265,7 @@ fn damaged_summary(path: &Path, error: &io::Error) -> Option<RunSummary> {
         created_at,
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        continues: None,
         goal: None,
         vault: None,
         state,
@@ -230,8 +298,16 @@ struct RunFileHead {
     #[serde(default)]
     undoes: Vec<RunId>,
     #[serde(default)]
+    continues: Option<ContinuedRunHead>,
+    #[serde(default)]
     vault: Option<String>,
     plan: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContinuedRunHead {
+    run_id: RunId,
 }
 
 #[derive(Deserialize)]

@@ -8,7 +8,9 @@ use crate::disk::ensure_folder;
 use crate::error::JournalError;
 use crate::run_folder::RunFolder;
 use crate::run_header::RunHeader;
-use crate::run_list::{FindError, RunSummary, find_run, list_runs, run_ids, run_summary};
+use crate::run_list::{
+    FindError, RunSummary, find_run, list_runs, newest_run, run_ids, run_summary, runs_with_prefix,
+};
 use crate::run_log::{Journal, io_error};
 
 /// A folder of runs, and the vault whose runs may be read in it.
@@ -87,9 +89,16 @@ impl RunsFolder {
 
     /// Finds a run of this vault by its id, by a unique prefix of its id, or as `last`.
     pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
-        let found = find_run(&self.list()?, wanted);
-        let is_of_another = || find_run(&list_runs(&self.path)?, wanted);
-        if matches!(found, Err(FindError::None { .. })) && wanted != "last" && is_of_another().is_ok() {
+        if wanted == "last"
+            && let Some(newest) = newest_run(&self.path, &|run| self.owns(run))?
+        {
+            return Ok(newest.dir);
+        }
+        let fitting = runs_with_prefix(&self.path, wanted)?;
+        let (own, others): (Vec<RunSummary>, Vec<RunSummary>) =
+            fitting.into_iter().partition(|run| self.owns(run));
+        let found = find_run(&own, wanted);
+        if matches!(found, Err(FindError::None { .. })) && find_run(&others, wanted).is_ok() {
             return Err(FindError::Foreign { wanted: wanted.to_owned() });
         }
         found

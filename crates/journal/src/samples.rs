@@ -30,6 +30,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         created_at: at(0),
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        continues: None,
         vault: None,
         plan_hash: canonical_hash(&plan),
         plan,
@@ -141,6 +142,7 @@ pub(crate) fn result(index: u64) -> ToolResult {
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: None,
     }
 }
 

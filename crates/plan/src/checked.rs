@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use envelope::{ActionPlan, Hash, OnError, Retry, StepId, ToolDecl, VarName};
+use envelope::{ActionPlan, Failure, Fault, Hash, OnError, Retry, StepId, ToolDecl, ToolError, VarName};
 use serde_json::{Map, Value};
 
 use crate::Template;
@@ -48,6 +48,24 @@ pub struct CheckedStep {
     /// True if an exit status other than 0 is a failure.
     pub fail_on_exit: bool,
     pub tags: Vec<String>,
+}
+
+impl CheckedStep {
+    /// Returns the failure of a command that ended with another status than 0 or by a signal, if the step says that this
+    /// is one.
+    pub fn exit_failure(&self, data: Option<&Value>) -> Option<ToolError> {
+        let data = data.filter(|_| self.fail_on_exit)?;
+        let message = match (data.get("exit_status"), data.get("signal").and_then(Value::as_str)) {
+            (Some(Value::Number(status)), _) if status.as_i64() != Some(0) => {
+                format!("the command exited with {status}, and the step has `failOnExit`")
+            }
+            (_, Some(signal)) => {
+                format!("the command was ended by {signal}, and the step has `failOnExit`")
+            }
+            (_, None) => return None,
+        };
+        Some(Fault::new(Failure::ExecutionFailed, message).retryable(false).to_tool_error())
+    }
 }
 
 /// A foreach with its names filled in.

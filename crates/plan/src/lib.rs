@@ -17,8 +17,8 @@ pub use checked::{CheckedForeach, CheckedPlan, CheckedStep};
 pub use finding::{FindingCode, PlanFinding, Severity};
 pub use literal::literal;
 pub use machine::{
-    MachineInput, MachineOutput, RunLimits, RunMachine, RunOutcome, RunQuestion, RunSpec, RunStatus,
-    SiblingPolicy, StepStatus, StepSummary, TimerId,
+    CarriedCall, CarriedCalls, MachineInput, MachineOutput, RunLimits, RunMachine, RunOutcome, RunQuestion,
+    RunSpec, RunStatus, SiblingPolicy, StepStatus, StepSummary, TimerId,
 };
 pub use reference::{PathSegment, Reference, ReferenceRoot, TemplateScope};
 pub use template::{

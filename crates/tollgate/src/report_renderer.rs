@@ -55,6 +55,12 @@ impl ReportRenderer {
         for undone in &report.undoes {
             self.line(format_args!("Takes back: {undone}"));
         }
+        if let Some(older) = &report.continues {
+            self.line(format_args!("Continues:  {older}"));
+        }
+        if let Some(newer) = &report.continued_by {
+            self.line(format_args!("Continued by: {newer}"));
+        }
         if let Some(undo) = &report.undone_by {
             let undone = self.paint.odd(format_args!("run {undo}; `tollgate redo` does it again"));
             self.line(format_args!("Undone by:  {undone}"));
@@ -119,6 +125,9 @@ impl ReportRenderer {
         let message = truncate_line(message, if self.all { usize::MAX } else { RECEIPT_CHARS * 2 });
         self.line(format_args!("{after}  {index}{attempt}{status}{message} {took}"));
         self.failure(call);
+        if let Some(incomplete) = &call.incomplete {
+            self.detail(self.paint.odd(format_args!("warning: {}", escape_line(incomplete))));
+        }
         self.changes(call);
         for mutation in &call.mutations {
             let by = match &mutation.by {
@@ -265,6 +274,8 @@ fn counts(step: &StepReport) -> String {
     let mut parts = Vec::new();
     for (number, word) in [
         (counts.ok, "ok"),
+        (counts.carried, "made before"),
+        (counts.incomplete, "of them not complete"),
         (counts.failed, "failed"),
         (counts.cancelled, "cancelled"),
         (counts.skipped, "skipped"),

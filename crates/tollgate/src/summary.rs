@@ -9,6 +9,15 @@ use app::display_text::{count, display_path, escape_line};
 use app::effects;
 use app::vault_context::VaultContext;
 
+/// Prints the summary of a run of a plan, with the command that continues it if it failed.
+pub(crate) fn show_plan_run(report: &RunReport, watcher: &TerminalObserver, context: &VaultContext) {
+    show(report, watcher, context);
+    if can_be_retried(report) {
+        let vault = context.vault_arguments();
+        screen::print(format_args!("      tollgate resume {} --retry-failed {vault}", report.run_id));
+    }
+}
+
 /// Prints the summary of a run to standard output.
 pub(crate) fn show(report: &RunReport, watcher: &TerminalObserver, context: &VaultContext) {
     let paint = screen::stdout_paint();
@@ -54,6 +63,15 @@ pub(crate) fn show(report: &RunReport, watcher: &TerminalObserver, context: &Vau
     }
 }
 
+/// Whether a new run could make the calls of this one that failed or were never made.
+fn can_be_retried(report: &RunReport) -> bool {
+    let ended = report.chain_head.is_some() && report.journal_error.is_none();
+    match report.status {
+        RunStatus::Failed | RunStatus::Cancelled => ended,
+        RunStatus::Ok | RunStatus::Declined => false,
+    }
+}
+
 /// Returns the hint for an incomplete record. Without a chain head the run is still open; with one it is finished.
 pub(crate) fn incomplete_record_hint(report: &RunReport, vault: &str) -> Option<String> {
     report.journal_error.as_ref()?;
@@ -67,7 +85,9 @@ pub(crate) fn incomplete_record_hint(report: &RunReport, vault: &str) -> Option<
 fn show_step(step: &StepSummary, receipts: &[String], paint: TextStyle) {
     let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
     let calls = count(step.calls, "call");
-    screen::print(format_args!("{} {:<16} {calls}{failed}", step_word(step.status, paint), step.id.as_str()));
+    let carried = if step.carried > 0 { format!(", {} made before", step.carried) } else { String::new() };
+    let word = step_word(step.status, paint);
+    screen::print(format_args!("{word} {:<16} {calls}{failed}{carried}", step.id.as_str()));
     for receipt in receipts {
         screen::print(format_args!("            {}", paint.dim(receipt)));
     }
@@ -77,6 +97,9 @@ fn show_step(step: &StepSummary, receipts: &[String], paint: TextStyle) {
             "            {}",
             paint.dim(format_args!("and {} more", step.calls - shown))
         ));
+    }
+    if let Some(incomplete) = &step.incomplete {
+        screen::print(format_args!("            {} {}", paint.odd("warning:"), escape_line(incomplete)));
     }
     if let Some(hint) = step.error.as_ref().and_then(|error| error.recovery_hint.as_ref()) {
         screen::print(format_args!("            {} {}", paint.dim("hint:"), escape_line(hint)));

@@ -46,6 +46,8 @@ pub struct MappedResult {
     pub receipt: String,
     /// Artifacts that the projection stored beside the result.
     pub artifacts: Vec<Artifact>,
+    /// What the tool could not do although the call is ok.
+    pub incomplete: Option<String>,
 }
 
 /// A tool with erased types. `validate` and `intend` can prepare work, which stays with the arguments.
@@ -211,7 +213,8 @@ fn map<T: StagedTool>(tool: &T, output: &T::Output, mut with: Projection<'_>) ->
         error: None,
     };
     let receipt = render(family, &canonical, with.budget());
-    Ok(MappedResult { data, canonical, receipt, artifacts: with.into_artifacts() })
+    let incomplete = tool.incomplete(output);
+    Ok(MappedResult { data, canonical, receipt, artifacts: with.into_artifacts(), incomplete })
 }
 
 fn unmappable<T: StagedTool>(error: &serde_json::Error) -> Fault {

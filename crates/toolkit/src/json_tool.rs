@@ -138,5 +138,5 @@ fn map(tool: &dyn JsonTool, data: Value, mut with: Projection<'_>) -> Result<Map
         error: None,
     };
     let receipt = render(family, &canonical, with.budget());
-    Ok(MappedResult { data, canonical, receipt, artifacts: with.into_artifacts() })
+    Ok(MappedResult { data, canonical, receipt, artifacts: with.into_artifacts(), incomplete: None })
 }

@@ -86,6 +86,11 @@ pub trait StagedTool: Send + Sync + 'static {
 
     fn summary(&self, output: &Self::Output) -> String;
 
+    /// Returns what the call could not do, if its main work is done and the rest is not.
+    fn incomplete(&self, _output: &Self::Output) -> Option<String> {
+        None
+    }
+
     fn project(&self, output: &Self::Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault>;
 }
 

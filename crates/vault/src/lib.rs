@@ -20,11 +20,11 @@ use files::{
 use text_tools::{ParseMarkdownBullets, SlugifyTitle};
 
 pub use file_layer::{
-    ChangeStep, EnsuredFolder, FileContent, FileSlice, FolderListing, HOST_DEADLINE, IoContext, ListEntry,
-    ListStart, ListingQuery, LoadedFile, MoveDetails, NameReservation, NoteFuture, NoteStatus, NoteUpdate,
-    NoteWrite, OpenNotes, PathState, PreparedSteps, QuerySyntax, ResolvedPath, SearchPattern, SearchQuery,
-    SearchResults, TRASH, TextMatch, TreeChange, TreeEffect, Vault, VaultOpenError, WrittenFile, etag_of,
-    wait_for, with_unknown_outcome,
+    ChangeStep, EnsuredFolder, FileContent, FileSlice, FolderListing, HOST_DEADLINE, IoContext, LeftoverKind,
+    ListEntry, ListStart, ListingQuery, LoadedFile, MoveDetails, NameReservation, NoteFuture, NoteStatus,
+    NoteUpdate, NoteWrite, OpenNotes, PathState, PreparedSteps, QuerySyntax, ResolvedPath, SearchPattern,
+    SearchQuery, SearchResults, TRASH, TempLeftover, TextMatch, TreeChange, TreeEffect, Vault,
+    VaultOpenError, WrittenFile, etag_of, wait_for, with_unknown_outcome,
 };
 pub use files::{
     ReconcileEvidence, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Policy, RunCancel, RunPlace, RunReport, RunRequest};
 use envelope::{Fault, Hash, OnError, Requirement, Risk, StepId, VaultPath};
-use journal::RunKind;
+use journal::{Continuation, RunKind};
 use plan::{CheckedPlan, RunStatus};
 use vault::{PathState, TreeChange, TreeEffect, Vault};
 
@@ -31,6 +31,7 @@ pub struct ForecastRun {
     tools: Arc<Toolset>,
     plan: CheckedPlan,
     rules: ForecastRules,
+    continues: Option<Continuation>,
 }
 
 /// The settings that a forecast uses.
@@ -50,7 +51,12 @@ impl ForecastRules {
 
 impl ForecastRun {
     pub fn new(rules: &ForecastRules, tools: Arc<Toolset>, plan: &CheckedPlan) -> ForecastRun {
-        ForecastRun { tools, plan: plan.clone(), rules: rules.clone() }
+        ForecastRun { tools, plan: plan.clone(), rules: rules.clone(), continues: None }
+    }
+
+    /// Sets the run that the plan continues: its calls are not made again.
+    pub fn continuing(self, continues: Option<Continuation>) -> ForecastRun {
+        ForecastRun { continues, ..self }
     }
 
     /// Returns what the plan would do now. Writes nothing.
@@ -64,6 +70,7 @@ impl ForecastRun {
             place: RunPlace::Memory,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            continues: self.continues.clone(),
             planner_version: None,
             cancel,
             forecaster: None,

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Forecast, Forecaster, RunCancel};
 use envelope::{Hash, ToolDecl};
+use journal::Continuation;
 use plan::CheckedPlan;
 use serde_json::Value;
 use toolkit::BoxFuture;
@@ -23,6 +24,7 @@ pub struct OverlayForecaster {
     tools: Arc<Toolset>,
     limits: DiffLimits,
     style: TextStyle,
+    continues: Option<Continuation>,
     last: Mutex<LastForecast>,
 }
 
@@ -48,6 +50,7 @@ impl OverlayForecaster {
             tools: tools.clone(),
             limits: DiffLimits::screen(),
             style: TextStyle::plain(),
+            continues: None,
             last: Mutex::default(),
         }
     }
@@ -64,6 +67,11 @@ impl OverlayForecaster {
     pub fn painted(mut self, style: TextStyle) -> OverlayForecaster {
         self.style = style;
         self
+    }
+
+    /// Sets the run that the plan continues.
+    pub fn continuing(self, continues: Option<Continuation>) -> OverlayForecaster {
+        OverlayForecaster { continues, ..self }
     }
 
     /// Sets the preview that the user has seen already.
@@ -86,7 +94,8 @@ impl OverlayForecaster {
     }
 
     async fn plan(&self, plan: &CheckedPlan) -> Forecast {
-        let forecast_run = ForecastRun::new(&self.rules, self.tools.clone(), plan);
+        let forecast_run =
+            ForecastRun::new(&self.rules, self.tools.clone(), plan).continuing(self.continues.clone());
         match forecast_run.perform(self.limits.clone(), RunCancel::new()).await {
             Ok(preview) => self.to_forecast(&forecast_run, preview),
             Err(error) => Forecast::impossible(escape_text(&error.message)),

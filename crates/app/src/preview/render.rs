@@ -103,9 +103,14 @@ impl StepOutlook {
             (calls, 0) => format!(" ({})", count(calls, "call")),
             (calls, failed) => format!(" ({}, {failed} would fail)", count(calls, "call")),
         };
+        let carried = match (self.carried, self.calls) {
+            (0, _) => String::new(),
+            (carried, 0) => format!(" ({carried} made before, none left)"),
+            (carried, _) => format!(" ({carried} made before)"),
+        };
         let mut would = self.would.iter();
         let first = would.next().map_or_else(|| self.tool.to_string(), Clone::clone);
-        let mut lines = vec![format!("  {word} {:<12} {first}{calls}", self.id.as_str())];
+        let mut lines = vec![format!("  {word} {:<12} {first}{calls}{carried}", self.id.as_str())];
         let indent = " ".repeat(26);
         lines.extend(would.map(|line| format!("{indent}{line}")));
         let left = self.calls.saturating_sub(self.would.len() as u64);

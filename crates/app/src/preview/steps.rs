@@ -18,6 +18,9 @@ pub(super) struct StepOutlook {
     pub(super) risk: Risk,
     pub(super) fate: StepFate,
     pub(super) calls: u64,
+    /// Calls that an earlier run has made.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) carried: u64,
     pub(super) failed: u64,
     /// Descriptions of its first calls.
     pub(super) would: Vec<String>,
@@ -26,6 +29,11 @@ pub(super) struct StepOutlook {
     pub(super) why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,6 +77,7 @@ pub(super) fn outlooks(plan: &CheckedPlan, report: &RunReport, seen: &RecordingO
             risk: step.decl.risk_level,
             fate,
             calls: summary.calls,
+            carried: summary.carried,
             failed: summary.failed,
             would: seen.descriptions(&step.id),
             why: match fate {

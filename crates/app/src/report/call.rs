@@ -28,6 +28,9 @@ pub struct CallDetails {
     pub ended_in: Option<Phase>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
+    /// What the call could not do although it is ok.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mutations: Vec<Mutation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +78,7 @@ impl CallDetails {
             duration_ms: result.duration_ms,
             user_message: result.user_message,
             error: result.error,
+            incomplete: result.incomplete,
             mutations: result.mutations,
             cancellation: result.cancellation,
             reconciled: result.reconciled,
@@ -99,6 +103,7 @@ impl CallDetails {
             user_message: None,
             ended_in: None,
             error: None,
+            incomplete: None,
             mutations: Vec::new(),
             cancellation: None,
             reconciled: false,
@@ -113,6 +118,7 @@ impl CallDetails {
         self.status != Some(Status::Ok)
             || self.attempt > 1
             || self.reconciled
+            || self.incomplete.is_some()
             || self.cancellation.is_some()
             || !self.mutations.is_empty()
     }

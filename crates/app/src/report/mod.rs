@@ -31,8 +31,11 @@ pub fn read_run_details(context: &VaultContext, run_dir: &Path, all: bool) -> Re
     let mut report = RunDetails::read(&RunFolder::open(run_dir)?, &verification, running, all)?;
     let runs = context.runs()?.list()?;
     let run = runs.iter().find(|run| run.dir == run_dir);
-    let undo = run.and_then(|run| UndoHistory::of(&runs).undone_by(&run.run_id));
+    let history = UndoHistory::of(&runs);
+    let undo = run.and_then(|run| history.undone_by(&run.run_id));
     report.undone_by = undo.map(|undo| undo.run_id.clone());
+    let newer = run.and_then(|run| history.continued_by(&run.run_id));
+    report.continued_by = newer.map(|newer| newer.run_id.clone());
     Ok(report)
 }
 

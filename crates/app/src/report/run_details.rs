@@ -24,6 +24,12 @@ pub struct RunDetails {
     /// Runs that it undid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The run that it continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<RunId>,
+    /// The run that continues it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continued_by: Option<RunId>,
     /// The run that undid it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<RunId>,
@@ -94,6 +100,8 @@ impl RunDetails {
             run_id: header.run_id.clone(),
             kind: header.kind,
             undoes: header.undoes.clone(),
+            continues: header.continues.as_ref().map(|run| run.run_id.clone()),
+            continued_by: None,
             undone_by: None,
             goal: text(&header.plan, "goal"),
             created_at: header.created_at,
@@ -146,12 +154,13 @@ impl RunDetailsBuilder {
             status: None,
             ending: None,
         };
+        let carried = folder.header().carried_calls();
         let steps =
             folder.header().plan.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for step in steps {
             let word = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
             if let (Ok(id), Ok(tool)) = (StepId::parse(word("id")), ToolName::parse(word("tool"))) {
-                details.step(&id, &tool);
+                details.step(&id, &tool).counts.carried = carried.count(&id);
             }
         }
         details

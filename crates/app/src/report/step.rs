@@ -17,6 +17,17 @@ pub struct CallCounts {
     pub retried: u64,
     /// Started without a recorded result.
     pub open: u64,
+    /// Made by the run that this one continues.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub carried: u64,
+    /// Calls that are ok and could not do everything.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub incomplete: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl CallCounts {
@@ -25,6 +36,7 @@ impl CallCounts {
             self.retried += 1;
             self.failed = self.failed.saturating_sub(1);
         }
+        self.incomplete += u64::from(call.incomplete.is_some());
         match call.status {
             Some(Status::Ok) => self.ok += 1,
             Some(Status::Error | Status::Timeout) => self.failed += 1,
@@ -36,12 +48,12 @@ impl CallCounts {
 
     /// Returns the status of the step; `None` while it is open or if it was never reached.
     fn status(&self, total: Option<u64>) -> Option<StepStatus> {
-        let ended = self.ok + self.failed + self.cancelled + self.skipped;
-        if self.open > 0 || (ended == 0 && total != Some(0)) {
+        let ended = self.ok + self.carried + self.failed + self.cancelled + self.skipped;
+        if self.open > 0 || total.is_none() && ended == self.carried || (ended == 0 && total != Some(0)) {
             None
         } else if self.cancelled > 0 {
             Some(StepStatus::Cancelled)
-        } else if self.failed > 0 && self.ok > 0 {
+        } else if self.failed > 0 && self.ok + self.carried > 0 {
             Some(StepStatus::Partial)
         } else if self.failed > 0 {
             Some(StepStatus::Failed)
@@ -49,6 +61,8 @@ impl CallCounts {
             Some(StepStatus::Skipped)
         } else if total.is_some_and(|total| ended < total) {
             None
+        } else if self.incomplete > 0 {
+            Some(StepStatus::Partial)
         } else {
             Some(StepStatus::Ok)
         }

@@ -154,6 +154,7 @@ impl PreparedUndo {
             place: RunPlace::Disk(context.prepare_runs()?),
             kind: RunKind::Undo,
             undoes: self.target.undoes.clone(),
+            continues: None,
             planner_version: None,
             cancel,
             forecaster: forecasts.then(|| self.preview.clone() as Arc<dyn Forecaster>),

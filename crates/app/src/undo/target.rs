@@ -116,15 +116,22 @@ fn undoing(
     history: &UndoHistory<'_>,
     run: &RunSummary,
 ) -> Result<UndoTarget, AppError> {
-    refuse_half_undone(history, run)?;
-    let changes = changes_of(context, run)?;
+    let mut connected = history.connected_runs(run);
+    connected.retain(|run| history.undone_by(&run.run_id).is_none());
+    let (mut made, mut irreversible) = (Vec::new(), Vec::new());
+    for run in connected.iter().rev() {
+        refuse_half_undone(history, run)?;
+        let changes = changes_of(context, run)?;
+        made.extend(changes.changes);
+        irreversible.extend(changes.irreversible);
+    }
     Ok(UndoTarget {
         verb: "Undo",
         run_id: run.run_id.clone(),
         goal: goal_of("Undo", run),
-        undoes: vec![run.run_id.clone()],
-        made: changes.changes,
-        irreversible: changes.irreversible,
+        undoes: connected.iter().map(|run| run.run_id.clone()).collect(),
+        made,
+        irreversible,
         folder: RunFolder::open(&run.dir)?,
     })
 }

@@ -179,6 +179,7 @@ fn header() -> RunHeader {
         created_at: "2026-01-02T03:04:05Z".parse().unwrap(),
         kind: RunKind::Call,
         undoes: Vec::new(),
+        continues: None,
         vault: None,
         plan: json!({}),
         plan_hash: envelope::canonical_hash(&json!({})),

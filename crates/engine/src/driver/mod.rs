@@ -58,6 +58,7 @@
 
 mod call_dispatch;
 mod confirmation;
+mod continuation;
 mod dispatch_state;
 mod local_driver;
 mod plan_execution;
@@ -68,6 +69,7 @@ mod run_request;
 
 pub use call_dispatch::CallDispatch;
 pub use confirmation::PlanQuestion;
+pub use continuation::continuation;
 pub use plan_execution::{DriverAction, PlanExecution};
 pub use resume::{InterruptedRun, ResumeError, ResumeRequest};
 pub use run_request::{RunCancel, RunError, RunPlace, RunRequest};

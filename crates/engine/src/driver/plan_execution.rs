@@ -5,21 +5,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use envelope::{CallId, ConfirmationId, Effects, ExecutionEvent, RunId, ToolCall, ToolResult};
-use journal::{Journal, OpenCall};
-use plan::{CheckedPlan, MachineInput, MachineOutput, RunMachine, RunOutcome, RunQuestion, RunSpec, TimerId};
+use journal::{Continuation, Journal, OpenCall};
+use plan::{
+    CarriedCalls, CheckedPlan, MachineInput, MachineOutput, RunMachine, RunOutcome, RunQuestion, RunSpec,
+    TimerId,
+};
 use toolkit::{CancelCause, CancelToken};
 
 use super::call_dispatch::CallDispatch;
 use super::confirmation::{ForecastPlan, PlanQuestion};
 use super::record_order::RecordOrder;
+use super::run_header::RunLinks;
 use super::run_request::{RunCancel, RunError, RunPlace, RunRequest};
-use crate::Engine;
 use crate::approval::ConfirmRequest;
 use crate::forecast::{Forecast, Forecaster, forecast_plan};
 use crate::panic_guard::catch_call;
 use crate::question::question_text;
 use crate::run_report::{RunReport, unfinished};
 use crate::run_scope::RunScope;
+use crate::{Engine, Purpose};
 
 /// Something that a driver carries out. Each ends in one input for [`PlanExecution::accept`].
 pub enum DriverAction {
@@ -60,6 +64,8 @@ pub struct PlanExecution {
     /// Forecast that was made before the question, shown in it.
     forecast: Option<Forecast>,
     budget: Option<u32>,
+    /// The run that this one continues, for the question.
+    continues: Option<Continuation>,
     outcome: Option<RunOutcome>,
     journal_error: Option<String>,
 }
@@ -75,6 +81,7 @@ pub(super) struct ResumedState {
     pub(super) open: Vec<OpenCall>,
     /// Outputs of the machine that were not recorded, timers and questions.
     pub(super) outputs: Vec<MachineOutput>,
+    pub(super) continues: Option<Continuation>,
 }
 
 impl PlanExecution {
@@ -91,7 +98,14 @@ impl PlanExecution {
             spec.confirm = !first.runs_unasked;
             forecast = Some(first);
         }
-        let header = engine.run_header(&spec, request.kind, request.undoes);
+        if let Some(continues) = &request.continues {
+            spec.carried = Arc::new(CarriedCalls::new(continues.carried.iter().cloned()));
+            // A call whose outcome is unknown is never made again without a question, whatever the rules allow.
+            spec.confirm |= !continues.uncertain.is_empty() && engine.inner.purpose == Purpose::Act;
+        }
+        let continues = request.continues.clone();
+        let links = RunLinks { undoes: request.undoes, continues: request.continues };
+        let header = engine.run_header(&spec, request.kind, links);
         let journal = match request.place {
             RunPlace::Disk(runs) => runs.create(&header)?,
             RunPlace::Memory => Journal::in_memory(&header),
@@ -106,6 +120,10 @@ impl PlanExecution {
         run.forecaster = request.forecaster;
         run.forecast = forecast;
         run.budget = request.budget;
+        run.continues = continues;
+        if let Some(continues) = &run.continues {
+            run.scope.context.restore(continues.context.clone());
+        }
         let outputs = run.machine.begin(engine.inner.clock.now());
         run.carry_out(outputs);
         Ok(run)
@@ -119,8 +137,9 @@ impl PlanExecution {
         cancel: RunCancel,
         forecaster: Option<Arc<dyn Forecaster>>,
     ) -> PlanExecution {
-        let ResumedState { scope, order, machine, effects, confirmation, open, outputs } = state;
+        let ResumedState { scope, order, machine, effects, confirmation, open, outputs, continues } = state;
         let mut run = PlanExecution::new(engine, (scope, order), spec, machine);
+        run.continues = continues;
         (run.cancel, run.forecaster, run.confirmation) = (cancel, forecaster, confirmation);
         run.effects.merge(&effects);
         for call in open {
@@ -155,6 +174,7 @@ impl PlanExecution {
             forecaster: None,
             forecast: None,
             budget: None,
+            continues: None,
             outcome: None,
             journal_error: None,
         }
@@ -355,7 +375,7 @@ impl PlanExecution {
         let whole_plan = *question == RunQuestion::Plan;
         let request = ConfirmRequest {
             run_id: self.run_id.clone(),
-            text: question_text(&self.plan, question),
+            text: question_text(&self.plan, question, self.continues.as_ref()),
             binding: self.engine.binding(&self.plan, None),
             whole_plan,
             risk: self.plan.plan.risk_level,

@@ -108,7 +108,10 @@ impl PlanExecution {
             return Err(ResumeError::Diverged { why: first.to_string() });
         }
         let (scope, order) = RunScope::ordered(journal);
-        scope.context.restore(replay.context);
+        let continues = folder.header().continues.clone();
+        let mut context = continues.as_ref().map(|run| run.context.clone()).unwrap_or_default();
+        context.extend(replay.context);
+        scope.context.restore(context);
         for given in &replay.confirmations {
             scope.add_confirmation(given);
         }
@@ -137,6 +140,7 @@ impl PlanExecution {
             confirmation: replay.confirmations.first().cloned(),
             open,
             outputs,
+            continues,
         };
         Ok(PlanExecution::from_state(engine, &spec, state, request.cancel, request.forecaster))
     }
@@ -183,6 +187,7 @@ fn rebuild_spec(engine: &Engine, header: &RunHeader) -> Result<RunSpec, ResumeEr
     // Whether the plan is asked about as a whole depended on its forecast then. Without that question every call is
     // asked about by itself, so the folder cannot loosen anything here.
     spec.confirm = header.confirm;
+    spec.carried = Arc::new(header.carried_calls());
     let same = spec.limits == header.limits && spec.sibling == header.sibling;
     if same { Ok(spec) } else { Err(ResumeError::Changed { what: "what the run may do" }) }
 }

@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use command_line::CommandLine;
 use envelope::{Confirmation, Hash, RunId, ToolDecl};
-use journal::{RunHeader, RunKind};
+use journal::{Continuation, RunHeader, RunKind};
 use plan::{CheckedPlan, CheckedStep, RunSpec, Template};
 
 use crate::panic_guard::catch_call;
 use crate::{Engine, Purpose};
+
+/// The runs that a run refers to.
+pub(super) struct RunLinks {
+    pub(super) undoes: Vec<RunId>,
+    pub(super) continues: Option<Continuation>,
+}
 
 impl Engine {
     /// Whether the plan needs an approval before it runs.
@@ -44,17 +50,19 @@ impl Engine {
             planner_version,
             confirm,
             sibling: self.policy().sibling_failure,
+            carried: Arc::default(),
         }
     }
 
-    pub(super) fn run_header(&self, spec: &RunSpec, kind: RunKind, undoes: Vec<RunId>) -> RunHeader {
+    pub(super) fn run_header(&self, spec: &RunSpec, kind: RunKind, links: RunLinks) -> RunHeader {
         let policy = serde_json::to_value(self.policy()).unwrap_or_default();
         RunHeader {
             format: RunHeader::FORMAT,
             run_id: spec.run_id.clone(),
             created_at: self.inner.clock.now(),
             kind,
-            undoes,
+            undoes: links.undoes,
+            continues: links.continues,
             // Filled in by the folder that keeps the run.
             vault: None,
             plan: serde_json::to_value(&*spec.plan.plan).unwrap_or_default(),

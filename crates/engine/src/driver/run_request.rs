@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use envelope::RunId;
-use journal::{JournalError, RunKind, RunsFolder};
+use journal::{Continuation, JournalError, RunKind, RunsFolder};
 use plan::CheckedPlan;
 use toolkit::{CancelCause, CancelToken};
 
@@ -35,6 +35,8 @@ pub struct RunRequest {
     pub kind: RunKind,
     /// The runs that this one undoes.
     pub undoes: Vec<RunId>,
+    /// The run that this one continues: its calls are not made again.
+    pub continues: Option<Continuation>,
     pub planner_version: Option<String>,
     pub cancel: RunCancel,
     /// Forecasts the plan if there is a question; an approval then covers exactly the forecast.

@@ -121,6 +121,7 @@ fn blank_result(call: &ToolCall, started: Timestamp, ended: Timestamp) -> ToolRe
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: None,
     }
 }
 
@@ -132,6 +133,7 @@ fn fill_ok(result: &mut ToolResult, kept: PersistedResult) {
     result.data = Some(kept.data);
     result.user_message = Some(kept.canonical.summary_text.clone());
     result.receipt = Some(kept.receipt);
+    result.incomplete = kept.incomplete;
     result.canonical = Some(kept.canonical);
     result.artifacts.extend(kept.artifacts);
 }

@@ -21,6 +21,7 @@ pub(crate) struct PersistedResult {
     pub(crate) receipt: String,
     pub(crate) canonical: CanonicalResult,
     pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) incomplete: Option<String>,
 }
 
 /// Fails with `result_too_large`. A result that was redacted says so in this phase's detail.
@@ -31,12 +32,12 @@ pub(crate) fn persist_result(
     settled: HookedResult,
     trace: &mut PhaseTrace<'_>,
 ) -> Result<PersistedResult, Fault> {
-    let MappedResult { data, canonical, receipt, artifacts } = settled.mapped;
+    let MappedResult { data, canonical, receipt, artifacts, incomplete } = settled.mapped;
     if settled.redacted {
         trace.note("result_redacted");
     }
     let data_ref = keep_by_hash(engine, scope, entry, &data, trace)?;
-    Ok(PersistedResult { data, data_ref, receipt, canonical, artifacts })
+    Ok(PersistedResult { data, data_ref, receipt, canonical, artifacts, incomplete })
 }
 
 fn keep_by_hash(

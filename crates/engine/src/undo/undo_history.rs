@@ -64,6 +64,33 @@ impl<'a> UndoHistory<'a> {
         root
     }
 
+    /// Returns a run with every run that it continues and every one that continues it, newest first. They made the
+    /// calls of one plan, so they are undone together.
+    pub fn connected_runs(&self, run: &'a RunSummary) -> Vec<&'a RunSummary> {
+        let mut oldest = run;
+        // A run continues only older runs, so this ends; the bound guards against a damaged list.
+        for _ in 0..self.runs.len() {
+            match oldest.continues.as_ref().and_then(|older| self.get(older)) {
+                Some(older) => oldest = older,
+                None => break,
+            }
+        }
+        let mut found = vec![oldest];
+        for newer in self.runs.iter().rev().filter(|newer| newer.continues.is_some()) {
+            let continues = |known: &&RunSummary| newer.continues.as_ref() == Some(&known.run_id);
+            if found.iter().any(continues) && !found.iter().any(|known| known.run_id == newer.run_id) {
+                found.push(newer);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// Returns the newest run that continues this one.
+    pub fn continued_by(&self, run: &RunId) -> Option<&'a RunSummary> {
+        self.runs.iter().find(|newer| newer.continues.as_ref() == Some(run))
+    }
+
     /// Returns the candidates of `undo last`, newest first: runs that are neither undos nor undone. A run that is
     /// active or damaged is always a candidate: its changes are unknown, so it must not be skipped.
     pub fn undoable(&self) -> impl Iterator<Item = &'a RunSummary> {
@@ -114,6 +141,7 @@ mod tests {
             created_at: Timestamp::from_second(second as i64).unwrap(),
             kind: if undoes.is_empty() { RunKind::Plan } else { RunKind::Undo },
             undoes: undoes.iter().map(|undone| id(undone)).collect(),
+            continues: None,
             goal: None,
             vault: None,
             state: match *status {
@@ -151,6 +179,25 @@ mod tests {
         assert_eq!(told(&made), r#"None by , undo Some("a"), redo None"#);
         made.push(("u2", "ok", &["a"]));
         assert_eq!(told(&made), r#"Some("u2") by u2, undo None, redo Some("a")"#);
+    }
+
+    #[test]
+    fn runs_that_continue_each_other_belong_together() {
+        let mut runs =
+            runs(&[("a", "failed", &[]), ("x", "ok", &[]), ("b", "failed", &[]), ("c", "ok", &[])]);
+        for (run, continues) in [(0, "b"), (1, "a")] {
+            runs[run].continues = Some(id(continues));
+        }
+        let history = UndoHistory::of(&runs);
+        for name in ["a", "b", "c"] {
+            let run = history.get(&id(name)).unwrap();
+            let found = history.connected_runs(run);
+            assert_eq!(found.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["c", "b", "a"]);
+        }
+        let alone = history.get(&id("x")).unwrap();
+        assert_eq!(history.connected_runs(alone), [alone]);
+        assert_eq!(history.continued_by(&id("b")).unwrap().run_id, id("c"));
+        assert_eq!(history.continued_by(&id("c")), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod hooks;
 mod permissions;
 mod pipeline;
 mod resume;
+mod retry_failed;
 mod runs;
 mod session;
 mod support;

@@ -49,6 +49,7 @@ impl Past {
             created_at: now(),
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            continues: None,
             vault: None,
             plan: serde_json::to_value(&*checked.plan).unwrap(),
             plan_hash: checked.hash,
@@ -72,6 +73,7 @@ impl Past {
             planner_version: None,
             confirm: false,
             sibling: policy.sibling_failure,
+            carried: Arc::default(),
         };
         let run_dir = folder.join("runs").join("past");
         let journal = Journal::create(&run_dir, &header).unwrap();

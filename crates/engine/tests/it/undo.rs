@@ -62,6 +62,7 @@ fn ended(call: &ToolCall, changes: &[VaultChange]) -> ToolResult {
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: None,
     }
 }
 

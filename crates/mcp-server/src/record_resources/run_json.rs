@@ -57,6 +57,9 @@ pub(super) fn run_json(folder: &RunFolder, summary: &RunSummary) -> Result<Value
         (&mut report, serde_json::to_value(&summary.state))
     {
         report.extend(state);
+        if let Some(run) = &header.continues {
+            report.insert("continues".to_owned(), json!(run.run_id));
+        }
         if let Some(damage) = damage {
             report.insert("damage".to_owned(), json!(damage));
         }

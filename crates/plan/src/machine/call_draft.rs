@@ -130,19 +130,6 @@ pub(super) fn unresolved_fault(part: &str, dangling: &UnresolvedReference) -> Fa
         .detail("reference", dangling.reference.clone())
 }
 
-/// Returns the failure of a command that ended with another status than 0, if the step says that this is one.
-pub(super) fn exit_failure(step: &CheckedStep, data: Option<&Value>) -> Option<ToolError> {
-    let data = data.filter(|_| step.fail_on_exit)?;
-    let message = match (data.get("exit_status"), data.get("signal").and_then(Value::as_str)) {
-        (Some(Value::Number(status)), _) if status.as_i64() != Some(0) => {
-            format!("the command exited with {status}, and the step has `failOnExit`")
-        }
-        (_, Some(signal)) => format!("the command was ended by {signal}, and the step has `failOnExit`"),
-        (_, None) => return None,
-    };
-    Some(Fault::new(Failure::ExecutionFailed, message).retryable(false).to_tool_error())
-}
-
 /// The reason why a call never started.
 pub(super) enum NotStartedReason {
     Skipped { reason: String },
@@ -190,5 +177,6 @@ pub(super) fn not_started_result(
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: None,
     }
 }

@@ -10,7 +10,7 @@ use super::step_state::{ForeachExpansion, StepStage, StepState};
 use super::step_work::{ItemSource, StepWork};
 use super::{PendingQuestion, RunMachine, RunQuestion, SiblingPolicy, events};
 use crate::template::type_name;
-use crate::{CheckedForeach, TemplateBindings};
+use crate::{CheckedForeach, CheckedStep, TemplateBindings};
 
 impl RunMachine {
     pub(super) fn schedule(&mut self, at: usize) {
@@ -27,10 +27,10 @@ impl RunMachine {
             return;
         };
         match self.expand(foreach) {
-            Ok(expansion) if expansion.total > self.spec.limits.max_foreach_items => {
+            Ok(expansion) if self.items_left(step, &expansion) > self.spec.limits.max_foreach_items => {
                 let question = RunQuestion::Expansion {
                     step: step.id.clone(),
-                    items: expansion.total,
+                    items: self.items_left(step, &expansion),
                     limit: self.spec.limits.max_foreach_items,
                 };
                 self.steps[at].stage = StepStage::Asking(expansion);
@@ -42,6 +42,11 @@ impl RunMachine {
                 self.step_failed(at, &result);
             }
         }
+    }
+
+    /// Returns the number of items for which calls would be made.
+    fn items_left(&self, step: &CheckedStep, expansion: &ForeachExpansion) -> u64 {
+        expansion.total.saturating_sub(self.spec.carried.count(&step.id))
     }
 
     pub(super) fn expansion_confirmed(&mut self, at: usize) {

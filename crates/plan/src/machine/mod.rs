@@ -16,11 +16,13 @@
 //! 6. After a cancel or a declined question nothing new starts. After a final failure under `stop`, no step
 //!    starts that comes after the failed one or follows one that was skipped for it.
 //! 7. The set of started calls depends on the plan and the results, never on parallelism or timing.
-//! 8. The cost of an input does not depend on the number of items of a foreach: counters and sets of steps
+//! 8. A carried call of [`RunSpec::carried`] is never started, and its item counts as done with its output.
+//! 9. The cost of an input does not depend on the number of items of a foreach: counters and sets of steps
 //!    are touched, never a list of items.
 
 mod backoff;
 mod call_draft;
+mod carried_calls;
 mod run_end;
 mod events;
 mod expand;
@@ -41,11 +43,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use envelope::{CallId, ConfirmationId, Status, Timestamp, ToolResult};
 
+pub use carried_calls::{CarriedCall, CarriedCalls};
 pub use machine_io::{MachineInput, MachineOutput, RunQuestion, TimerId};
 pub use run_outcome::{RunOutcome, RunStatus, StepStatus, StepSummary};
 pub use run_spec::{RunLimits, RunSpec, SiblingPolicy};
 
-use call_draft::{CallDraft, NotStartedReason, exit_failure};
+use call_draft::{CallDraft, NotStartedReason};
+use carried_calls::CallOutput;
 use events::EventBuilder;
 use output_store::OutputStore;
 use question::PendingQuestion;
@@ -179,7 +183,7 @@ impl RunMachine {
         self.ready.extend((0..self.steps.len()).filter(|step| self.steps[*step].is_unblocked()));
     }
 
-    /// Starts the next call of a step, or settles it as failed if its arguments cannot be filled in.
+    /// Starts the next call of a step, takes the output of a carried one, or settles it as failed if its arguments cannot be filled in.
     fn start_next(&mut self, at: usize) {
         let state = &mut self.steps[at];
         let StepStage::Working(work) = &mut state.stage else {
@@ -190,6 +194,14 @@ impl RunMachine {
             self.startable.remove(&at);
             return;
         };
+        let step_id = &self.spec.plan.steps[at].id;
+        if let Some(output) = self.spec.carried.output(step_id, work.index_of(attempt)) {
+            let output = output.clone();
+            state.carried += 1;
+            self.item_succeeded(CallSlot { step: at, attempt }, output);
+            self.update_startable(at);
+            return;
+        }
         let draft = CallDraft {
             spec: &self.spec,
             step: &self.spec.plan.steps[at],
@@ -224,9 +236,12 @@ impl RunMachine {
             return;
         };
         match result.status {
-            Status::Ok => match exit_failure(&self.spec.plan.steps[slot.step], result.data.as_ref()) {
+            Status::Ok => match self.spec.plan.steps[slot.step].exit_failure(result.data.as_ref()) {
                 Some(error) => self.item_failed(slot, Status::Error, Some(&error)),
-                None => self.item_succeeded(slot, result.data),
+                None => {
+                    let output = CallOutput { data: result.data, incomplete: result.incomplete };
+                    self.item_succeeded(slot, output);
+                }
             },
             Status::Error | Status::Timeout | Status::Cancelled | Status::Skipped => {
                 if !self.schedule_retry(slot, &result) {

@@ -93,7 +93,12 @@ impl RunMachine {
         let ends_run =
             |state: &super::StepState| state.ends_run && state.status() != Some(StepStatus::Skipped);
         let Some(at) = self.steps.iter().position(ends_run) else {
-            return "finished with failures".to_owned();
+            let incomplete = self.steps.iter().position(|state| state.incomplete.is_some());
+            let is_failed = self.steps.iter().any(|state| state.failed > 0);
+            return match incomplete.filter(|_| !is_failed) {
+                Some(at) => format!("step `{}` is not complete", self.spec.plan.steps[at].id),
+                None => "finished with failures".to_owned(),
+            };
         };
         let id = &self.spec.plan.steps[at].id;
         match &self.steps[at].error {
@@ -135,7 +140,9 @@ impl RunMachine {
             id: step.id.clone(),
             status: state.status().unwrap_or(StepStatus::Skipped),
             calls: state.calls,
+            carried: state.carried,
             failed: state.failed,
+            incomplete: state.incomplete.clone(),
             error: state.error.clone(),
         };
         steps.map(summary).collect()

@@ -34,18 +34,29 @@ pub struct StepSummary {
     pub status: StepStatus,
     /// Number of started calls, including retries.
     pub calls: u64,
+    /// Number of calls that an earlier run has made and this one did not make again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub carried: u64,
     /// Number of items (or the one call) that failed finally, without retries.
     pub failed: u64,
+    /// What the first incomplete call could not do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// The first failure that affected the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepStatus {
     Ok,
-    /// A foreach of which some items failed and others succeeded.
+    /// A foreach of which some items failed and others succeeded, or a call that could not do everything.
     Partial,
     Failed,
     /// Never started.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use envelope::{PolicySnapshot, RunId};
 use serde::{Deserialize, Serialize};
 
+use super::CarriedCalls;
 use crate::CheckedPlan;
 
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct RunSpec {
     /// True if the user is asked before the first call.
     pub confirm: bool,
     pub sibling: SiblingPolicy,
+    /// Calls of the run that this one continues.
+    pub carried: Arc<CarriedCalls>,
 }
 
 /// Limits of a run, whatever its plan asks for. No `Default`: the caller decides.

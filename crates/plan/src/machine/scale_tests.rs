@@ -73,6 +73,7 @@ fn spec(keep_output: bool) -> RunSpec {
         planner_version: None,
         confirm: false,
         sibling: SiblingPolicy::Ignore,
+        carried: Arc::default(),
     }
 }
 
@@ -123,6 +124,7 @@ fn worked(call_id: CallId) -> ToolResult {
         cancellation: None,
         context_modifiers: vec![],
         reconciled: false,
+        incomplete: None,
     }
 }
 

@@ -1,16 +1,20 @@
 //! Settles items and steps, and updates the steps that depend on them.
 
 use envelope::{OnError, Status, ToolError, ToolResult};
-use serde_json::Value;
 
 use super::call_draft::{self, NotStartedReason};
+use super::carried_calls::CallOutput;
 use super::step_state::StepStage;
 use super::{CallSlot, MachineOutput, RunMachine, StepStatus, events};
 
 impl RunMachine {
-    pub(super) fn item_succeeded(&mut self, slot: CallSlot, data: Option<Value>) {
-        if let StepStage::Working(work) = &mut self.steps[slot.step].stage {
-            work.record_success(slot.attempt, data);
+    pub(super) fn item_succeeded(&mut self, slot: CallSlot, output: CallOutput) {
+        let state = &mut self.steps[slot.step];
+        if let StepStage::Working(work) = &mut state.stage {
+            work.record_success(slot.attempt, output.data, output.incomplete.is_some());
+        }
+        if state.incomplete.is_none() {
+            state.incomplete = output.incomplete;
         }
         self.emit_progress(slot.step);
         self.settle_if_complete(slot.step);

@@ -15,7 +15,11 @@ pub(super) struct StepState {
     /// The confirmation of this step's own question, if it had one.
     pub(super) confirmation: Option<ConfirmationId>,
     pub(super) calls: u64,
+    /// Number of carried calls, which were not made again.
+    pub(super) carried: u64,
     pub(super) failed: u64,
+    /// What the first incomplete call could not do.
+    pub(super) incomplete: Option<String>,
     /// The first final failure.
     pub(super) error: Option<ToolError>,
     /// The latest failure that was to be retried; reported if the retry never happens.
@@ -62,7 +66,9 @@ impl StepState {
             dependents: Vec::new(),
             confirmation: None,
             calls: 0,
+            carried: 0,
             failed: 0,
+            incomplete: None,
             error: None,
             retried_error: None,
             blame: None,

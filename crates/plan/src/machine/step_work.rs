@@ -22,6 +22,8 @@ pub(super) struct StepWork {
     due: VecDeque<ItemAttempt>,
     pub(super) done: u64,
     pub(super) failed: u64,
+    /// True if a successful call could not do everything.
+    incomplete: bool,
     /// The final status, once a failure decided it regardless of the other items.
     fatal: Option<StepStatus>,
     cancelled: u64,
@@ -68,6 +70,7 @@ impl StepWork {
             due: VecDeque::new(),
             done: 0,
             failed: 0,
+            incomplete: false,
             fatal: None,
             cancelled: 0,
             skipped: 0,
@@ -121,8 +124,9 @@ impl StepWork {
         self.due.clear();
     }
 
-    pub(super) fn record_success(&mut self, attempt: ItemAttempt, data: Option<Value>) {
+    pub(super) fn record_success(&mut self, attempt: ItemAttempt, data: Option<Value>, incomplete: bool) {
         self.end_item();
+        self.incomplete |= incomplete;
         if let (Some(kept), Some(data)) = (&mut self.kept, data) {
             let slot = usize::try_from(attempt.position).ok().and_then(|at| kept.get_mut(at));
             if let Some(slot) = slot {
@@ -178,9 +182,9 @@ impl StepWork {
             StepStatus::Cancelled
         } else if self.skipped > 0 && self.skipped == self.total {
             StepStatus::Skipped
-        } else if self.failed == 0 {
+        } else if self.failed == 0 && !self.incomplete {
             StepStatus::Ok
-        } else if self.failed + self.skipped == self.total {
+        } else if self.failed > 0 && self.failed + self.skipped == self.total {
             StepStatus::Failed
         } else {
             StepStatus::Partial

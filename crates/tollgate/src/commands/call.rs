@@ -92,6 +92,9 @@ impl CallCommand {
         } else {
             let text = result.receipt.as_deref().or(result.user_message.as_deref()).unwrap_or_default();
             screen::print(escape_text(text));
+            if let Some(incomplete) = &result.incomplete {
+                screen::notice(format_args!("warning: {}", escape_line(incomplete)));
+            }
         }
         let failure = result.error.as_ref().map(|error| error.kind);
         match failure {

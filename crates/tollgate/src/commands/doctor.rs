@@ -4,6 +4,7 @@ mod connections;
 mod servers;
 mod start_policy;
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use crate::runtime::InterruptSignal;
 use crate::screen::{self};
 use app::AppError;
 use app::display_text::{count, display_path, escape_line, escape_text};
+use app::leftovers::{LeftoverKind, TempLeftover, temp_leftovers};
 use app::settings::CONFIG_FILE;
 use app::shell_quoting::quote_for_shell;
 use app::toolset;
@@ -32,11 +34,16 @@ use app::vault_context::{VaultContext, find_vault};
 
 /// Checks the setup and names the command that fixes each problem
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate doctor --vault ~/Notes\n  tollgate doctor --connections")]
+#[command(
+    after_help = "Example:\n  tollgate doctor --vault ~/Notes\n  tollgate doctor --connections\n  tollgate doctor --fix"
+)]
 pub(crate) struct DoctorCommand {
     /// Start each server that a client has set up for this vault, and check whether it answers
     #[arg(long)]
     connections: bool,
+    /// Remove the hidden files of killed calls from the vault, if they are unfinished or their content is stored
+    #[arg(long)]
+    fix: bool,
     /// Answer in JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -82,7 +89,7 @@ impl HealthFinding {
 
 impl DoctorCommand {
     pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let findings = run_checks(vault, self.connections);
+        let findings = run_checks(vault, self.connections, self.fix);
         let healthy = findings.iter().all(|finding| finding.health != HealthLevel::Fail);
         if self.json {
             screen::json(
@@ -108,7 +115,7 @@ fn show(finding: &HealthFinding) {
     }
 }
 
-fn run_checks(given: Option<&Path>, trying: bool) -> Vec<HealthFinding> {
+fn run_checks(given: Option<&Path>, trying: bool, fixing: bool) -> Vec<HealthFinding> {
     let mut findings = vec![HealthFinding::ok("version", format!("tollgate {}", env!("CARGO_PKG_VERSION")))];
     let vault = match find_vault(given) {
         Ok(vault) => vault,
@@ -126,6 +133,7 @@ fn run_checks(given: Option<&Path>, trying: bool) -> Vec<HealthFinding> {
             findings.extend(check_sandbox(&context));
             findings.extend(check_state_folder(&context));
             findings.extend(check_runs(&context));
+            findings.extend(check_leftovers(&context, fixing));
             findings.extend(connections::check_connections(&context, trying));
         }
         Err(error) => findings.push(HealthFinding::failed("settings", error)),
@@ -392,12 +400,47 @@ fn check_runs(context: &VaultContext) -> Vec<HealthFinding> {
     findings
 }
 
+/// Reports hidden files of killed calls in the vault, and removes those that hold nothing of yours that is not stored.
+fn check_leftovers(context: &VaultContext, fixing: bool) -> Vec<HealthFinding> {
+    let found = match temp_leftovers(context, fixing) {
+        Ok(found) => found,
+        Err(error) => return vec![HealthFinding::failed("leftovers", error)],
+    };
+    found.iter().map(|file| leftover_finding(context, file)).collect()
+}
+
+fn leftover_finding(context: &VaultContext, file: &TempLeftover) -> HealthFinding {
+    let path = display_path(Path::new(&file.path));
+    let what = match file.kind {
+        LeftoverKind::Unfinished => "a call that was killed has not finished this hidden file",
+        LeftoverKind::StoredCopy => "a call that was killed has left this hidden copy; its content is stored",
+        LeftoverKind::InUse => "a running call is writing this hidden file",
+        LeftoverKind::Unknown => "this hidden file can be the only copy of its content",
+    };
+    if file.removed {
+        return HealthFinding::ok("leftovers", format!("removed {path}: {what}"));
+    }
+    let message = format!("{path}: {what}");
+    match file.kind {
+        LeftoverKind::InUse => HealthFinding::ok("leftovers", message),
+        LeftoverKind::Unfinished | LeftoverKind::StoredCopy => {
+            HealthFinding::new(HealthLevel::Warn, "leftovers", message)
+                .fix(format!("tollgate doctor --fix {}", context.vault_arguments()))
+        }
+        LeftoverKind::Unknown => HealthFinding::new(HealthLevel::Warn, "leftovers", message)
+            .fix("`tollgate resume` an interrupted run first; else look at it, then rename or remove it"),
+    }
+}
+
 /// Reports folders among the runs that are not runs: left by a crash before the first record, or put there by another
 /// program.
 fn check_unreadable_runs(folder: &RunsFolder) -> Vec<HealthFinding> {
     let Ok(entries) = std::fs::read_dir(folder.path()) else { return Vec::new() };
     let all = journal::list_runs(folder.path()).unwrap_or_default();
-    let known = |path: &Path| all.iter().any(|run| run.dir == path);
+    let dirs: HashSet<&Path> = all.iter().map(|run| run.dir.as_path()).collect();
+    let known = |path: &Path| {
+        dirs.contains(path) || path.file_name().is_some_and(|name| name == journal::SUMMARIES_FILE)
+    };
     entries
         .flatten()
         .map(|entry| entry.path())

@@ -4,9 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use app::AppError;
+use app::plan_service::{PlanWork, run_plan};
 use app::resume::resume_tools;
+use app::retry::{PreparedRetry, prepare_retry, uncertain_error};
 use clap::Args;
 use engine::{Forecaster, ResumeRequest};
+use journal::{RunFolder, RunKind};
 
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
@@ -20,15 +23,21 @@ use app::preview::OverlayForecaster;
 use app::toolset;
 use app::vault_context::VaultContext;
 
-/// Continues an interrupted run without repeating a finished call
+/// Continues an interrupted run, or one that failed, without repeating a call that succeeded
 ///
 /// If it can be shown whether a call that was running at the interruption happened, you are not asked about it.
 /// Otherwise you decide; with --yes the call is left as it is and reported as unknown, and never run again unseen.
+///
+/// A run that has ended is continued with --retry-failed, by a new run that names it: you are shown and asked about the
+/// calls that are left, and `undo` takes back both runs.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate resume last")]
+#[command(after_help = "Example:\n  tollgate resume last\n  tollgate resume last --retry-failed")]
 pub(crate) struct ResumeCommand {
     /// The run: an id, the beginning of one, or `last`
     run: String,
+    /// The run has ended: make its failed calls again, and those that were skipped or never reached
+    #[arg(long)]
+    retry_failed: bool,
     /// Approve in advance what is still to be confirmed; uncertain calls are left and reported
     #[arg(long)]
     yes: bool,
@@ -41,12 +50,18 @@ impl ResumeCommand {
     pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
         let context = VaultContext::find(vault)?;
         let run_dir = context.run_dir(&self.run)?;
+        if self.retry_failed {
+            return self.retry(&context, &run_dir);
+        }
+        let header = RunFolder::open(&run_dir).map_err(AppError::from)?.header().clone();
         let tools = Arc::new(resume_tools(&context, &run_dir)?);
         let progress = Arc::new(Progress::new(self.json));
         let watcher = TerminalObserver::of_run(progress.clone());
         let interrupts = InterruptSignal::new(self.json);
         let forecaster = (!self.yes).then(|| {
-            Arc::new(OverlayForecaster::new(&context.settings, &tools).painted(screen::stderr_paint()))
+            let forecaster =
+                OverlayForecaster::new(&context.settings, &tools).painted(screen::stderr_paint());
+            Arc::new(forecaster.continuing(header.continues.clone()))
         });
         let approver = TerminalApprover::new(self.yes, progress.clone(), interrupts.clone())
             .with_forecaster(forecaster.clone());
@@ -59,7 +74,39 @@ impl ResumeCommand {
         if self.json {
             screen::json(&report);
         } else {
-            summary::show(&report, &watcher, &context);
+            match header.kind {
+                RunKind::Plan | RunKind::Call => summary::show_plan_run(&report, &watcher, &context),
+                RunKind::Undo | RunKind::Session => summary::show(&report, &watcher, &context),
+            }
+        }
+        Ok(Exit::of_report(&report))
+    }
+
+    /// Makes the calls that are left of a run that has ended.
+    fn retry(self, context: &VaultContext, run_dir: &Path) -> CommandResult {
+        let PreparedRetry { tools, plan, kind, planner, continues } = prepare_retry(context, run_dir)?;
+        if let Some(error) = uncertain_error(&continues).filter(|_| self.yes) {
+            return Err(error.into());
+        }
+        let progress = Arc::new(Progress::new(self.json));
+        let watcher = TerminalObserver::of_run(progress.clone());
+        let interrupts = InterruptSignal::new(self.json);
+        let forecaster = (!self.yes).then(|| {
+            let forecaster =
+                OverlayForecaster::new(&context.settings, &tools).painted(screen::stderr_paint());
+            Arc::new(forecaster.continuing(Some(continues.clone())))
+        });
+        let approver = TerminalApprover::new(self.yes, progress.clone(), interrupts.clone())
+            .with_forecaster(forecaster.clone());
+        let engine =
+            toolset::build_engine(context, &tools, Arc::new(approver), watcher.clone(), forecaster.clone())?;
+        let work = PlanWork { kind, planner, forecaster, continues: Some(continues), ..PlanWork::new(plan) };
+        let report = runtime::block_on(&interrupts, run_plan(&engine, work, context, interrupts.cancel()))??;
+        progress.end();
+        if self.json {
+            screen::json(&report);
+        } else {
+            summary::show_plan_run(&report, &watcher, context);
         }
         Ok(Exit::of_report(&report))
     }

@@ -82,7 +82,7 @@ impl RunCommand {
         if self.json {
             screen::json(&report);
         } else {
-            summary::show(&report, &watcher, &context);
+            summary::show_plan_run(&report, &watcher, &context);
         }
         Ok(Exit::of_report(&report))
     }

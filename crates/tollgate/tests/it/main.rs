@@ -26,6 +26,7 @@ mod hundred_commands;
 mod kill_and_resume;
 #[cfg(target_os = "linux")]
 mod kill_at_system_calls;
+mod leftovers;
 mod mcp;
 mod mcp_clients;
 mod preview;
@@ -33,6 +34,7 @@ mod prompts;
 mod receipts;
 mod refusals;
 mod responses_clients;
+mod retry_failed;
 mod round_trip;
 mod sandbox;
 mod serve;

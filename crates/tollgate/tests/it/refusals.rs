@@ -212,7 +212,7 @@ fn a_run_that_is_not_there_or_not_clear_is_told() {
         2,
         expect![[r#"
         error: the run has already finished; there is nothing to resume
-        hint: `tollgate show` shows how it ended; run the plan again for more
+        hint: `tollgate show` shows how it ended; if calls failed, `resume RUN --retry-failed` makes them again
     "#]],
     );
 }

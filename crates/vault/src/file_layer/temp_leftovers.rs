@@ -73,7 +73,7 @@ pub(super) fn held_old_text(name: &str, inode: u64) -> bool {
     name == aside_name(inode) || inode_in(name).is_some_and(|new| new != inode)
 }
 
-fn inode_in(name: &str) -> Option<u64> {
+pub(super) fn inode_in(name: &str) -> Option<u64> {
     let (inode, _number) = name.strip_prefix(VaultPath::TEMPORARY_PREFIX)?.split_once('-')?;
     u64::from_str_radix(inode, 16).ok()
 }

@@ -283,6 +283,17 @@ impl WriteTool for RenamePath {
         format!("{done} {from_path} to {to_path}{links}")
     }
 
+    fn incomplete(output: &Output) -> Option<String> {
+        let first = output.not_written.first()?;
+        let files = match output.not_written.len() {
+            1 => "1 file keeps its links".to_owned(),
+            number if number < MAX_NAMED => format!("{number} files keep their links"),
+            number => format!("{number} or more files keep their links"),
+        };
+        let from = &output.from_path;
+        Some(format!("{files} to {from}: {} could not be written ({})", first.path, first.reason))
+    }
+
     fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let complete = renamed::RenameReport {
             from_path: &output.from_path,

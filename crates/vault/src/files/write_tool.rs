@@ -122,6 +122,11 @@ pub(crate) trait WriteTool: Send + Sync + 'static {
 
     fn summary(output: &Self::Output) -> String;
 
+    /// Returns what the call could not do, if its main work is done and the rest is not.
+    fn incomplete(_output: &Self::Output) -> Option<String> {
+        None
+    }
+
     /// Passes the output to the projector of its family.
     fn project(output: &Self::Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault>;
 }
@@ -337,6 +342,10 @@ impl<W: WriteTool> StagedTool for WriteToolAdapter<W> {
 
     fn summary(&self, output: &W::Output) -> String {
         W::summary(output)
+    }
+
+    fn incomplete(&self, output: &W::Output) -> Option<String> {
+        W::incomplete(output)
     }
 
     fn project(&self, output: &W::Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {

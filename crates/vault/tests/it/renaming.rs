@@ -85,7 +85,8 @@ impl RenameFixture {
                 let mapped = raw.map(Projection::new(1_000, None)).unwrap();
                 let problems = entry.output.validate(&mapped.data);
                 assert!(problems.is_empty(), "{problems:?}");
-                format!("{}\n{}\n", mapped.receipt, mapped.data)
+                let warning = mapped.incomplete.map(|text| format!("warning: {text}\n")).unwrap_or_default();
+                format!("{}\n{}\n{warning}", mapped.receipt, mapped.data)
             }
             Err(fault) => format!("{}: {fault}\n", fault.failure.code()),
         };
@@ -236,6 +237,7 @@ async fn a_note_that_cannot_be_written_is_named_and_the_others_are_finished() {
         Links updated in:
         3.md
         {"fromPath":"a.md","toPath":"b.md","etag":"af1349b9f5f9a1a6a0404dea36dcc949","linksUpdated":1,"filesUpdated":1,"updatedIn":["3.md"],"notWritten":[{"path":"1.md","reason":"`1.md` has changed: it is not what was read"},{"path":"2.md","reason":"`2.md` does not exist"}]}
+        warning: 2 files keep their links to a.md: 1.md could not be written (`1.md` has changed: it is not what was read)
     "#]].assert_eq(&called.said);
     assert_eq!(fixture.text("1.md"), "[[a]] saved 3 times");
     assert_eq!(fixture.text("3.md"), "[[b]]");

@@ -321,3 +321,25 @@ fn a_command_fails_its_step_by_its_exit_status_if_the_step_says_so() {
         "#]],
     );
 }
+
+#[test]
+fn a_call_that_could_not_do_everything_makes_its_step_partial_and_the_run_fail() {
+    check(
+        run_of(json!([{ "id": "a" }, { "id": "b", "args": { "x": "$steps.a.n" } }])),
+        r#"
+        partly a {"n": 1}
+        ok b
+        "#,
+        &expect![[r#"
+              run.started
+              step.scheduled a {"calls":1}
+              start a {}
+            > partly a {"n": 1}
+              step.scheduled b {"calls":1}
+              start b {"x":1}
+            > ok b
+              run.finished {"status":"failed","steps":{"ok":1,"partial":1}}
+              finish failed because "step `a` is not complete": a partial (1 calls, 0 failed), b ok (1 calls, 0 failed); outputs {}
+        "#]],
+    );
+}

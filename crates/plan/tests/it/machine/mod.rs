@@ -5,6 +5,7 @@ mod script;
 mod order;
 mod foreach;
 mod failures;
+mod carried;
 mod retries;
 mod questions;
 mod cancels;

@@ -1,6 +1,6 @@
 //! Plays a script of inputs to a machine and prints the outputs.
 //!
-//! A script has one input a line: `ok a`, `ok a[2] {"n":1}`, `fail a`, `flaky a` (retryable), `timeout a`,
+//! A script has one input a line: `ok a`, `ok a[2] {"n":1}`, `partly a` (ok, and not complete), `fail a`, `flaky a` (retryable), `timeout a`,
 //! `cancelled a`, `fire a`, `yes ID`, `no REASON`, `cancel REASON`. A call is named by step, item and
 //! attempt: `a`, `a[2]`, `a#2`, `a[2]#3`.
 
@@ -194,7 +194,7 @@ impl Ended {
 /// Returns the result of a call for a verb of a script.
 pub(crate) fn ended(call: &Ended, verb: &str, data: &str) -> ToolResult {
     let fault = match verb {
-        "ok" => None,
+        "ok" | "partly" => None,
         "fail" => Some(Fault::new(Failure::ExecutionFailed, "it broke")),
         "flaky" => Some(Fault::new(Failure::DependencyUnavailable, "not now")),
         "timeout" => Some(Fault::new(Failure::Timeout, "too slow")),
@@ -228,6 +228,7 @@ pub(crate) fn ended(call: &Ended, verb: &str, data: &str) -> ToolResult {
         cancellation: None,
         context_modifiers: Vec::new(),
         reconciled: false,
+        incomplete: (verb == "partly").then(|| "a note was left".to_owned()),
     }
 }
 

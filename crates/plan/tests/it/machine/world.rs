@@ -41,6 +41,7 @@ pub(crate) fn run_of_plan(plan: Value) -> RunSpec {
         planner_version: None,
         confirm: false,
         sibling: SiblingPolicy::Ignore,
+        carried: Arc::default(),
     }
 }
 
