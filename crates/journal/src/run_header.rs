@@ -7,7 +7,9 @@
 
 use std::path::Path;
 
-use envelope::{Confirmation, Hash, RunId, Timestamp, ToolDecl, ToolName, canonical_bytes, canonical_hash};
+use envelope::{
+    Confirmation, Hash, ReceiptFamily, RunId, Timestamp, ToolDecl, ToolName, canonical_bytes, canonical_hash,
+};
 use plan::{RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,6 +85,8 @@ pub enum RecordedTool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTool {
     pub name: ToolName,
+    /// For showing results without the declaration.
+    pub family: ReceiptFamily,
     /// Hash of the declaration's JSON.
     pub hash: Hash,
 }
@@ -92,6 +96,13 @@ impl RecordedTool {
         match self {
             RecordedTool::Stored(tool) => &tool.name,
             RecordedTool::Declared(tool) => &tool.name,
+        }
+    }
+
+    pub fn family(&self) -> ReceiptFamily {
+        match self {
+            RecordedTool::Stored(tool) => tool.family,
+            RecordedTool::Declared(tool) => tool.family,
         }
     }
 
@@ -124,8 +135,11 @@ impl RunHeader {
         for tool in &mut header.tools {
             if let RecordedTool::Declared(declaration) = tool {
                 let bytes = serde_json::to_vec(declaration).map_err(JournalError::NotJson)?;
-                let (name, hash) = (declaration.name.clone(), Hash::of(&bytes));
-                *tool = RecordedTool::Stored(StoredTool { name, hash });
+                *tool = RecordedTool::Stored(StoredTool {
+                    name: declaration.name.clone(),
+                    family: declaration.family,
+                    hash: Hash::of(&bytes),
+                });
                 contents.push(bytes);
             }
         }

