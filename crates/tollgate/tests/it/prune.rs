@@ -135,7 +135,7 @@ fn a_prune_that_is_killed_at_any_system_call_leaves_whole_runs_and_is_completed_
             sandbox.tollgate(&["verify", run]).expect_code(0);
         }
         sandbox.tollgate(&prune).expect_code(0);
-        assert_eq!(runs(&sandbox), [newest.clone()], "killed at {at}");
+        assert_eq!(runs(&sandbox), std::slice::from_ref(&newest), "killed at {at}");
         assert!(!sandbox.path("vault/.tollgate/pruning.json").exists());
         sandbox.tollgate(&["verify", "last"]).expect_code(0);
         sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
