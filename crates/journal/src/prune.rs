@@ -430,12 +430,17 @@ impl Removal<'_> {
             self.report.objects += 1;
             self.report.object_bytes += bytes;
         }
-        // No writer is storing anything, so every temporary file was left by a crash.
+        // No writer is storing anything, so a temporary file that is still there was left by a crash.
         for (shard, name) in &unnamed.temporary {
             (self.before)(PruneStep::RemoveObject)?;
-            match shard {
-                Some(shard) => objects.open_subfolder(shard)?.remove(name)?,
-                None => objects.duplicate()?.remove(name)?,
+            let removed = match shard {
+                Some(shard) => objects.open_subfolder(shard)?.remove(name),
+                None => objects.duplicate()?.remove(name),
+            };
+            match removed {
+                // Its writer has given it its final name since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                done => done?,
             }
         }
         Ok(())
