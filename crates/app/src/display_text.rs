@@ -33,6 +33,18 @@ pub fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Returns a number of bytes with its unit: `340 bytes`, `12 KB`, `3.4 MB`.
+pub fn display_size(bytes: u64) -> String {
+    let tenths = |unit: u64| (bytes.saturating_mul(10) / unit, unit);
+    let (tenths, unit) = match bytes {
+        0..1_000 => return count(bytes, "byte"),
+        1_000..1_000_000 => (tenths(1_000).0, "KB"),
+        1_000_000..1_000_000_000 => (tenths(1_000_000).0, "MB"),
+        1_000_000_000.. => (tenths(1_000_000_000).0, "GB"),
+    };
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use envelope::is_invisible;

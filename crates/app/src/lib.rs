@@ -20,6 +20,7 @@
 //! | approvals of clients' calls | [`approvals::ApprovalBroker`] asks, [`approval_queue::QuestionFolder`] answers |
 //! | runs and reports | [`run_list::list_runs`], [`report::read_run_details`], [`report::Transcript`], [`effects`] |
 //! | undo and redo | [`undo::undo_target`], [`undo::redo_target`], [`undo::prepare_undo`] |
+//! | remove old runs | [`prune::prepare_prune`] |
 //! | resume an interrupted run | [`resume::resume_tools`], then `engine::Engine::resume` |
 //!
 //! # Example
@@ -64,6 +65,7 @@ mod null_context;
 mod past_runs;
 pub mod plan_service;
 pub mod preview;
+pub mod prune;
 mod receipt_collector;
 pub mod report;
 pub mod leftovers;

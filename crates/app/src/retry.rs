@@ -154,9 +154,10 @@ fn refuse_other_types(
     plan: &CheckedPlan,
     continues: &Continuation,
 ) -> Result<(), AppError> {
+    let declared = folder.tools()?;
     for call in continues.carried.iter().filter(|call| call.data.is_some()) {
         let Some(step) = plan.steps.iter().find(|step| step.id == call.step_id) else { continue };
-        let recorded = folder.header().tools.iter().find(|tool| tool.name == step.decl.name);
+        let recorded = declared.iter().find(|tool| tool.name == step.decl.name);
         let now = tools.surface.resolve(step.decl.name.as_str());
         let is_same =
             recorded.zip(now.ok()).is_some_and(|(old, now)| old.output_schema == now.decl.output_schema);

@@ -64,7 +64,7 @@ fn matches_query(run: &RunSummary, wanted: &str) -> bool {
     run.goal.as_deref().is_some_and(holds)
         || holds(run.run_id.as_str())
         || RunFolder::open(&run.dir)
-            .is_ok_and(|folder| folder.header().tools.iter().any(|tool| holds(tool.name.as_str())))
+            .is_ok_and(|folder| folder.header().tools.iter().any(|tool| holds(tool.name().as_str())))
 }
 
 /// Creates a row. Counts are read only for rows that are shown.

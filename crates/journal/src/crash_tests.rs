@@ -8,7 +8,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::disk::FolderHandle;
-use crate::samples::{call, confirmation, event, finished_run, header, result};
+use crate::samples::{call, confirmation, event, finished_run_of_earlier_build, header, result};
 use crate::sim::{DiskFault, SimDisk};
 use crate::{ChainHead, Journal, JournalError, RunFolder, Seq, verify};
 
@@ -185,7 +185,8 @@ fn a_closed_run_that_is_opened_again_loses_nothing_either() {
     let mut completed = false;
     for operation in 1..60 {
         let temp = tempfile::tempdir().unwrap();
-        let path = finished_run(temp.path(), "run-1", 2);
+        // The simulated disk has no object store.
+        let path = finished_run_of_earlier_build(temp.path(), "run-1", 2);
         let disk = SimDisk::load(&path);
         disk.fail_at(operation, DiskFault::Short);
         let mut acknowledged = Some(verify(&path, None).unwrap().head);

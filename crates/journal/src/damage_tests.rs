@@ -277,7 +277,7 @@ fn changes_to_run_json_are_found() {
     let mut told = Vec::new();
     for (from, to) in [
         ("Make notes", "Make votes"),
-        ("\"format\": 1,", "\"format\": 1,\n  \"extra\": 1,"),
+        ("\"format\":2,", "\"format\":2,\"extra\":1,"),
         ("\"yes-1\"", "\"yes-2\""),
         (&confirmation().binding.to_string(), &confirmation().shown.to_string()),
         ("\"terminal\"", "\"embedder\""),
@@ -287,15 +287,14 @@ fn changes_to_run_json_are_found() {
         told.push(format!("{from} -> {to}"));
         told.extend(run.verify().problems.iter().map(|problem| format!("    {problem}")));
     }
-    let cut = text.find(",\n  \"confirmation\"").unwrap();
-    put(&path, format!("{}\n}}\n", &text[..cut]).as_bytes());
+    let cut = text.find(",\"confirmation\"").unwrap();
+    put(&path, format!("{}}}\n", &text[..cut]).as_bytes());
     told.push("without the confirmation".to_owned());
     told.extend(run.verify().problems.iter().map(|problem| format!("    {problem}")));
     expect![[r#"
         Make notes -> Make votes
             header changed: run.json: it is not the run.json that this record was started with
-        "format": 1, -> "format": 1,
-          "extra": 1,
+        "format":2, -> "format":2,"extra":1,
             header changed: run.json: it is not the run.json that this record was started with
         "yes-1" -> "yes-2"
             confirmation mismatch: run.json: no recorded confirmation is the one in here

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 
 use crate::no_links::open_folder_no_links;
 
@@ -119,6 +119,33 @@ impl FolderHandle {
         Ok(names)
     }
 
+    /// Whether the entry is a folder; a link to one is not.
+    pub(crate) fn is_folder(&self, name: &str) -> io::Result<bool> {
+        Ok(self.kind_and_size(name)?.is_some_and(|(kind, _)| kind == FileType::Directory))
+    }
+
+    /// Returns the size of a file; `None` if the entry is something else, or gone.
+    pub(crate) fn file_size(&self, name: &str) -> io::Result<Option<u64>> {
+        let found = self.kind_and_size(name)?;
+        Ok(found.filter(|(kind, _)| *kind == FileType::RegularFile).map(|(_, bytes)| bytes))
+    }
+
+    fn kind_and_size(&self, name: &str) -> io::Result<Option<(FileType, u64)>> {
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let bytes = u64::try_from(found.st_size).unwrap_or(0);
+                Ok(Some((FileType::from_raw_mode(found.st_mode), bytes)))
+            }
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an empty folder.
+    pub(crate) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
+    }
+
     /// Moves a file to another folder under another name; the new name is durable when this returns.
     pub(crate) fn rename_into(&self, name: &str, other: &FolderHandle, new_name: &str) -> io::Result<()> {
         rustix::fs::renameat(&self.fd, name, &other.fd, new_name)?;
@@ -132,6 +159,16 @@ impl FolderHandle {
             Ok(()) => Ok(true),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Locks the folder, and waits for it as long as another lock excludes that.
+    pub(crate) fn wait_for_lock(&self, operation: FlockOperation) -> io::Result<()> {
+        loop {
+            match rustix::fs::flock(&self.fd, operation) {
+                Err(rustix::io::Errno::INTR) => {}
+                done => return Ok(done?),
+            }
         }
     }
 
@@ -175,6 +212,11 @@ impl FolderHandle {
             rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()),
             Ok(()) | Err(rustix::io::Errno::NOENT)
         )
+    }
+
+    /// Opens a file to append to it, and creates it if it does not exist.
+    pub(crate) fn append_to_file(&self, name: &str) -> io::Result<File> {
+        self.open_for_writing(name, OFlags::CREATE | OFlags::APPEND)
     }
 
     fn open_for_writing(&self, name: &str, how: OFlags) -> io::Result<File> {

@@ -27,6 +27,8 @@ pub enum JournalError {
     Exists { path: PathBuf },
     #[error("`{}` is in use by another process; wait until that run ends", path.display())]
     Locked { path: PathBuf },
+    #[error("another prune of `{}` is running; wait until it ends", path.display())]
+    PruneRunning { path: PathBuf },
     #[error("`{}` is not a run: it has no run.json", path.display())]
     NotARun { path: PathBuf },
     #[error("`{}` is a run of another vault", path.display())]

@@ -74,7 +74,8 @@ fn records_come_back_in_order_and_as_they_were() {
     ];
     assert_eq!(records.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(records.into_iter().map(|entry| entry.record).collect::<Vec<_>>(), expected);
-    assert_eq!(folder.header(), &header("run-1"));
+    assert_eq!(folder.header(), &header("run-1").with_hashes().unwrap().0);
+    assert_eq!(folder.policy().unwrap(), header("run-1").policy.unwrap());
     assert_eq!(folder.confirmation(), Some(&confirmation()));
 }
 

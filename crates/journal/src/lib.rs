@@ -25,9 +25,11 @@ mod recover;
 mod object_folder;
 mod artifacts;
 mod run_folder;
+mod pruning;
 mod run_list;
 mod summary_cache;
 mod runs_folder;
+mod prune;
 mod record_facts;
 mod verify;
 mod catalog;
@@ -47,6 +49,8 @@ mod damage_tests;
 #[cfg(test)]
 mod journal_tests;
 #[cfg(test)]
+mod prune_tests;
+#[cfg(test)]
 mod replay_tests;
 
 pub use divergence::{Divergence, DivergenceKind, ReplayReport};
@@ -55,10 +59,11 @@ pub use log_kind::{ChainHead, LogKind, Seq};
 pub use no_links::{is_link_error, open_file_no_links, open_folder_no_links};
 pub use object_folder::hash_file;
 pub use problem::{JournalProblem, ProblemKind, TornTail};
+pub use prune::{PruneLimits, PrunePlan, PruneReport, PrunedRun, StateSizes};
 pub use recover::{DroppedTail, RecoveryReport};
 pub use replay::replay;
 pub use run_folder::{JournalEntry, JournalRecord, RecordReader, RunFolder};
-pub use run_header::{Continuation, RunHeader, RunKind, UncertainCall};
+pub use run_header::{Continuation, RecordedTool, RunHeader, RunKind, StoredTool, UncertainCall};
 pub use run_list::{FindError, RunState, RunSummary, list_runs, run_ids, run_summary};
 pub use run_log::Journal;
 pub use run_replay::{OpenCall, RunReplay};

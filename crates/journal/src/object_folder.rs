@@ -1,4 +1,8 @@
 //! Large data, stored once by its hash beside the runs: `objects/<2 hex>/<64 hex>`.
+//!
+//! A prune removes objects that no record names. Two things keep it from removing one that a writer stores or
+//! finds already stored: the writer shares the lock of the folder while it stores, and it notes the hash in a
+//! file of its run until the run is closed. A prune holds the lock alone, and keeps what is noted.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -8,12 +12,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use envelope::{DataRef, Hash};
+use rustix::fs::FlockOperation;
 
 use crate::disk::{FolderHandle, RunDisk, folder_above};
 use crate::error::JournalError;
 use crate::run_log::io_error;
 
 pub(crate) const OBJECTS: &str = "objects";
+/// File in the folder of an open run: the hashes of the objects that it stored, 32 bytes each. Not synced: it
+/// matters only while the process is alive. After a crash the record is what counts.
+pub(crate) const STORED_OBJECTS: &str = "stored-objects";
 /// Content up to this size is held in memory while it is stored.
 const IN_MEMORY: u64 = 1 << 20;
 const CHUNK_BYTES: usize = 256 << 10;
@@ -22,6 +30,10 @@ const CHUNK_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct ObjectFolder {
     state: PathBuf,
+    /// The folder of the run that stores objects; `None` for a reader.
+    run: Option<FolderHandle>,
+    /// Open [`STORED_OBJECTS`], once an object was stored.
+    stored: Mutex<Option<File>>,
     /// Object folders whose names are known to be synced.
     durable: Mutex<HashSet<String>>,
 }
@@ -31,13 +43,54 @@ impl ObjectFolder {
     /// names instead of `..`, which would follow a link in place of the folder in between.
     pub(crate) fn for_run(run_dir: &Path) -> ObjectFolder {
         let state = folder_above(&folder_above(run_dir));
-        ObjectFolder { state, durable: Mutex::default() }
+        ObjectFolder { state, run: None, stored: Mutex::default(), durable: Mutex::default() }
+    }
+
+    /// Returns the store for the writer of a run.
+    pub(crate) fn for_writer(run: &FolderHandle) -> io::Result<ObjectFolder> {
+        Ok(ObjectFolder { run: Some(run.duplicate()?), ..ObjectFolder::for_run(run.path()) })
     }
 
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<DataRef, JournalError> {
         let hash = Hash::of(bytes);
-        self.put_as(&hash, bytes).map_err(|source| io_error("store", &self.state.join(OBJECTS), source))?;
+        let put = || {
+            let _shared = StoreLock::share(&self.state)?;
+            self.note_stored(&hash)?;
+            self.put_as(&hash, bytes)
+        };
+        put().map_err(|source| io_error("store", &self.state.join(OBJECTS), source))?;
         Ok(DataRef { hash, bytes: bytes.len() as u64 })
+    }
+
+    /// Stores contents that `run.json` is about to name. Keep the lock until it does.
+    pub(crate) fn put_for_header(&self, contents: &[Vec<u8>]) -> Result<StoreLock, JournalError> {
+        let put = || {
+            let shared = StoreLock::share(&self.state)?;
+            contents.iter().try_for_each(|bytes| self.put_as(&Hash::of(bytes), bytes))?;
+            Ok(shared)
+        };
+        put().map_err(|source| io_error("store", &self.state.join(OBJECTS), source))
+    }
+
+    /// Notes that this run stores the object, whether or not it is there already.
+    fn note_stored(&self, hash: &Hash) -> io::Result<()> {
+        let Some(run) = &self.run else { return Ok(()) };
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match &mut *stored {
+            Some(file) => file,
+            none => none.insert(run.append_to_file(STORED_OBJECTS)?),
+        };
+        file.write_all(hash.as_bytes())
+    }
+
+    /// Removes the notes of a run that is closed: its record names what it needs.
+    pub(crate) fn forget_stored(&self) -> io::Result<()> {
+        let Some(run) = &self.run else { return Ok(()) };
+        *self.stored.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        match run.duplicate()?.remove(STORED_OBJECTS) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Stores everything that `content` yields. Content larger than a note goes through a file, not through
@@ -53,6 +106,7 @@ impl ObjectFolder {
     }
 
     fn put_large(&self, head: &[u8], rest: &mut dyn Read) -> io::Result<DataRef> {
+        let _shared = StoreLock::share(&self.state)?;
         let state = FolderHandle::open(&self.state)?;
         let mut store = state.open_or_create(OBJECTS, false)?;
         let temporary = format!("large.{}", unique_suffix());
@@ -76,6 +130,7 @@ impl ObjectFolder {
             let hash = Hash::from_bytes(*hasher.finalize().as_bytes());
             let (shard, name) = object_path(&hash);
             let folder = store.open_or_create(&shard, false)?;
+            self.note_stored(&hash)?;
             store.rename_into(&temporary, &folder, &name)?;
             Ok(DataRef { hash, bytes: at })
         })();
@@ -99,7 +154,20 @@ impl ObjectFolder {
 
     /// Checks an object without keeping it in memory.
     pub(crate) fn check(&self, data: &DataRef) -> Result<(), JournalError> {
-        let (folder, name) = object_path(&data.hash);
+        match self.check_content(&data.hash)? {
+            bytes if bytes == data.bytes => Ok(()),
+            _other => Err(JournalError::ObjectChanged { hash: data.hash }),
+        }
+    }
+
+    /// Checks an object of unknown size.
+    pub(crate) fn check_hash(&self, hash: &Hash) -> Result<(), JournalError> {
+        self.check_content(hash).map(|_bytes| ())
+    }
+
+    /// Returns the size of an object after comparing its content with its hash.
+    fn check_content(&self, wanted: &Hash) -> Result<u64, JournalError> {
+        let (folder, name) = object_path(wanted);
         let hash = || -> io::Result<Option<(u64, Hash)>> {
             let Some(file) = FolderHandle::open(&self.state)?
                 .open_subfolder(OBJECTS)?
@@ -111,11 +179,11 @@ impl ObjectFolder {
             hash_file(file).map(Some)
         };
         match hash() {
-            Ok(Some((bytes, hash))) if bytes == data.bytes && hash == data.hash => Ok(()),
-            Ok(Some(_)) => Err(JournalError::ObjectChanged { hash: data.hash }),
-            Ok(None) => Err(JournalError::ObjectMissing { hash: data.hash }),
+            Ok(Some((bytes, hash))) if hash == *wanted => Ok(bytes),
+            Ok(Some(_)) => Err(JournalError::ObjectChanged { hash: *wanted }),
+            Ok(None) => Err(JournalError::ObjectMissing { hash: *wanted }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(JournalError::ObjectMissing { hash: data.hash })
+                Err(JournalError::ObjectMissing { hash: *wanted })
             }
             Err(source) => Err(io_error("read", &self.state.join(OBJECTS), source)),
         }
@@ -149,7 +217,16 @@ impl ObjectFolder {
 
     /// Reads an object, and checks its size and hash.
     pub(crate) fn get(&self, data: &DataRef) -> Result<Vec<u8>, JournalError> {
-        let (folder, name) = object_path(&data.hash);
+        let bytes = self.get_by_hash(&data.hash)?;
+        if bytes.len() as u64 != data.bytes {
+            return Err(JournalError::ObjectChanged { hash: data.hash });
+        }
+        Ok(bytes)
+    }
+
+    /// Reads an object of unknown size, and checks its hash.
+    pub(crate) fn get_by_hash(&self, wanted: &Hash) -> Result<Vec<u8>, JournalError> {
+        let (folder, name) = object_path(wanted);
         let read = || {
             FolderHandle::open(&self.state)?
                 .open_subfolder(OBJECTS)?
@@ -157,13 +234,40 @@ impl ObjectFolder {
                 .read_file(&name)
         };
         match read() {
-            Ok(Some(bytes)) if bytes.len() as u64 == data.bytes && Hash::of(&bytes) == data.hash => Ok(bytes),
-            Ok(Some(_)) => Err(JournalError::ObjectChanged { hash: data.hash }),
-            Ok(None) => Err(JournalError::ObjectMissing { hash: data.hash }),
+            Ok(Some(bytes)) if Hash::of(&bytes) == *wanted => Ok(bytes),
+            Ok(Some(_)) => Err(JournalError::ObjectChanged { hash: *wanted }),
+            Ok(None) => Err(JournalError::ObjectMissing { hash: *wanted }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(JournalError::ObjectMissing { hash: data.hash })
+                Err(JournalError::ObjectMissing { hash: *wanted })
             }
             Err(source) => Err(io_error("read", &self.state.join(OBJECTS), source)),
+        }
+    }
+}
+
+/// The lock of the object store; released when it is dropped.
+#[derive(Debug)]
+pub(crate) struct StoreLock {
+    _objects: FolderHandle,
+}
+
+impl StoreLock {
+    /// Waits until no prune removes objects, and keeps it from starting.
+    fn share(state: &Path) -> io::Result<StoreLock> {
+        let objects = FolderHandle::open(state)?.open_or_create(OBJECTS, true)?;
+        objects.wait_for_lock(FlockOperation::LockShared)?;
+        Ok(StoreLock { _objects: objects })
+    }
+
+    /// Waits until no writer stores an object, and keeps writers from starting. Returns `None` without a store.
+    pub(crate) fn exclude_writers(state: &Path) -> io::Result<Option<StoreLock>> {
+        match FolderHandle::open(state)?.open_subfolder(OBJECTS) {
+            Ok(objects) => {
+                objects.wait_for_lock(FlockOperation::LockExclusive)?;
+                Ok(Some(StoreLock { _objects: objects }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use envelope::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot};
+use envelope::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot, ToolDecl};
 use plan::{CheckLimits, CheckedPlan, PlanFinding, RunSpec, Severity, check};
 
 use crate::catalog::RecordedTools;
@@ -26,14 +26,14 @@ pub fn replay(run_dir: &Path) -> Result<ReplayReport, JournalError> {
     if folder.header().kind == RunKind::Session {
         return session_replay::replay(&folder);
     }
-    let spec = run_spec(folder.header())?;
+    let spec = run_spec(folder.header(), &folder.tools()?)?;
     Ok(RunReplay::rebuild(&folder, spec)?.into_replay())
 }
 
-pub(crate) fn run_spec(header: &RunHeader) -> Result<RunSpec, JournalError> {
+pub(crate) fn run_spec(header: &RunHeader, tools: &[ToolDecl]) -> Result<RunSpec, JournalError> {
     Ok(RunSpec {
         run_id: header.run_id.clone(),
-        plan: Arc::new(compile_plan(header)?),
+        plan: Arc::new(compile_plan(header, tools)?),
         policy: Arc::new(empty_policy()),
         limits: header.limits,
         executor_version: header.executor_version.as_str().into(),
@@ -46,10 +46,10 @@ pub(crate) fn run_spec(header: &RunHeader) -> Result<RunSpec, JournalError> {
 }
 
 /// Compiles the recorded plan again, against the recorded tools.
-fn compile_plan(header: &RunHeader) -> Result<CheckedPlan, JournalError> {
+fn compile_plan(header: &RunHeader, tools: &[ToolDecl]) -> Result<CheckedPlan, JournalError> {
     // The current limits do not apply to a plan that was accepted earlier.
     let limits = CheckLimits { max_attempts: u32::MAX, max_call_timeout_ms: u64::MAX };
-    let report = check(&header.plan.to_string(), &RecordedTools(&header.tools), &limits);
+    let report = check(&header.plan.to_string(), &RecordedTools(tools), &limits);
     let first_error = |findings: &[PlanFinding]| {
         let error = findings.iter().find(|finding| finding.severity == Severity::Error);
         error.map_or_else(|| "it has no plan".to_owned(), ToString::to_string)

@@ -1,17 +1,19 @@
 //! Tests that a record follows from its plan, and that every difference is reported.
 
 use std::collections::VecDeque;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use envelope::{
-    Concurrency, Confirmation, EventType, Failure, Fault, Idempotency, Risk, RunId, Status, StepId, ToolCall,
-    ToolDecl, ToolName, ToolResult, canonical_hash,
+    Concurrency, Confirmation, EventType, Failure, Fault, Hash, Idempotency, Risk, RunId, Status, StepId,
+    ToolCall, ToolDecl, ToolName, ToolResult, canonical_hash,
 };
 use expect_test::{Expect, expect};
 use plan::{MachineInput, MachineOutput, RunMachine, SiblingPolicy, TimerId};
 use serde_json::{Value, json};
 
-use crate::samples::{confirmation, confirmation_of, event, header, result};
+use crate::object_folder::object_path;
+use crate::samples::{begin_run_of_earlier_build, confirmation, confirmation_of, event, header, result};
 use crate::{Journal, JournalEntry, JournalRecord, RunFolder, RunHeader, replay, verify};
 
 fn tool(name: &str, risk: Risk, input: Value, output: Value) -> ToolDecl {
@@ -72,7 +74,7 @@ fn plan_header(plan: Value) -> RunHeader {
     RunHeader {
         plan_hash: canonical_hash(&plan),
         plan,
-        tools: vec![list_tool(), make_tool()],
+        tools: vec![list_tool().into(), make_tool().into()],
         ..header("run-1")
     }
 }
@@ -197,7 +199,7 @@ impl Driver<'_> {
 fn record(state: &Path, header: &RunHeader, world: World) -> PathBuf {
     let folder = state.join("runs").join("run-1");
     let journal = Journal::create(&folder, header).unwrap();
-    let machine = RunMachine::new(crate::replay::run_spec(header).unwrap());
+    let machine = RunMachine::new(crate::replay::run_spec(header, &[list_tool(), make_tool()]).unwrap());
     let (calls, timers) = (VecDeque::new(), VecDeque::new());
     let yes = confirmation_of(header);
     let mut driver =
@@ -212,7 +214,12 @@ fn record(state: &Path, header: &RunHeader, world: World) -> PathBuf {
 fn rewrite(folder: &Path, state: &Path, change: impl Fn(JournalEntry) -> Vec<JournalRecord>) -> PathBuf {
     let from = RunFolder::open(folder).unwrap();
     let to = state.join("runs").join("run-1");
-    let journal = Journal::create(&to, from.header()).unwrap();
+    let header = RunHeader {
+        policy: Some(from.policy().unwrap()),
+        tools: from.tools().unwrap().into_iter().map(Into::into).collect(),
+        ..from.header().clone()
+    };
+    let journal = Journal::create(&to, &header).unwrap();
     for entry in from.records().unwrap() {
         for record in change(entry.unwrap()) {
             match record {
@@ -464,4 +471,63 @@ fn a_plan_that_its_tools_do_not_fit_is_refused() {
     let folder = temp.path().join("runs").join("run-1");
     Journal::create(&folder, &header).unwrap().close().unwrap();
     expect!["the recorded plan no longer passes its check: error each /steps/1/tool: no tool is named `vault.make` (the tools are `vault.list`)"].assert_eq(&replay(&folder).unwrap_err().to_string());
+}
+
+#[test]
+fn declarations_are_stored_once_and_a_missing_or_changed_one_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = record(temp.path(), &plan_header(plan("stop")), GOOD);
+    let text = fs::read_to_string(folder.join("run.json")).unwrap();
+    assert!(!text.contains("inputSchema"), "{text}");
+    let again = temp.path().join("runs").join("again");
+    let header = RunHeader { run_id: RunId::parse("again").unwrap(), ..plan_header(plan("stop")) };
+    Journal::create(&again, &header).unwrap().close().unwrap();
+    assert_eq!(RunFolder::open(&again).unwrap().tools().unwrap(), [list_tool(), make_tool()]);
+    let path = |tool: &ToolDecl| {
+        let (shard, name) = object_path(&Hash::of(&serde_json::to_vec(tool).unwrap()));
+        temp.path().join("objects").join(shard).join(name)
+    };
+    let told = || {
+        let problems = verify(&folder, None).unwrap().problems;
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        format!("{}\n{}", problems.join("\n"), replay(&folder).unwrap_err())
+    };
+    fs::remove_file(path(&list_tool())).unwrap();
+    expect![[r#"
+        object missing: objects/71/714810be1b950e3b151c10ded371bb7339c1eefd1e742ded708d74469bbde1be: the declaration of `vault.list` that run.json names
+        the stored data b3:714810be1b950e3b151c10ded371bb7339c1eefd1e742ded708d74469bbde1be is missing"#]].assert_eq(&told());
+    let mut changed = fs::File::create(path(&list_tool())).unwrap();
+    std::io::Write::write_all(&mut changed, b"{}").unwrap();
+    expect![[r#"
+        object changed: objects/71/714810be1b950e3b151c10ded371bb7339c1eefd1e742ded708d74469bbde1be: the declaration of `vault.list` that run.json names
+        the stored data b3:714810be1b950e3b151c10ded371bb7339c1eefd1e742ded708d74469bbde1be was changed after it was stored"#]].assert_eq(&told());
+    let records = RunFolder::open(&folder).unwrap();
+    assert!(records.records().unwrap().all(|record| record.is_ok()), "the records can still be read");
+}
+
+#[test]
+fn a_run_with_its_declarations_in_run_json_is_derived_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let stored = record(temp.path(), &plan_header(plan("stop")), GOOD);
+    let (journal, earlier) =
+        begin_run_of_earlier_build(&temp.path().join("earlier"), plan_header(plan("stop")));
+    let from = RunFolder::open(&stored).unwrap();
+    for entry in from.records().unwrap() {
+        match entry.unwrap().record {
+            JournalRecord::Call(call) => journal.call(&call),
+            JournalRecord::Result(result) => {
+                if let Some(data) = &result.data_ref {
+                    journal.put_object(&from.object(data).unwrap()).unwrap();
+                }
+                journal.result(&result)
+            }
+            JournalRecord::Event(event) => journal.event(&event),
+        }
+        .unwrap();
+    }
+    journal.close().unwrap();
+    let text = fs::read_to_string(earlier.join("run.json")).unwrap();
+    assert!(text.contains("inputSchema") && text.contains(r#""format":1"#), "{text}");
+    assert_eq!(told(&earlier), told(&stored));
+    assert_eq!(RunFolder::open(&earlier).unwrap().tools().unwrap(), [list_tool(), make_tool()]);
 }

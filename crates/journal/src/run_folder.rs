@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use envelope::{Confirmation, DataRef, ExecutionEvent, ToolCall, ToolResult};
+use envelope::{Confirmation, DataRef, ExecutionEvent, ToolCall, ToolDecl, ToolResult};
 use serde_json::Value;
 
 use crate::disk::FolderHandle;
@@ -12,7 +12,7 @@ use crate::log_scanner::{CurrentRecord, LogScanner, ScanItem};
 use crate::object_folder::ObjectFolder;
 use crate::problem::{JournalProblem, ProblemKind};
 use crate::recover::read_run;
-use crate::run_header::{RunFile, RunHeader};
+use crate::run_header::{RecordedTool, RunFile, RunHeader};
 use crate::run_log::{io_error, open_run};
 
 /// A run folder, open for reading. Takes no lock and changes nothing, so the run can still be in progress.
@@ -80,6 +80,28 @@ impl RunFolder {
             }
             (None, None) => Ok(None),
         }
+    }
+
+    /// Returns the policy of the run, from `run.json` or the object store.
+    pub fn policy(&self) -> Result<Value, JournalError> {
+        match &self.run.header.policy {
+            Some(policy) => Ok(policy.clone()),
+            None => {
+                let bytes = self.objects.get_by_hash(&self.run.header.policy_hash)?;
+                serde_json::from_slice(&bytes).map_err(JournalError::NotJson)
+            }
+        }
+    }
+
+    /// Returns the declarations of the tools that the plan uses, from `run.json` or the object store.
+    pub fn tools(&self) -> Result<Vec<ToolDecl>, JournalError> {
+        let declaration = |tool: &RecordedTool| match tool {
+            RecordedTool::Declared(tool) => Ok((**tool).clone()),
+            RecordedTool::Stored(tool) => {
+                serde_json::from_slice(&self.objects.get_by_hash(&tool.hash)?).map_err(JournalError::NotJson)
+            }
+        };
+        self.run.header.tools.iter().map(declaration).collect()
     }
 
     pub(crate) fn dir(&self) -> &FolderHandle {

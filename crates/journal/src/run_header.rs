@@ -1,11 +1,16 @@
-//! `run.json`: the plan of a run, its tools and its policy.
+//! `run.json`: the plan of a run, and the hashes of its policy and of the declarations of its tools.
 //!
-//! Together with the logs it is all a reader needs: a run can be explained and replayed from its folder
-//! alone. The header never changes, and the chain starts from its hash; only the confirmation is added later.
+//! The policy and the declarations are the same in most runs and larger than the rest of a small run, so they
+//! are stored once, by their hash, in the object store. Together with them and the logs a run can be explained
+//! and replayed. The header never changes, and the chain starts from its hash, which covers the hashes in it;
+//! only the confirmation is added later.
 
 use std::path::Path;
 
-use envelope::{Confirmation, Hash, RunId, StepId, Timestamp, ToolDecl, ToolName, canonical_hash};
+use envelope::{
+    Confirmation, Hash, ReceiptFamily, RunId, StepId, Timestamp, ToolDecl, ToolName, canonical_bytes,
+    canonical_hash,
+};
 use plan::{CarriedCall, CarriedCalls, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -53,12 +58,13 @@ pub struct RunHeader {
     pub plan: Value,
     /// [`canonical_hash`] of `plan`.
     pub plan_hash: Hash,
-    /// The whole policy, including the parts that calls do not carry.
-    pub policy: Value,
-    /// [`canonical_hash`] of `policy`.
+    /// The whole policy, including the parts that calls do not carry. `None` if it is in the object store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Value>,
+    /// [`canonical_hash`] of the policy, and so the hash of its object.
     pub policy_hash: Hash,
-    /// The declarations of the tools that the plan uses.
-    pub tools: Vec<ToolDecl>,
+    /// The tools that the plan uses.
+    pub tools: Vec<RecordedTool>,
     pub registry_version: String,
     pub executor_version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,13 +103,84 @@ pub struct UncertainCall {
     pub index: Option<u64>,
 }
 
+/// A tool of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RecordedTool {
+    /// The declaration is in the object store.
+    Stored(StoredTool),
+    /// Runs of earlier builds have the declaration in `run.json`.
+    Declared(Box<ToolDecl>),
+}
+
+/// A tool whose declaration is in the object store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredTool {
+    pub name: ToolName,
+    /// For showing results without the declaration.
+    pub family: ReceiptFamily,
+    /// Hash of the declaration's JSON.
+    pub hash: Hash,
+}
+
+impl RecordedTool {
+    pub fn name(&self) -> &ToolName {
+        match self {
+            RecordedTool::Stored(tool) => &tool.name,
+            RecordedTool::Declared(tool) => &tool.name,
+        }
+    }
+
+    pub fn family(&self) -> ReceiptFamily {
+        match self {
+            RecordedTool::Stored(tool) => tool.family,
+            RecordedTool::Declared(tool) => tool.family,
+        }
+    }
+
+    /// Whether the tool was declared like this.
+    pub fn is(&self, declaration: &ToolDecl) -> bool {
+        match self {
+            RecordedTool::Stored(tool) => serde_json::to_vec(declaration)
+                .is_ok_and(|bytes| tool.name == declaration.name && tool.hash == Hash::of(&bytes)),
+            RecordedTool::Declared(tool) => **tool == *declaration,
+        }
+    }
+}
+
+impl From<ToolDecl> for RecordedTool {
+    fn from(tool: ToolDecl) -> RecordedTool {
+        RecordedTool::Declared(Box::new(tool))
+    }
+}
+
 impl RunHeader {
-    /// The format version of run folders that this build writes and reads.
-    pub const FORMAT: u32 = 1;
+    /// The format version of run folders that this build writes.
+    pub const FORMAT: u32 = 2;
+    /// The oldest format version that this build reads: the policy and the declarations are in `run.json`.
+    const OLDEST_FORMAT: u32 = 1;
 
     /// Returns the calls that are not made again; none if the run continues no other one.
     pub fn carried_calls(&self) -> CarriedCalls {
         CarriedCalls::new(self.continues.iter().flat_map(|run| run.carried.iter().cloned()))
+    }
+
+    /// Returns the header with hashes in place of the policy and the declarations, and their contents.
+    pub(crate) fn with_hashes(&self) -> Result<(RunHeader, Vec<Vec<u8>>), JournalError> {
+        let mut header = self.clone();
+        let mut contents: Vec<Vec<u8>> = header.policy.take().iter().map(canonical_bytes).collect();
+        for tool in &mut header.tools {
+            if let RecordedTool::Declared(declaration) = tool {
+                let bytes = serde_json::to_vec(declaration).map_err(JournalError::NotJson)?;
+                *tool = RecordedTool::Stored(StoredTool {
+                    name: declaration.name.clone(),
+                    family: declaration.family,
+                    hash: Hash::of(&bytes),
+                });
+                contents.push(bytes);
+            }
+        }
+        Ok((header, contents))
     }
 }
 
@@ -132,7 +209,7 @@ impl RunFile {
             let confirmation = serde_json::to_value(confirmation).map_err(JournalError::NotJson)?;
             fields.insert(CONFIRMATION.to_owned(), confirmation);
         }
-        let mut text = serde_json::to_vec_pretty(&value).map_err(JournalError::NotJson)?;
+        let mut text = serde_json::to_vec(&value).map_err(JournalError::NotJson)?;
         text.push(b'\n');
         Ok(text)
     }
@@ -148,10 +225,11 @@ impl RunFile {
         // be hidden in an unknown field.
         let genesis = canonical_hash(&value);
         let header: RunHeader = serde_json::from_value(value).map_err(|error| bad(error.to_string()))?;
-        if header.format != RunHeader::FORMAT {
+        if !(RunHeader::OLDEST_FORMAT..=RunHeader::FORMAT).contains(&header.format) {
             return Err(bad(format!(
-                "its format is {}, this build reads {}",
+                "its format is {}, this build reads {} to {}",
                 header.format,
+                RunHeader::OLDEST_FORMAT,
                 RunHeader::FORMAT
             )));
         }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::disk::FolderHandle;
 use crate::error::JournalError;
 use crate::log_kind::LogKind;
+use crate::pruning::PruningRuns;
 use crate::run_header::{RUN_FILE, RunKind};
 use crate::run_log::io_error;
 use crate::summary_cache::SummaryCache;
@@ -158,7 +159,12 @@ pub fn run_ids(runs_dir: &Path) -> Result<Vec<RunId>, JournalError> {
 /// Returns the paths of all entries in the folder; none if the folder does not exist.
 fn paths(runs_dir: &Path) -> Result<Vec<PathBuf>, JournalError> {
     match FolderHandle::open(runs_dir).and_then(|dir| dir.entry_names()) {
-        Ok(names) => Ok(names.into_iter().map(|name| runs_dir.join(name)).collect()),
+        Ok(mut names) => {
+            // Runs that a killed prune had begun to remove are gone, also if their folders are still there.
+            let pruning = PruningRuns::read(runs_dir).map_err(|source| io_error("list", runs_dir, source))?;
+            names.retain(|name| !pruning.runs.iter().any(|run| run.as_str() == name));
+            Ok(names.into_iter().map(|name| runs_dir.join(name)).collect())
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(io_error("list", runs_dir, error)),
     }

@@ -83,7 +83,13 @@ impl Journal {
             io_error("create", run_dir, source)
         })?;
         let disk = folder.duplicate().map_err(|source| io_error("open", run_dir, source))?;
-        let made = Journal::create_in(folder, Box::new(disk), header);
+        let make = || {
+            let (header, contents) = header.with_hashes()?;
+            // Until `run.json` names them, the lock alone keeps a prune from removing them.
+            let _shared = ObjectFolder::for_run(run_dir).put_for_header(&contents)?;
+            Journal::create_in(folder, Box::new(disk), &header)
+        };
+        let made = make();
         if made.is_err() {
             // The run was not started. On a full disk, its remains would block the next attempt.
             let _left = std::fs::remove_dir_all(run_dir);
@@ -148,7 +154,8 @@ impl Journal {
                 move || writer.run(files)
             })
             .map_err(|source| io_error("start the committer of", folder.path(), source))?;
-        let objects = ObjectFolder::for_run(folder.path());
+        let objects =
+            ObjectFolder::for_writer(&folder).map_err(|source| io_error("open", folder.path(), source))?;
         let on_disk = DiskJournal {
             folder,
             run: Mutex::new((run, disk)),
@@ -162,10 +169,13 @@ impl Journal {
 
     /// Creates a journal in memory with the same chain; it ends with the process.
     pub fn in_memory(header: &RunHeader) -> Journal {
-        let run = RunFile::new(header);
+        // A header always has a JSON form; without one there is nothing to keep.
+        let (header, contents) = header.with_hashes().unwrap_or_else(|_error| (header.clone(), Vec::new()));
+        let objects = contents.into_iter().map(|bytes| (Hash::of(&bytes), bytes)).collect();
+        let run = RunFile::new(&header);
         let lines = [Vec::new(), Vec::new(), Vec::new()];
         let logs = Mutex::new(MemoryLogs { head: run.start(), newest: 0, raw: RawRecords::default(), lines });
-        let memory = MemoryJournal { run: Mutex::new(run), logs, objects: Mutex::new(HashMap::new()) };
+        let memory = MemoryJournal { run: Mutex::new(run), logs, objects: Mutex::new(objects) };
         Journal { backend: Arc::new(JournalBackend::Memory(Box::new(memory))) }
     }
 
@@ -311,6 +321,8 @@ impl Journal {
             JournalBackend::Disk(on_disk) => {
                 on_disk.stop(true);
                 let head = on_disk.writer.outcome()?;
+                let forgotten = on_disk.objects.forget_stored();
+                forgotten.map_err(|source| io_error("close", on_disk.folder.path(), source))?;
                 on_disk
                     .folder
                     .unlock()
@@ -408,7 +420,8 @@ fn lock_mutex<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lock(folder: &FolderHandle) -> Result<(), JournalError> {
+/// Locks a run for its writer.
+pub(crate) fn lock(folder: &FolderHandle) -> Result<(), JournalError> {
     let failed = |source| io_error("lock", folder.path(), source);
     for turn in 0..LOCK_TRIES {
         if folder.lock().map_err(failed)? {

@@ -11,6 +11,7 @@ use envelope::{
 use plan::{RunLimits, SiblingPolicy};
 use serde_json::{Value, json};
 
+use crate::disk::FolderHandle;
 use crate::{Journal, JournalError, RunHeader, RunKind};
 
 pub(crate) fn run_id() -> RunId {
@@ -35,7 +36,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         plan_hash: canonical_hash(&plan),
         plan,
         policy_hash: canonical_hash(&policy),
-        policy,
+        policy: Some(policy),
         tools: Vec::new(),
         registry_version: "registry".to_owned(),
         executor_version: "0.1.0".to_owned(),
@@ -172,6 +173,24 @@ pub(crate) fn write_run(journal: &Journal, calls: u64) -> Result<(), JournalErro
     }
     journal.event(&event(EventType::RunFinished, Some(json!({ "status": "ok" }))))?;
     Ok(())
+}
+
+/// Writes a finished, closed run as earlier builds did: with the policy in `run.json`.
+pub(crate) fn finished_run_of_earlier_build(state: &Path, id: &str, calls: u64) -> std::path::PathBuf {
+    let (journal, folder) = begin_run_of_earlier_build(state, header(id));
+    write_run(&journal, calls).unwrap();
+    journal.close().unwrap();
+    folder
+}
+
+/// Starts a run as earlier builds did: with the policy and the declarations in `run.json`.
+pub(crate) fn begin_run_of_earlier_build(state: &Path, header: RunHeader) -> (Journal, std::path::PathBuf) {
+    let folder = state.join("runs").join(header.run_id.as_str());
+    std::fs::create_dir_all(&folder).unwrap();
+    let handle = FolderHandle::open(&folder).unwrap();
+    let disk = Box::new(handle.duplicate().unwrap());
+    let journal = Journal::create_in(handle, disk, &RunHeader { format: 1, ..header }).unwrap();
+    (journal, folder)
 }
 
 /// Writes a finished, closed run to `<dir>/runs/<id>` and returns its folder.

@@ -15,7 +15,7 @@ use crate::object_folder::{OBJECTS, ObjectFolder, object_path};
 use crate::problem::{JournalProblem, ProblemKind, TornTail};
 use crate::record_facts::{CallFacts, EventFacts, ResultFacts, ResultRules, compact_id};
 use crate::run_folder::RunFolder;
-use crate::run_header::{RUN_FILE, RunFile};
+use crate::run_header::{RUN_FILE, RecordedTool, RunFile};
 use crate::run_log::io_error;
 use crate::wal::{WAL_FILE, WalFile};
 
@@ -104,6 +104,7 @@ fn verify_once(run_dir: &Path, expected_head: Option<&Hash>) -> Result<Verificat
     }
     check.check_open_calls();
     check.check_header();
+    check.check_header_objects()?;
     check.check_confirmation();
     let proven = check.expected_head(head);
     Ok(Verification {
@@ -360,9 +361,36 @@ impl<'a> RecordVerifier<'a> {
         }
         if canonical_hash(&header.plan) != header.plan_hash {
             self.add_header_problem(ProblemKind::HeaderChanged, "`planHash` is not the hash of the plan");
-        } else if canonical_hash(&header.policy) != header.policy_hash {
+        } else if header.policy.as_ref().is_some_and(|policy| canonical_hash(policy) != header.policy_hash) {
             self.add_header_problem(ProblemKind::HeaderChanged, "`policyHash` is not the hash of the policy");
         }
+    }
+
+    /// Checks that the policy and the declarations of the tools are in the store and unchanged.
+    fn check_header_objects(&mut self) -> Result<(), JournalError> {
+        let header = &self.run.header;
+        if header.policy.is_none() {
+            self.check_header_object(&header.policy_hash, "the policy")?;
+        }
+        for tool in &header.tools {
+            if let RecordedTool::Stored(tool) = tool {
+                self.check_header_object(&tool.hash, &format!("the declaration of `{}`", tool.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_header_object(&mut self, hash: &Hash, what: &str) -> Result<(), JournalError> {
+        let kind = match self.objects.check_hash(hash) {
+            Ok(()) => return Ok(()),
+            Err(JournalError::ObjectMissing { .. }) => ProblemKind::ObjectMissing,
+            Err(JournalError::ObjectChanged { .. }) => ProblemKind::ObjectChanged,
+            Err(other) => return Err(other),
+        };
+        let (folder, name) = object_path(hash);
+        let (file, message) = (format!("{OBJECTS}/{folder}/{name}"), format!("{what} that {RUN_FILE} names"));
+        self.problems.push(JournalProblem { file, line: None, offset: None, seq: None, what: kind, message });
+        Ok(())
     }
 
     /// Checks that the confirmation in `run.json` is for this plan and matches the events. A crash can happen

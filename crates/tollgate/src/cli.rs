@@ -8,8 +8,8 @@ use crate::cli_error::{CliError, CommandResult};
 use crate::commands::{
     approve::ApproveCommand, call::CallCommand, check::CheckCommand, connect::ConnectCommand,
     demo::DemoCommand, doctor::DoctorCommand, init::InitCommand, mcp::McpCommand, preview::PreviewCommand,
-    redo::RedoCommand, replay::ReplayCommand, resume::ResumeCommand, run::RunCommand, runs::RunsCommand,
-    serve::ServeCommand, servers::ServersCommand, show::ShowCommand, token::TokenCommand,
+    prune::PruneCommand, redo::RedoCommand, replay::ReplayCommand, resume::ResumeCommand, run::RunCommand,
+    runs::RunsCommand, serve::ServeCommand, servers::ServersCommand, show::ShowCommand, token::TokenCommand,
     tools::ToolsCommand, trust::TrustCommand, undo::UndoCommand, verify::VerifyCommand,
 };
 use crate::exit::Exit;
@@ -51,6 +51,7 @@ pub(crate) enum Command {
     Resume(ResumeCommand),
     Undo(UndoCommand),
     Redo(RedoCommand),
+    Prune(PruneCommand),
     Serve(ServeCommand),
     Mcp(McpCommand),
     Approve(ApproveCommand),
@@ -79,6 +80,7 @@ impl Cli {
             Command::Resume(resume) => resume.run(vault),
             Command::Undo(undo) => undo.run(vault),
             Command::Redo(redo) => redo.run(vault),
+            Command::Prune(prune) => prune.run(vault),
             Command::Serve(serve) => serve.run(vault),
             Command::Mcp(mcp) => mcp.run(vault),
             Command::Approve(approve) => approve.run(vault),
@@ -109,6 +111,7 @@ impl Command {
             Command::Resume(resume) => resume.json,
             Command::Undo(undo) => undo.json(),
             Command::Redo(redo) => redo.json(),
+            Command::Prune(prune) => prune.json,
             Command::Serve(serve) => serve.json,
             Command::Approve(approve) => approve.json,
             Command::Token(token) => token.json(),

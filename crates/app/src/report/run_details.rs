@@ -113,7 +113,8 @@ impl RunDetails {
             },
             status: details.status,
             ending: details.ending,
-            mode: text(&header.policy, "mode"),
+            // A policy that cannot be read is named by the verification.
+            mode: folder.policy().map_or_else(|_missing| "?".to_owned(), |policy| text(&policy, "mode")),
             plan_hash: header.plan_hash,
             confirmation_required: header.confirm,
             confirmation: folder.confirmation().cloned(),

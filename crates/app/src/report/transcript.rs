@@ -59,7 +59,7 @@ impl Transcript {
     /// Reads a run as far as its records can be trusted.
     pub fn read(folder: &RunFolder, running: bool) -> Result<Transcript, AppError> {
         let header = folder.header();
-        let families = header.tools.iter().map(|tool| (tool.name.clone(), tool.family)).collect();
+        let families = header.tools.iter().map(|tool| (tool.name().clone(), tool.family())).collect();
         let mut details =
             TranscriptBuilder { families, open: BTreeMap::new(), calls: Vec::new(), status: None };
         for entry in folder.records()? {

@@ -20,7 +20,7 @@ use shell::ProcessLifetime;
 use toolkit::BoxFuture;
 
 /// A front end that says yes.
-struct SaysYes;
+pub(crate) struct SaysYes;
 
 impl Approver for SaysYes {
     fn confirm<'a>(&'a self, _: &'a ConfirmRequest) -> BoxFuture<'a, ConfirmAnswer> {
@@ -44,7 +44,7 @@ const PLAN: &str = r##"{
 }"##;
 
 /// A vault with one note, under the default settings whatever the home of this machine holds.
-fn vault(dir: &Path) -> VaultContext {
+pub(crate) fn vault(dir: &Path) -> VaultContext {
     std::fs::create_dir_all(dir.join(".tollgate")).unwrap();
     std::io::Write::write_all(&mut std::fs::File::create(dir.join("Old.md")).unwrap(), b"# Old\n").unwrap();
     VaultContext { vault: dir.canonicalize().unwrap(), settings: Settings::cautious() }

@@ -183,7 +183,7 @@ fn header() -> RunHeader {
         vault: None,
         plan: json!({}),
         plan_hash: envelope::canonical_hash(&json!({})),
-        policy: json!({}),
+        policy: Some(json!({})),
         policy_hash: envelope::canonical_hash(&json!({})),
         tools: Vec::new(),
         registry_version: "bench".to_owned(),

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use envelope::{EventLevel, EventType, ExecutionEvent, SchemasOnly};
-use journal::{Journal, JournalError, OpenCall, RecoveryReport, RunFolder, RunHeader, RunKind, RunReplay};
+use journal::{
+    Journal, JournalError, OpenCall, RecordedTool, RecoveryReport, RunFolder, RunHeader, RunKind, RunReplay,
+};
 use plan::{MachineOutput, PlanFinding, RunSpec};
 
 use super::local_driver::drive;
@@ -169,8 +171,8 @@ fn rebuild_spec(engine: &Engine, header: &RunHeader) -> Result<RunSpec, ResumeEr
     if header.policy_hash != engine.policy().hash() {
         return Err(ResumeError::Changed { what: "the policy" });
     }
-    let same_tool = |old: &envelope::ToolDecl| {
-        engine.surface().resolve(old.name.as_str()).is_ok_and(|entry| *entry.decl == *old)
+    let same_tool = |old: &RecordedTool| {
+        engine.surface().resolve(old.name().as_str()).is_ok_and(|entry| old.is(&entry.decl))
     };
     if !header.tools.iter().all(same_tool) {
         return Err(ResumeError::Changed { what: "a tool of the plan" });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use command_line::CommandLine;
 use envelope::{Confirmation, Hash, RunId, ToolDecl};
-use journal::{Continuation, RunHeader, RunKind};
+use journal::{Continuation, RecordedTool, RunHeader, RunKind};
 use plan::{CheckedPlan, CheckedStep, RunSpec, Template};
 
 use crate::panic_guard::catch_call;
@@ -68,8 +68,8 @@ impl Engine {
             plan: serde_json::to_value(&*spec.plan.plan).unwrap_or_default(),
             plan_hash: spec.plan.hash,
             policy_hash: envelope::canonical_hash(&policy),
-            policy,
-            tools: declarations(&spec.plan),
+            policy: Some(policy),
+            tools: declarations(&spec.plan).into_iter().map(RecordedTool::from).collect(),
             registry_version: spec.registry_version.to_string(),
             executor_version: self.inner.executor_version.to_string(),
             planner_version: spec.planner_version.clone(),

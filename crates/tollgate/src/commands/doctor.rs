@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use journal::{RunState, RunsFolder};
+use journal::{RunState, RunsFolder, StateSizes};
 use serde::Serialize;
 use serde_json::json;
 use shell::SandboxRequirement;
@@ -24,7 +24,7 @@ use crate::prompt::TerminalApprover;
 use crate::runtime::InterruptSignal;
 use crate::screen::{self};
 use app::AppError;
-use app::display_text::{count, display_path, escape_line, escape_text};
+use app::display_text::{count, display_path, display_size, escape_line, escape_text};
 use app::leftovers::{LeftoverKind, TempLeftover, temp_leftovers};
 use app::settings::CONFIG_FILE;
 use app::shell_quoting::quote_for_shell;
@@ -65,11 +65,14 @@ struct HealthFinding {
     message: String,
     #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
+    /// Number and size of runs and stored contents.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    sizes: Option<StateSizes>,
 }
 
 impl HealthFinding {
     fn new(health: HealthLevel, what: &'static str, message: impl Into<String>) -> HealthFinding {
-        HealthFinding { health, what, message: message.into(), fix: None }
+        HealthFinding { health, what, message: message.into(), fix: None, sizes: None }
     }
 
     fn ok(what: &'static str, message: impl Into<String>) -> HealthFinding {
@@ -369,6 +372,7 @@ fn check_runs(context: &VaultContext) -> Vec<HealthFinding> {
     };
     let mut findings =
         vec![HealthFinding::ok("runs", format!("{} in {}", runs.len(), display_path(folder.path())))];
+    findings.push(check_sizes(context, &folder));
     findings.extend(check_unreadable_runs(&folder));
     for run in &runs {
         match &run.state {
@@ -432,11 +436,30 @@ fn leftover_finding(context: &VaultContext, file: &TempLeftover) -> HealthFindin
     }
 }
 
+/// Reports how much the state folder holds, and how to make it smaller.
+fn check_sizes(context: &VaultContext, folder: &RunsFolder) -> HealthFinding {
+    match folder.sizes() {
+        Ok(sizes) => {
+            let message = format!(
+                "{} in {}, {} in {}; to remove old runs: tollgate prune {}",
+                display_size(sizes.run_bytes),
+                count(sizes.runs, "run"),
+                display_size(sizes.object_bytes),
+                count(sizes.objects, "stored content"),
+                context.vault_arguments()
+            );
+            HealthFinding { sizes: Some(sizes), ..HealthFinding::ok("size", message) }
+        }
+        Err(error) => HealthFinding::failed("size", error.into()),
+    }
+}
+
 /// Reports folders among the runs that are not runs: left by a crash before the first record, or put there by another
 /// program.
 fn check_unreadable_runs(folder: &RunsFolder) -> Vec<HealthFinding> {
     let Ok(entries) = std::fs::read_dir(folder.path()) else { return Vec::new() };
     let all = journal::list_runs(folder.path()).unwrap_or_default();
+    let begun = folder.begun_removals().unwrap_or_default();
     let dirs: HashSet<&Path> = all.iter().map(|run| run.dir.as_path()).collect();
     let known = |path: &Path| {
         dirs.contains(path) || path.file_name().is_some_and(|name| name == journal::SUMMARIES_FILE)
@@ -445,6 +468,8 @@ fn check_unreadable_runs(folder: &RunsFolder) -> Vec<HealthFinding> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| !known(path))
+        // What an interrupted prune had begun to remove is no run any more.
+        .filter(|path| !begun.iter().any(|run| path.ends_with(run.as_str())))
         .map(|path| {
             HealthFinding::new(
                 HealthLevel::Warn,

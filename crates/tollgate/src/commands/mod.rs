@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod mcp;
 pub(crate) mod preview;
+pub(crate) mod prune;
 pub(crate) mod redo;
 pub(crate) mod replay;
 pub(crate) mod resume;

@@ -14,7 +14,7 @@ fn commands(sandbox: &TestVault) -> Vec<String> {
 #[test]
 fn the_commands_are_these() {
     expect![
-        "demo init tools check preview run call runs show verify replay resume undo redo serve mcp approve token connect trust servers doctor"
+        "demo init tools check preview run call runs show verify replay resume undo redo prune serve mcp approve token connect trust servers doctor"
     ]
     .assert_eq(&commands(&TestVault::new()).join(" "));
 }

@@ -31,6 +31,7 @@ mod mcp;
 mod mcp_clients;
 mod preview;
 mod prompts;
+mod prune;
 mod receipts;
 mod refusals;
 mod responses_clients;

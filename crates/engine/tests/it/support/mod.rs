@@ -144,7 +144,7 @@ impl TestEngine {
             vault: None,
             plan: json!({}),
             plan_hash: envelope::canonical_hash(&json!({})),
-            policy: json!({}),
+            policy: Some(json!({})),
             policy_hash: envelope::canonical_hash(&json!({})),
             tools: Vec::new(),
             registry_version: "test".to_owned(),

@@ -1,0 +1,369 @@
+//! Removing old runs: which ones, what stays, and what a prune that was killed leaves.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use envelope::{DataRef, Hash, RunId, Timestamp, ToolResult};
+use expect_test::expect;
+
+use crate::object_folder::object_path;
+use crate::prune::PruneStep;
+use crate::samples::{
+    begin_run_of_earlier_build, call, confirmation, event, finished_run_of_earlier_build, header, result,
+};
+use crate::{Journal, JournalError, PruneLimits, RunFolder, RunHeader, RunKind, RunsFolder, verify};
+
+fn at(day: i64) -> Timestamp {
+    Timestamp::from_second(day * 86_400).unwrap()
+}
+
+fn header_of(run: &str, day: i64, undoes: &[&str]) -> RunHeader {
+    RunHeader {
+        created_at: at(day),
+        kind: if undoes.is_empty() { RunKind::Plan } else { RunKind::Undo },
+        undoes: undoes.iter().map(|run| RunId::parse(run).unwrap()).collect(),
+        confirm: false,
+        ..header(run)
+    }
+}
+
+/// Starts a run of one call whose result names `content` in the object store, and an artifact.
+fn begin(state: &Path, run: &str, day: i64, undoes: &[&str], content: &str) -> Journal {
+    let header = header_of(run, day, undoes);
+    let journal = Journal::create(&state.join("runs").join(run), &header).unwrap();
+    let run_id = header.run_id;
+    let stored = journal.put_object(content.as_bytes()).unwrap();
+    let (path, file) = journal.create_artifact("call-out", "txt").unwrap().unwrap();
+    journal.sync_artifact(&path, &file).unwrap();
+    journal.call(&envelope::ToolCall { run_id: run_id.clone(), confirmation_id: None, ..call(0) }).unwrap();
+    journal.result(&ToolResult { run_id, data: None, data_ref: Some(stored), ..result(0) }).unwrap();
+    journal
+}
+
+fn finish(journal: &Journal, run: &str) {
+    let finished = envelope::ExecutionEvent {
+        run_id: RunId::parse(run).unwrap(),
+        ..event(envelope::EventType::RunFinished, Some(serde_json::json!({ "status": "ok" })))
+    };
+    journal.event(&finished).unwrap();
+    journal.close().unwrap();
+}
+
+fn add(state: &Path, run: &str, day: i64, undoes: &[&str], content: &str) {
+    finish(&begin(state, run, day, undoes, content), run);
+}
+
+fn folder(state: &Path) -> RunsFolder {
+    RunsFolder::from(state.join("runs"))
+}
+
+fn limits(day: i64, keep: usize) -> PruneLimits {
+    PruneLimits { created_before: Some(at(day)), keep }
+}
+
+fn prune(state: &Path, limits: &PruneLimits) -> crate::PruneReport {
+    let runs = folder(state);
+    runs.prune(&runs.plan_prune(limits).unwrap(), limits).unwrap()
+}
+
+fn listed(state: &Path) -> String {
+    let runs = folder(state).list().unwrap();
+    runs.iter().map(|run| run.run_id.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn object(content: &str) -> DataRef {
+    DataRef { hash: Hash::of(content.as_bytes()), bytes: content.len() as u64 }
+}
+
+fn has_object(state: &Path, content: &str) -> bool {
+    let (folder, name) = object_path(&object(content).hash);
+    state.join("objects").join(folder).join(name).exists()
+}
+
+/// Every file of the state folder.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path);
+        }
+    }
+    found
+}
+
+fn state() -> (tempfile::TempDir, PathBuf) {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().canonicalize().unwrap();
+    (temp, path)
+}
+
+/// Five old runs, of which some belong together, and a new one.
+fn history(state: &Path) {
+    add(state, "a", 1, &[], "old a");
+    add(state, "b", 2, &[], "old b");
+    add(state, "c", 3, &[], "shared");
+    add(state, "undo-b", 4, &["b"], "undone b");
+    add(state, "redo-b", 5, &["undo-b"], "redone b");
+    add(state, "new", 9, &[], "shared");
+}
+
+#[test]
+fn runs_that_are_old_and_not_among_the_newest_are_removed_and_linked_ones_stay_together() {
+    let chosen = |limits: PruneLimits| {
+        let (_temp, state) = state();
+        history(&state);
+        let plan = folder(&state).plan_prune(&limits).unwrap();
+        let runs = plan.runs.iter().map(|pruned| pruned.run.run_id.to_string()).collect::<Vec<_>>().join(" ");
+        let planned = (plan.runs.len() as u64, plan.run_bytes(), plan.objects, plan.object_bytes);
+        let before = files(&state);
+        let report = folder(&state).prune(&plan, &limits).unwrap();
+        assert_eq!(planned, (report.runs, report.run_bytes, report.objects, report.object_bytes));
+        assert_eq!(before == files(&state), plan.is_empty());
+        format!("removes [{runs}] and {} objects, keeps {} [{}]\n", plan.objects, plan.kept, listed(&state))
+    };
+    let mut told = String::new();
+    for (day, keep) in
+        [(0, 1), (2, 1), (4, 1), (5, 1), (6, 1), (100, 0), (100, 1), (100, 2), (100, 4), (100, 9)]
+    {
+        told += &format!("older than day {day}, keep {keep}: {}", chosen(limits(day, keep)));
+    }
+    told += &format!("keep 3: {}", chosen(PruneLimits { created_before: None, keep: 3 }));
+    expect![[r#"
+        older than day 0, keep 1: removes [] and 0 objects, keeps 6 [new redo-b undo-b c b a]
+        older than day 2, keep 1: removes [a] and 1 objects, keeps 5 [new redo-b undo-b c b]
+        older than day 4, keep 1: removes [c a] and 1 objects, keeps 4 [new redo-b undo-b b]
+        older than day 5, keep 1: removes [c a] and 1 objects, keeps 4 [new redo-b undo-b b]
+        older than day 6, keep 1: removes [redo-b undo-b c b a] and 4 objects, keeps 1 [new]
+        older than day 100, keep 0: removes [redo-b undo-b c b a] and 4 objects, keeps 1 [new]
+        older than day 100, keep 1: removes [redo-b undo-b c b a] and 4 objects, keeps 1 [new]
+        older than day 100, keep 2: removes [c a] and 1 objects, keeps 4 [new redo-b undo-b b]
+        older than day 100, keep 4: removes [a] and 1 objects, keeps 5 [new redo-b undo-b c b]
+        older than day 100, keep 9: removes [] and 0 objects, keeps 6 [new redo-b undo-b c b a]
+        keep 3: removes [c a] and 1 objects, keeps 4 [new redo-b undo-b b]
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn an_object_that_a_remaining_run_names_stays_and_temporary_files_go() {
+    let (_temp, state) = state();
+    history(&state);
+    fs::File::create(state.join("objects/large.1-1.tmp")).unwrap();
+    let foreign = state.join("objects/notes.txt");
+    fs::File::create(&foreign).unwrap();
+    prune(&state, &limits(100, 1));
+    assert!(has_object(&state, "shared") && foreign.exists());
+    assert!(!has_object(&state, "old a") && !state.join("objects/large.1-1.tmp").exists());
+    assert_eq!(verify(&state.join("runs/new"), None).unwrap().problems, []);
+    let sizes = folder(&state).sizes().unwrap();
+    // The content and the policy.
+    assert_eq!((sizes.runs, sizes.objects), (1, 2));
+    assert_eq!(
+        sizes.run_bytes,
+        files(&state.join("runs")).iter().map(|file| fs::metadata(file).unwrap().len()).sum::<u64>()
+    );
+}
+
+#[test]
+fn a_run_that_is_open_interrupted_or_damaged_stays() {
+    let (_temp, state) = state();
+    let running = begin(&state, "running", 1, &[], "running");
+    add(&state, "undo-running", 2, &["running"], "its undo");
+    drop(begin(&state, "interrupted", 1, &[], "interrupted"));
+    add(&state, "damaged", 1, &[], "damaged");
+    fs::remove_file(state.join("runs/damaged/run.json")).unwrap();
+    add(&state, "reopened", 1, &[], "reopened");
+    add(&state, "new", 9, &[], "new");
+    // The damaged run counts by the time of its folder.
+    let all = limits(100, 2);
+    let plan = folder(&state).plan_prune(&all).unwrap();
+    assert_eq!(plan.runs.len(), 1);
+    let (reopened, _) = Journal::reopen(&state.join("runs/reopened")).unwrap();
+    let report = folder(&state).prune(&plan, &all).unwrap();
+    assert_eq!((report.runs, report.objects), (0, 0));
+    drop(reopened);
+    assert_eq!(prune(&state, &all).runs, 1);
+    for content in ["running", "its undo", "interrupted", "damaged", "new"] {
+        assert!(has_object(&state, content), "{content}");
+    }
+    finish(&running, "running");
+    assert_eq!(prune(&state, &all).runs, 2);
+}
+
+#[test]
+fn an_undo_that_began_after_the_question_keeps_its_run() {
+    let (_temp, state) = state();
+    history(&state);
+    let all = limits(100, 1);
+    let plan = folder(&state).plan_prune(&all).unwrap();
+    add(&state, "undo-a", 10, &["a"], "undone a");
+    folder(&state).prune(&plan, &all).unwrap();
+    assert!(
+        listed(&state).split(' ').any(|run| run == "a") && has_object(&state, "old a"),
+        "{}",
+        listed(&state)
+    );
+    assert_eq!(verify(&state.join("runs/a"), None).unwrap().problems, []);
+}
+
+#[test]
+fn an_object_that_an_open_run_stored_and_no_record_names_yet_stays() {
+    let (_temp, state) = state();
+    history(&state);
+    let journal = Journal::create(&state.join("runs/writer"), &header_of("writer", 10, &[])).unwrap();
+    // It is there already, stored by a run that is about to be removed.
+    let stored = journal.put_object(b"old a").unwrap();
+    assert_eq!(prune(&state, &limits(100, 1)).runs, 6);
+    assert_eq!(journal.object(&stored).unwrap(), b"old a");
+    finish(&journal, "writer");
+    assert!(!state.join("runs/writer/stored-objects").exists());
+    assert_eq!(prune(&state, &limits(0, 1)).objects, 1);
+    assert!(!has_object(&state, "old a"));
+}
+
+#[test]
+fn writers_and_a_prune_at_the_same_time_lose_nothing() {
+    let (_temp, state) = state();
+    for number in 0..8 {
+        add(&state, &format!("old-{number}"), 1, &[], &format!("content {number}"));
+    }
+    std::thread::scope(|threads| {
+        let writers: Vec<_> = (0..2)
+            .map(|writer| {
+                let state = &state;
+                threads.spawn(move || {
+                    for number in 0..8 {
+                        let run = format!("writer-{writer}-{number}");
+                        add(state, &run, 10, &[], &format!("content {number}"));
+                    }
+                })
+            })
+            .collect();
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            prune(&state, &limits(5, 1));
+        }
+    });
+    for run in folder(&state).list().unwrap() {
+        assert_eq!(verify(&run.dir, None).unwrap().problems, [], "{}", run.run_id);
+    }
+    assert_eq!(listed(&state).split(' ').filter(|run| run.starts_with("writer")).count(), 16);
+}
+
+#[test]
+fn a_prune_that_is_killed_at_any_step_leaves_whole_runs_and_is_completed_by_the_next() {
+    let all = limits(100, 1);
+    let (_temp, whole) = state();
+    history(&whole);
+    prune(&whole, &all);
+    let remaining = |state: &Path| -> BTreeSet<PathBuf> {
+        files(state).iter().map(|file| file.strip_prefix(state).unwrap().to_owned()).collect()
+    };
+    let expected = remaining(&whole);
+    let mut kills = 0;
+    loop {
+        let (_temp, state) = state();
+        history(&state);
+        let runs = folder(&state);
+        let plan = runs.plan_prune(&all).unwrap();
+        let steps = Cell::new(0);
+        let mut stop = |_step: PruneStep| {
+            steps.set(steps.get() + 1);
+            if steps.get() > kills { Err(io::Error::other("killed")) } else { Ok(()) }
+        };
+        let done = runs.prune_in_steps(&plan, &all, &mut stop).is_ok();
+        let left = listed(&state);
+        let together = |linked: &[&str]| {
+            let there = linked.iter().filter(|run| left.split(' ').any(|left| left == **run)).count();
+            assert!(there == 0 || there == linked.len(), "killed at {kills}: {left}");
+        };
+        together(&["b", "undo-b", "redo-b"]);
+        assert!(left.starts_with("new"));
+        for run in runs.list().unwrap() {
+            assert_eq!(verify(&run.dir, None).unwrap().problems, [], "killed at {kills}: {}", run.run_id);
+        }
+        let second = runs.plan_prune(&all).unwrap();
+        assert_eq!(second.is_empty(), done, "killed at {kills}");
+        runs.prune(&second, &all).unwrap();
+        assert_eq!(remaining(&state), expected, "killed at {kills}");
+        if done {
+            break;
+        }
+        kills += 1;
+    }
+    // Three files and an artifact of each of five runs, their folders, the list, and the objects.
+    assert!(kills > 30, "{kills}");
+}
+
+#[test]
+fn a_list_of_removals_from_elsewhere_reaches_no_folder_outside_and_no_run_in_use() {
+    let (_temp, state) = state();
+    add(&state, "a", 1, &[], "a");
+    let running = begin(&state, "running", 2, &[], "running");
+    fs::create_dir_all(state.join("precious")).unwrap();
+    let list = serde_json::json!({ "runs": ["../precious", "..", ".", "running"] });
+    io::Write::write_all(
+        &mut fs::File::create(state.join("pruning.json")).unwrap(),
+        list.to_string().as_bytes(),
+    )
+    .unwrap();
+    prune(&state, &limits(0, 1));
+    assert!(state.join("precious").exists() && state.join("runs/a").exists());
+    finish(&running, "running");
+    assert_eq!(listed(&state), "running a");
+    assert!(!state.join("pruning.json").exists());
+}
+
+#[test]
+fn two_prunes_do_not_run_at_the_same_time() {
+    let (_temp, state) = state();
+    history(&state);
+    let all = limits(100, 1);
+    let runs = folder(&state);
+    let plan = runs.plan_prune(&all).unwrap();
+    let mut refused = false;
+    let mut meanwhile = |_step: PruneStep| {
+        refused |= matches!(runs.prune(&plan, &all), Err(JournalError::PruneRunning { .. }));
+        Ok(())
+    };
+    runs.prune_in_steps(&plan, &all, &mut meanwhile).unwrap();
+    assert!(refused);
+}
+
+#[test]
+fn while_an_earlier_build_writes_a_run_no_object_is_removed() {
+    let (_temp, state) = state();
+    history(&state);
+    let (writer, _folder) = begin_run_of_earlier_build(&state, header("run-1"));
+    let all = limits(100, 1);
+    let plan = folder(&state).plan_prune(&all).unwrap();
+    assert_eq!(plan.objects_in_use_by, Some(RunId::parse("run-1").unwrap()));
+    assert_eq!((plan.runs.len(), plan.objects), (6, 0));
+    folder(&state).prune(&plan, &all).unwrap();
+    assert!(has_object(&state, "old a"));
+    drop(writer);
+}
+
+#[test]
+fn the_policy_is_stored_once_and_runs_of_earlier_builds_are_read() {
+    let (_temp, state) = state();
+    let old = finished_run_of_earlier_build(&state, "run-1", 1);
+    let text = fs::read_to_string(old.join("run.json")).unwrap();
+    assert!(text.contains(r#""policy":{"mode":"ask"}"#), "{text}");
+    assert!(!state.join("objects").exists());
+    let folder_of = |run: &str| RunFolder::open(&state.join("runs").join(run)).unwrap();
+    assert_eq!(folder_of("run-1").policy().unwrap(), header("run-1").policy.unwrap());
+    assert_eq!(verify(&old, None).unwrap().problems, []);
+    for run in ["a", "b"] {
+        Journal::create(&state.join("runs").join(run), &header(run)).unwrap();
+        assert_eq!(folder_of(run).policy().unwrap(), header(run).policy.unwrap());
+    }
+    assert_eq!(files(&state.join("objects")).len(), 1);
+    assert_eq!(folder_of("a").confirmation(), None);
+    assert_eq!(confirmation().forecast, None);
+}
