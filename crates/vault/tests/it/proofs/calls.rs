@@ -40,11 +40,6 @@ pub(crate) fn writing(path: &str, spare: &str, free: &str) -> Vec<PathCall> {
         call("create unique", "vault.createFile", create("create-unique")),
         call("create over", "vault.createFile", create("overwrite")),
         call("write", "vault.writeFile", json!({"path": path, "content": "# H\nnew\n"})),
-        call(
-            "create bytes",
-            "vault.createFile",
-            json!({"path": path, "content": "AP8=", "encoding": "base64"}),
-        ),
         call("append", "vault.writeFile", json!({"path": path, "content": "new", "mode": "append"})),
         call("patch", "vault.patchFile", json!({"path": path, "patch": patch})),
         call("replace", "vault.replaceText", json!({"path": path, "find": "e", "replace": "E", "all": true})),

@@ -279,17 +279,17 @@ fn a_link_in_the_last_place_is_never_followed_out_and_is_moved_only_as_a_link() 
     ]);
     expect![[r#"
         PATH-02 "file.md"
-            conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, outline, folder, create, create over, write, create bytes, append, patch, replace, frontmatter, section, move to
+            conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, outline, folder, create, create over, write, append, patch, replace, frontmatter, section, move to
         PATH-03 "dangling.md"
-            conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, outline, folder, create, create over, write, create bytes, append, patch, replace, frontmatter, section, move to
+            conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, outline, folder, create, create over, write, append, patch, replace, frontmatter, section, move to
         PATH-02 "loop1"
-            conflict: create, create bytes, move to, move over; done: links, create unique, move from, trash; precondition_failed: list, read, read base64, search, search regex, outline, folder, create over, write, append, patch, replace, frontmatter, section, delete
+            conflict: create, move to, move over; done: links, create unique, move from, trash; precondition_failed: list, read, read base64, search, search regex, outline, folder, create over, write, append, patch, replace, frontmatter, section, delete
         PATH-02 "out"
-            conflict: move over; done: links, create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, outline, folder, create, create over, write, create bytes, append, patch, replace, frontmatter, section, move to
+            conflict: move over; done: links, create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, outline, folder, create, create over, write, append, patch, replace, frontmatter, section, move to
         PATH-15 "settings"
-            conflict: move over; done: links, create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, outline, folder, create, create over, write, create bytes, append, patch, replace, frontmatter, section, move to
+            conflict: move over; done: links, create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, outline, folder, create, create over, write, append, patch, replace, frontmatter, section, move to
         PATH-15 "Notes/app.md"
-            conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, outline, folder, create, create over, write, create bytes, append, patch, replace, frontmatter, section, move to
+            conflict: move over; done: create unique, move from, trash; precondition_failed: delete; sandbox_violation: list, read, read base64, search, search regex, links, outline, folder, create, create over, write, append, patch, replace, frontmatter, section, move to
     "#]].assert_eq(&shown);
 }
 
@@ -349,19 +349,19 @@ fn links_inside_the_vault_and_twins_end_as_they_should_for_every_tool() {
     ]);
     expect![[r#"
         inside "inside/real.md"
-            conflict: folder, create, create bytes, move to; done: read, read base64, search, search regex, links, outline, create unique, create over, write, append, patch, replace, frontmatter, move over, move from, trash, delete; not_found: section; precondition_failed: list
+            conflict: folder, create, move to; done: read, read base64, search, search regex, links, outline, create unique, create over, write, append, patch, replace, frontmatter, move over, move from, trash, delete; not_found: section; precondition_failed: list
         inside "inside.md"
-            conflict: folder, create, create bytes, move to, move over; done: read, read base64, search, search regex, links, outline, create unique, create over, write, append, patch, replace, frontmatter, move from, trash; not_found: section; precondition_failed: list, delete
+            conflict: folder, create, move to, move over; done: read, read base64, search, search regex, links, outline, create unique, create over, write, append, patch, replace, frontmatter, move from, trash; not_found: section; precondition_failed: list, delete
         PATH-14 case "NOTES/real.md"
-            conflict: folder, create, create unique, create over, write, create bytes, append, move to, move over; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
+            conflict: folder, create, create unique, create over, write, append, move to, move over; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
         PATH-14 case "Notes/REAL.md"
-            conflict: folder, create, create over, write, create bytes, append, move to, move over; done: create unique; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
+            conflict: folder, create, create over, write, append, move to, move over; done: create unique; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
         PATH-14 encoding "Notes/Café.md"
-            conflict: folder, create, create bytes, move to; done: read, read base64, search, search regex, links, outline, create unique, create over, write, append, patch, frontmatter, section, move over, move from, trash, delete; not_found: replace; precondition_failed: list
+            conflict: folder, create, move to; done: read, read base64, search, search regex, links, outline, create unique, create over, write, append, patch, frontmatter, section, move over, move from, trash, delete; not_found: replace; precondition_failed: list
         PATH-14 sharp s "STRASSE.md"
-            conflict: folder, create, create over, write, create bytes, append, move to, move over; done: create unique; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
+            conflict: folder, create, create over, write, append, move to, move over; done: create unique; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
         PATH-14 zero width "Notes/re\u{200b}al.md"
-            conflict: folder, create, create over, write, create bytes, append, move to, move over; done: create unique; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
+            conflict: folder, create, create over, write, append, move to, move over; done: create unique; not_found: list, read, read base64, search, search regex, links, outline, patch, replace, frontmatter, section, move from, trash, delete
     "#]].assert_eq(&shown);
 }
 
