@@ -12,6 +12,8 @@ use crate::file_layer::{ChangeStep, IoContext, Vault};
 /// Decisions about files that were edited since, by any of their names.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RestoreChoices<'a> {
+    /// If not empty: everything else is left unchanged. A folder stands for everything below it.
+    pub only: &'a [String],
     /// Left unchanged, with everything below them. A file that was edited and moved keeps its content; its name is
     /// restored.
     pub keep: &'a [String],

@@ -12,7 +12,7 @@ use super::history::{EntryHistories, EntryHistory, HistoryId, NameEvent, in_tras
 use super::locations::{DiskAssumption, EntryLocation, EntryLocations, PathStateCache, parsed};
 use super::plan::{RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry};
 use super::planned_tree::{PlannedEntry, PlannedTree};
-use crate::file_layer::{ChangeStep, FileContent, MoveDetails, PathState};
+use crate::file_layer::{ChangeStep, FileContent, MoveDetails, PathState, TRASH};
 
 /// Plans the steps for one interpretation of the disk.
 pub(super) fn plan_with(
@@ -25,6 +25,7 @@ pub(super) fn plan_with(
     let mut planner = RestorePlanner {
         histories: &histories.all,
         states: disk,
+        only: choices.only.iter().map(|path| VaultPath::fold_name(path)).collect(),
         keep: choices.keep.iter().map(|path| VaultPath::fold_name(path)).collect(),
         overwrite: choices.overwrite.iter().map(|path| VaultPath::fold_name(path)).collect(),
         locations,
@@ -47,7 +48,8 @@ pub(super) fn plan_with(
     }
     planner.plan.steps.append(&mut planner.names);
     let mut seen = HashSet::new();
-    planner.plan.kept.retain(|path| seen.insert(path.clone()));
+    let limited = !choices.only.is_empty();
+    planner.plan.kept.retain(|path| !(limited && path == TRASH) && seen.insert(path.clone()));
     Ok(planner.plan)
 }
 
@@ -71,6 +73,7 @@ pub(super) struct RestorePlanner<'a> {
     pub(super) histories: &'a [EntryHistory],
     pub(super) states: &'a PathStateCache<'a>,
     /// Folded, as a conflicting entry can differ in case or encoding.
+    pub(super) only: Vec<String>,
     pub(super) keep: HashSet<String>,
     pub(super) overwrite: HashSet<String>,
     locations: EntryLocations,
@@ -534,13 +537,27 @@ impl RestorePlanner<'_> {
 
     pub(super) fn is_kept(&self, history: &EntryHistory) -> bool {
         let kept = |name: &String| self.is_named(name) || self.is_below_kept(name);
-        !self.keep.is_empty() && history.names.iter().any(kept)
+        self.is_left_out(history) || (!self.keep.is_empty() && history.names.iter().any(kept))
+    }
+
+    /// Returns true if the restoration is limited to other entries.
+    fn is_left_out(&self, history: &EntryHistory) -> bool {
+        let covered = |name: &String| {
+            let name = VaultPath::fold_name(name);
+            self.only.iter().any(|only| {
+                name.strip_prefix(only.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        !self.only.is_empty() && !history.names.iter().any(covered)
     }
 
     /// Returns true if a file is kept by its own name: that applies to its content. A file in a kept folder
     /// also stays where it is.
     pub(super) fn keeps_only_content(&self, history: &EntryHistory) -> bool {
-        let for_itself = !history.deleted && history.kind == EntryKind::File && self.is_kept(history);
+        let for_itself = !self.is_left_out(history)
+            && !history.deleted
+            && history.kind == EntryKind::File
+            && self.is_kept(history);
         for_itself && !history.names.iter().any(|name| self.is_below_kept(name))
     }
 
