@@ -936,7 +936,9 @@ async fn a_restore_that_fails_midway_is_rolled_back() {
     let changes = made(&fixture, &steps);
     let vault = Arc::new(Vault::open(&fixture.inside("")).unwrap());
     let store = Arc::new(RestoreStore::default());
-    ["1", "22"].iter().for_each(|text| drop(store.keep(&mut text.as_bytes()).unwrap()));
+    for text in ["1", "22"] {
+        store.keep(&mut text.as_bytes()).unwrap();
+    }
     let mut registry = Registry::new();
     crate::register_restore(&mut registry, Some(vault)).unwrap();
     let tool = &registry.get("vault.restore").unwrap().tool;
