@@ -18,7 +18,7 @@ use crate::vault_context::VaultContext;
 pub fn resume_tools(context: &VaultContext, run_dir: &Path) -> Result<Toolset, AppError> {
     refuse_undone(context, run_dir)?;
     match RunFolder::open(run_dir)?.header().kind {
-        RunKind::Undo => Toolset::open_with_restore(context),
+        RunKind::Undo | RunKind::PartialUndo => Toolset::open_with_restore(context),
         RunKind::Plan | RunKind::Call | RunKind::Session => Toolset::open(context, ProcessLifetime::Run),
     }
 }

@@ -98,7 +98,7 @@ fn refuse_by_kind(run: &RunSummary) -> Result<(), AppError> {
     let refused = |code, message: String, hint: String| Err(AppError::bad_input(code, message).hint(hint));
     match run.kind {
         RunKind::Plan | RunKind::Call => Ok(()),
-        RunKind::Undo => {
+        RunKind::Undo | RunKind::PartialUndo => {
             let undone = run.undoes.first().map(ToString::to_string).unwrap_or_default();
             refused(
                 "is_an_undo",

@@ -133,7 +133,10 @@ impl VaultChange {
             VaultChange::FileRemoved { before, .. } | VaultChange::FileReplaced { before, .. } => {
                 (Some(before), None)
             }
-            VaultChange::Moved { kept, .. } => (None, Some(kept)),
+            // Out of the trash, an entry can only be lost by another change.
+            VaultChange::Moved { from, kept, .. } => {
+                (None, Some(kept).filter(|_| !from.starts_with(".trash/")))
+            }
             VaultChange::FolderCreated { .. }
             | VaultChange::FolderRemoved { .. }
             | VaultChange::FileCreated { .. } => (None, None),

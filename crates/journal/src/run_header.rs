@@ -31,8 +31,21 @@ pub enum RunKind {
     Call,
     /// Undoes the changes of other runs. The undo of an undo is a redo.
     Undo,
+    /// Undoes a part of the changes of other runs; the rest can be undone later.
+    #[serde(rename = "partial-undo")]
+    PartialUndo,
     /// Single calls without a plan, such as those of a model in a conversation.
     Session,
+}
+
+impl RunKind {
+    /// Returns true for a run that undoes other runs, also in part.
+    pub fn is_undo(self) -> bool {
+        match self {
+            RunKind::Undo | RunKind::PartialUndo => true,
+            RunKind::Plan | RunKind::Call | RunKind::Session => false,
+        }
+    }
 }
 
 /// The fixed part of `run.json`.

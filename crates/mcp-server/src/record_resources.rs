@@ -236,6 +236,7 @@ fn kind_word(run: &RunSummary) -> &'static str {
         journal::RunKind::Plan => "Plan",
         journal::RunKind::Call => "Call",
         journal::RunKind::Undo => "Undo",
+        journal::RunKind::PartialUndo => "Partial undo",
         journal::RunKind::Session => "Calls",
     }
 }

@@ -6,6 +6,7 @@ use envelope::VaultChange;
 use journal::RunFolder;
 use vault::{RestoreChoices, RestoreConflict, RestorePlan, Vault, plan_restore};
 
+use super::target::UndoScope;
 use super::undo_preview::{content, stored};
 use crate::diff::{DiffLimits, DiffSet, FileDiff};
 use crate::display_text::escape_line;
@@ -57,8 +58,13 @@ pub(super) struct RestoreDecisions {
 }
 
 impl RestoreDecisions {
-    fn foresee(&self, vault: &Vault, changes: &[VaultChange]) -> Result<RestorePlan, AppError> {
-        let choices = RestoreChoices { keep: &self.keep, overwrite: &self.overwrite };
+    fn foresee(
+        &self,
+        vault: &Vault,
+        changes: &[VaultChange],
+        only: &[String],
+    ) -> Result<RestorePlan, AppError> {
+        let choices = RestoreChoices { only, keep: &self.keep, overwrite: &self.overwrite };
         plan_restore(vault, changes, choices, &NullContext)
             .map_err(|fault| AppError::io("read the vault", fault.message))
     }
@@ -69,12 +75,13 @@ impl RestoreDecisions {
 pub(super) fn decide_conflicts(
     (vault, folder): (&Arc<Vault>, &RunFolder),
     changes: &[VaultChange],
+    scope: &UndoScope,
     policy: ConflictPolicy<'_>,
 ) -> Result<RestorePlan, AppError> {
-    let mut decided = RestoreDecisions::default();
+    let mut decided = RestoreDecisions { keep: scope.keep.clone(), ..RestoreDecisions::default() };
     // Each round decides about at least one change, so there are at most as many rounds as changes.
     for _ in 0..=changes.len() {
-        let found = decided.foresee(vault, changes)?;
+        let found = decided.foresee(vault, changes, &scope.only)?;
         if found.conflicts.is_empty() || matches!(policy, ConflictPolicy::Report) {
             return Ok(found);
         }

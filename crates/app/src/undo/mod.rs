@@ -13,5 +13,5 @@ mod change_text;
 pub use change_text::change_words;
 pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict};
 pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo};
-pub use target::{UndoTarget, redo_target, undo_target};
+pub use target::{UndoScope, UndoTarget, redo_target, undo_target};
 pub use undo_preview::UndoPreview;

@@ -89,7 +89,8 @@ pub fn prepare_undo(
     let Some(vault) = tools.vault().cloned() else {
         return Err(AppError::bad_input("no_vault", "no vault is open"));
     };
-    let found = decide_conflicts((&vault, &target.folder), &inverse_changes(&target.made), policy)?;
+    let found =
+        decide_conflicts((&vault, &target.folder), &inverse_changes(&target.made), &target.scope, policy)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {
         let is_all_so = found.kept.is_empty() && found.missing.is_empty() && found.left.is_empty();
         let why = if is_all_so { "is already as it was before" } else { "has nothing else to undo" };
@@ -152,7 +153,7 @@ impl PreparedUndo {
         let request = RunRequest {
             plan,
             place: RunPlace::Disk(context.prepare_runs()?),
-            kind: RunKind::Undo,
+            kind: if self.target.scope.is_everything() { RunKind::Undo } else { RunKind::PartialUndo },
             undoes: self.target.undoes.clone(),
             continues: None,
             planner_version: None,

@@ -1,9 +1,10 @@
 //! The target run of an undo or redo, and whether it can be reverted.
 
 use engine::{IrreversibleCall, RunChanges, UndoHistory};
-use envelope::{RunId, VaultChange};
-use journal::{JournalError, RunFolder, RunKind, RunState, RunSummary};
+use envelope::{EntryKind, RunId, VaultChange, VaultPath};
+use journal::{JournalError, RunFolder, RunState, RunSummary};
 
+use crate::display_text::escape_line;
 use crate::error::AppError;
 use crate::error::ErrorKind;
 use crate::vault_context::VaultContext;
@@ -22,6 +23,73 @@ pub struct UndoTarget {
     pub irreversible: Vec<IrreversibleCall>,
     /// Folder of any of them: all runs of a vault share one object store.
     pub folder: RunFolder,
+    /// The part that is reverted.
+    pub scope: UndoScope,
+}
+
+/// The part of a run that is undone. A folder stands for everything below it.
+#[derive(Debug, Default, Clone)]
+pub struct UndoScope {
+    /// If not empty, nothing else is undone.
+    pub only: Vec<String>,
+    /// Stays as it is.
+    pub keep: Vec<String>,
+}
+
+impl UndoScope {
+    pub fn is_everything(&self) -> bool {
+        self.only.is_empty() && self.keep.is_empty()
+    }
+}
+
+impl UndoTarget {
+    /// Limits the undo to some paths. Fails for a path that the run did not change.
+    pub fn limited_to(mut self, scope: UndoScope) -> Result<UndoTarget, AppError> {
+        let checked = |paths: Vec<String>| -> Result<Vec<String>, AppError> {
+            paths.into_iter().map(|path| self.changed_path(&path)).collect()
+        };
+        self.scope = UndoScope { only: checked(scope.only)?, keep: checked(scope.keep)? };
+        Ok(self)
+    }
+
+    fn changed_path(&self, asked: &str) -> Result<String, AppError> {
+        let shown = escape_line(asked);
+        let path = VaultPath::parse(asked.trim_end_matches('/'))
+            .map_err(|bad| AppError::bad_input("bad_path", format!("`{shown}`: {bad}")))?;
+        let folded = path.folded();
+        let below = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let changed = |change: &VaultChange| {
+            change.paths().any(|changed| below(&VaultPath::fold_name(changed), &folded))
+        };
+        if self.made.iter().any(changed) {
+            return Ok(path.to_string());
+        }
+        let folder = self.made.iter().find_map(|change| match change {
+            VaultChange::Moved { kind: EntryKind::Folder, .. } => {
+                change.paths().find(|changed| below(&folded, &VaultPath::fold_name(changed)))
+            }
+            VaultChange::Moved { kind: EntryKind::File, .. }
+            | VaultChange::FolderCreated { .. }
+            | VaultChange::FolderRemoved { .. }
+            | VaultChange::FileCreated { .. }
+            | VaultChange::FileRemoved { .. }
+            | VaultChange::FileReplaced { .. } => None,
+        });
+        Err(match folder {
+            Some(folder) => AppError::bad_input(
+                "path_not_changed",
+                format!("run {} moved the folder `{}` as a whole", self.run_id, escape_line(folder)),
+            )
+            .hint(format!("name the folder `{}`", escape_line(folder))),
+            None => AppError::bad_input(
+                "path_not_changed",
+                format!("run {} did not change `{shown}`", self.run_id),
+            )
+            .hint(format!("`tollgate show {}` lists what it changed", self.run_id)),
+        })
+    }
 }
 
 /// Finds the run to undo: an id, a unique prefix of one, or `last`.
@@ -39,7 +107,7 @@ pub fn undo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         )
         .hint(format!("to redo it: `tollgate redo {}`", run.run_id)));
     }
-    if run.kind == RunKind::Undo {
+    if run.kind.is_undo() {
         return Err(undo_of_undo_error(&history, run));
     }
     undoing(context, &history, run)
@@ -56,19 +124,26 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         })?,
         wanted => history.root_run(find_run(context, &runs, wanted)?),
     };
-    if history.undone_by(&run.run_id).is_none() {
-        return Err(AppError::bad_input(
+    // An undo that failed or stopped may have undone a part, which a redo reverts.
+    let takers = history.active_undos(&run.run_id);
+    let not_undone = || {
+        AppError::bad_input(
             "not_undone",
             format!("run {} is not undone; there is nothing to redo", run.run_id),
         )
-        .hint(format!("to revert it: `tollgate undo {}`", run.run_id)));
+        .hint(format!("to revert it: `tollgate undo {}`", run.run_id))
+    };
+    if takers.is_empty() {
+        return Err(not_undone());
     }
-    let takers = history.active_undos(&run.run_id);
     let (mut made, mut irreversible) = (Vec::new(), Vec::new());
     for taker in takers.iter().rev() {
         let changes = changes_of(context, taker)?;
         made.extend(changes.changes);
         irreversible.extend(changes.irreversible);
+    }
+    if made.is_empty() && history.undone_by(&run.run_id).is_none() {
+        return Err(not_undone());
     }
     let newest = takers.first().map_or(&run.dir, |taker| &taker.dir);
     Ok(UndoTarget {
@@ -79,6 +154,7 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         made,
         irreversible,
         folder: RunFolder::open(newest)?,
+        scope: UndoScope::default(),
     })
 }
 
@@ -133,6 +209,7 @@ fn undoing(
         made,
         irreversible,
         folder: RunFolder::open(&run.dir)?,
+        scope: UndoScope::default(),
     })
 }
 
@@ -145,7 +222,10 @@ fn refuse_half_undone(history: &UndoHistory<'_>, run: &RunSummary) -> Result<(),
                     "undo_interrupted",
                     format!("an undo of run {} was interrupted: run {}", run.run_id, undo.run_id),
                 )
-                .hint(format!("to continue it: `tollgate resume {}`", undo.run_id)));
+                .hint(format!(
+                    "to continue it: `tollgate resume {}`; to take back what it did: `tollgate redo {}`",
+                    undo.run_id, run.run_id
+                )));
             }
             RunState::Running => return Err(running_error(undo)),
             RunState::Finished(_) | RunState::Damaged(_) => {}
@@ -200,7 +280,7 @@ fn undo_of_undo_error(history: &UndoHistory<'_>, run: &RunSummary) -> AppError {
     let undone = run.undoes.first().and_then(|undone| history.get(undone));
     let root = history.root_run(undone.unwrap_or(run));
     let (what, verb) = match undone {
-        Some(undone) if undone.kind == RunKind::Undo => ("a redo", "undo"),
+        Some(undone) if undone.kind.is_undo() => ("a redo", "undo"),
         Some(_) | None => ("an undo", "redo"),
     };
     AppError::bad_input("is_an_undo", format!("run {} is itself {what}", run.run_id))

@@ -8,7 +8,7 @@ use app::plan_service::{PlanWork, check_plan, run_plan};
 use app::preview::{ForecastRules, ForecastRun, PreviewVerdict};
 use app::report::read_run_details;
 use app::run_list::list_runs;
-use app::undo::{ConflictPolicy, UndoOutlook, prepare_undo, redo_target, undo_target};
+use app::undo::{ConflictPolicy, UndoOutlook, UndoScope, UndoTarget, prepare_undo, redo_target, undo_target};
 use app::{ErrorKind, ReceiptCollector, Settings, TextStyle, Toolset, VaultContext, toolset};
 use engine::{
     ApprovalDecision as CallVerdict, ApprovalRequest, Approver, ConfirmAnswer, ConfirmRequest, RunCancel,
@@ -107,4 +107,66 @@ async fn undo(context: &VaultContext, run: &str) {
 
 fn newest(context: &VaultContext) -> envelope::RunId {
     list_runs(context, None, 1).unwrap().rows.remove(0).run_id
+}
+
+const TWO_NOTES: &str = r##"{
+    "version": "1.0",
+    "goal": "Write two notes",
+    "riskLevel": "writes",
+    "steps": [
+        { "id": "new", "tool": "vault.createFile", "args": { "path": "In/New.md", "content": "new" } },
+        { "id": "old", "tool": "vault.writeFile", "args": { "path": "Old.md", "content": "changed" } },
+        { "id": "gone", "tool": "vault.delete", "args": { "path": "Gone.md" } }
+    ]
+}"##;
+
+async fn revert(context: &VaultContext, target: UndoTarget) {
+    let outlook =
+        prepare_undo(context, target, ConflictPolicy::Refuse, DiffLimits::screen(), TextStyle::plain())
+            .unwrap();
+    let UndoOutlook::Ready(prepared) = outlook else { panic!("there is something to undo") };
+    let receipts = Arc::new(ReceiptCollector::of_run());
+    let report = prepared.run(context, Arc::new(SaysYes), receipts, true, RunCancel::new()).await.unwrap();
+    assert_eq!(report.status, RunStatus::Ok);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_a_run_is_undone_and_the_rest_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let context = vault(dir.path());
+    let gone = context.vault.join("Gone.md");
+    std::io::Write::write_all(&mut std::fs::File::create(&gone).unwrap(), b"gone").unwrap();
+    let text = |path: &str| std::fs::read_to_string(context.vault.join(path)).ok();
+    let state = || (text("In/New.md"), text("Old.md").unwrap(), text("Gone.md"));
+    let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run).unwrap());
+    let plan = check_plan(TWO_NOTES, &tools.surface, &context.settings).plan.unwrap();
+    let receipts = Arc::new(ReceiptCollector::of_run());
+    let engine = toolset::build_engine(&context, &tools, Arc::new(SaysYes), receipts, None).unwrap();
+    let report = run_plan(&engine, PlanWork::new(plan), &context, RunCancel::new()).await.unwrap();
+    let run = report.run_id.as_str();
+    let done = (Some("new".to_owned()), "changed".to_owned(), None);
+    assert_eq!(state(), done);
+
+    let owned = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>();
+    let limited = |only: &[&str], keep: &[&str]| {
+        undo_target(&context, run).unwrap().limited_to(UndoScope { only: owned(only), keep: owned(keep) })
+    };
+    for wrong in ["Other.md", "In/Other.md"] {
+        let error = limited(&[wrong], &[]).err().unwrap();
+        assert_eq!((error.code, error.kind), ("path_not_changed", ErrorKind::BadInput));
+        assert!(error.message.ends_with(&format!("did not change `{wrong}`")), "{}", error.message);
+    }
+    assert_eq!(limited(&[], &["../x"]).err().unwrap().code, "bad_path");
+
+    revert(&context, limited(&["Gone.md", "Old.md"], &["Old.md"]).unwrap()).await;
+    let partly = (Some("new".to_owned()), "changed".to_owned(), Some("gone".to_owned()));
+    assert_eq!(state(), partly);
+    revert(&context, redo_target(&context, run).unwrap()).await;
+    assert_eq!(state(), done, "the redo of a part");
+    revert(&context, limited(&["In/"], &[]).unwrap()).await;
+    assert_eq!(state(), (None, "changed".to_owned(), None));
+    revert(&context, undo_target(&context, run).unwrap()).await;
+    assert_eq!(state(), (None, "# Old\n".to_owned(), Some("gone".to_owned())), "and then the rest");
+    revert(&context, redo_target(&context, run).unwrap()).await;
+    assert_eq!(state(), done, "the redo of both parts");
 }

@@ -9,8 +9,8 @@ use plan::RunStatus;
 /// The active undos and redos of a vault.
 ///
 /// An undo is active until it is itself undone. A run is undone if an active undo of it has succeeded. An undo that
-/// failed, was cancelled or interrupted may have undone a part: the run can be undone again, which does the rest, and
-/// a redo reverts both.
+/// failed, was cancelled or interrupted may have undone a part, and so has one that was limited to some paths: the run
+/// can be undone again, which does the rest, and a redo reverts both.
 pub struct UndoHistory<'a> {
     runs: &'a [RunSummary],
     undone_by: HashMap<&'a RunId, &'a RunSummary>,
@@ -22,14 +22,14 @@ impl<'a> UndoHistory<'a> {
     /// Builds the history from the list of all runs, newest first.
     pub fn of(runs: &'a [RunSummary]) -> UndoHistory<'a> {
         let mut history = UndoHistory { runs, undone_by: HashMap::new(), takers: HashMap::new() };
-        for run in runs.iter().filter(|run| run.kind == RunKind::Undo) {
+        for run in runs.iter().filter(|run| run.kind.is_undo()) {
             // Any run that could have undone this one is newer and was visited before.
             if history.undone_by.contains_key(&run.run_id) || has_status(run, RunStatus::Declined) {
                 continue;
             }
             for undone in &run.undoes {
                 history.takers.entry(undone).or_default().push(run);
-                if has_status(run, RunStatus::Ok) {
+                if has_status(run, RunStatus::Ok) && run.kind == RunKind::Undo {
                     history.undone_by.entry(undone).or_insert(run);
                 }
             }
@@ -95,7 +95,7 @@ impl<'a> UndoHistory<'a> {
     /// active or damaged is always a candidate: its changes are unknown, so it must not be skipped.
     pub fn undoable(&self) -> impl Iterator<Item = &'a RunSummary> {
         self.runs.iter().filter(|run| {
-            let matters = run.kind != RunKind::Undo || is_unreadable(&run.state);
+            let matters = !run.kind.is_undo() || is_unreadable(&run.state);
             matters && self.undone_by(&run.run_id).is_none()
         })
     }
@@ -103,7 +103,7 @@ impl<'a> UndoHistory<'a> {
     /// Returns the run of the newest active undo.
     pub fn last_undone(&self) -> Option<&'a RunSummary> {
         let undo = self.runs.iter().find(|run| {
-            let stands = run.kind == RunKind::Undo && self.undone_by(&run.run_id).is_none();
+            let stands = run.kind.is_undo() && self.undone_by(&run.run_id).is_none();
             stands && has_status(run, RunStatus::Ok) && run.undoes.first() == Some(&self.root_run(run).run_id)
         })?;
         Some(self.root_run(undo))
@@ -139,7 +139,11 @@ mod tests {
             run_id: id(name),
             dir: name.into(),
             created_at: Timestamp::from_second(second as i64).unwrap(),
-            kind: if undoes.is_empty() { RunKind::Plan } else { RunKind::Undo },
+            kind: match (undoes.is_empty(), *status) {
+                (true, _) => RunKind::Plan,
+                (false, "partial") => RunKind::PartialUndo,
+                (false, _) => RunKind::Undo,
+            },
             undoes: undoes.iter().map(|undone| id(undone)).collect(),
             continues: None,
             goal: None,
@@ -148,6 +152,7 @@ mod tests {
                 "running" => RunState::Running,
                 "interrupted" => RunState::Interrupted,
                 "damaged" => RunState::Damaged(None),
+                "partial" => RunState::Finished(Some("ok".to_owned())),
                 status => RunState::Finished(Some(status.to_owned())),
             },
         };
@@ -204,6 +209,16 @@ mod tests {
     fn an_undo_that_stopped_midway_is_taken_back_with_the_one_that_did_the_rest() {
         let mut made: Vec<(&str, &str, &[&str])> = vec![("a", "ok", &[]), ("u1", "interrupted", &["a"])];
         assert_eq!(told(&made), r#"None by u1, undo Some("a"), redo None"#);
+        made.push(("u2", "ok", &["a"]));
+        assert_eq!(told(&made), r#"Some("u2") by u2+u1, undo None, redo Some("a")"#);
+        made.push(("r", "ok", &["u2", "u1"]));
+        assert_eq!(told(&made), r#"None by , undo Some("a"), redo None"#);
+    }
+
+    #[test]
+    fn a_run_that_is_undone_in_part_can_be_undone_further_and_redone() {
+        let mut made: Vec<(&str, &str, &[&str])> = vec![("a", "ok", &[]), ("u1", "partial", &["a"])];
+        assert_eq!(told(&made), r#"None by u1, undo Some("a"), redo Some("a")"#);
         made.push(("u2", "ok", &["a"]));
         assert_eq!(told(&made), r#"Some("u2") by u2+u1, undo None, redo Some("a")"#);
         made.push(("r", "ok", &["u2", "u1"]));

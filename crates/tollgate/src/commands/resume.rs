@@ -76,7 +76,9 @@ impl ResumeCommand {
         } else {
             match header.kind {
                 RunKind::Plan | RunKind::Call => summary::show_plan_run(&report, &watcher, &context),
-                RunKind::Undo | RunKind::Session => summary::show(&report, &watcher, &context),
+                RunKind::Undo | RunKind::PartialUndo | RunKind::Session => {
+                    summary::show(&report, &watcher, &context)
+                }
             }
         }
         Ok(Exit::of_report(&report))

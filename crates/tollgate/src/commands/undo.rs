@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli_error::CommandResult;
 use crate::undo_run::{EditedNotes, UndoConsent, UndoOptions, run_undo};
-use app::undo::undo_target;
+use app::undo::{UndoScope, undo_target};
 use app::vault_context::VaultContext;
 
 /// Undoes everything that a run changed: files, folders, names and links
@@ -17,11 +17,17 @@ use app::vault_context::VaultContext;
 /// undone; undos and redos are skipped, so a second `undo last` undoes the run before.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tollgate undo last\n  tollgate undo 0199 --dry-run\n  tollgate undo last --keep-changed --yes"
+    after_help = "Example:\n  tollgate undo last\n  tollgate undo 0199 --dry-run\n  tollgate undo last --keep-changed --yes\n  tollgate undo last --only Inbox --keep Inbox/today.md"
 )]
 pub(crate) struct UndoCommand {
     #[command(flatten)]
     common: UndoArguments,
+    /// Undo only what the run did to this file or below this folder; the rest can be undone later (repeatable)
+    #[arg(long, value_name = "PATH")]
+    only: Vec<String>,
+    /// Leave this file, or everything below this folder, as it is; it can be undone later (repeatable)
+    #[arg(long, value_name = "PATH")]
+    keep: Vec<String>,
 }
 
 /// The arguments that undo and redo share.
@@ -89,7 +95,9 @@ impl UndoArguments {
 impl UndoCommand {
     pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
         let context = VaultContext::find(vault)?;
-        run_undo(&context, undo_target(&context, &self.common.run)?, self.common.options())
+        let target = undo_target(&context, &self.common.run)?;
+        let target = target.limited_to(UndoScope { only: self.only, keep: self.keep })?;
+        run_undo(&context, target, self.common.options())
     }
 
     pub(crate) fn json(&self) -> bool {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use envelope::{DataRef, EntryKind, Fault, FileState, Hash, KeptEntry, VaultChange, VaultPath};
 
 use super::io_context::IoContext;
+use super::relocate::in_trash;
 
 /// Mode of a new file if none is given; the system applies its mask.
 pub(super) const DEFAULT_MODE: u32 = 0o644;
@@ -69,7 +70,8 @@ pub struct MoveDetails {
     pub before: Option<FileState>,
     /// The file must still be in that state. Otherwise an edit moves with its file.
     pub must_match: bool,
-    /// Entries that are stored before they go to the trash.
+    /// Entries that are stored before they go to the trash. For a folder that comes out of the trash: what was
+    /// stored when it went there, so that another deletion finds out what was added since.
     pub backup: Vec<KeptEntry>,
 }
 
@@ -136,7 +138,10 @@ impl PreparedSteps {
             match step {
                 ChangeStep::Move { from, to, details, .. } => {
                     let from_then = before_moves(from, &moved);
-                    kept.extend(details.backup.iter().filter_map(|entry| trashed(&from_then, entry)));
+                    // The backup of an entry that comes out of the trash is stored already.
+                    if in_trash(to) {
+                        kept.extend(details.backup.iter().filter_map(|entry| trashed(&from_then, entry)));
+                    }
                     moved.push((from, to));
                 }
                 ChangeStep::ReplaceFile { path, before, .. } => {

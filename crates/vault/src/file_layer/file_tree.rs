@@ -58,6 +58,9 @@ pub(super) trait FileTree: Send + Sync {
     /// Returns the path of an entry whose name differs from this one only in case or encoding.
     fn name_collision(&self, vault: &Vault, path: &VaultPath) -> Result<Option<String>, Fault>;
 
+    /// Returns the other names in the same folder that differ only in case or encoding.
+    fn other_spellings(&self, vault: &Vault, path: &VaultPath) -> Result<Vec<String>, Fault>;
+
     /// Returns the permissions of a folder on disk; `None` if it does not exist, and in an overlay.
     fn folder_mode(&self, vault: &Vault, path: &VaultPath) -> Result<Option<u32>, Fault>;
 
@@ -188,6 +191,10 @@ impl FileTree for DiskTree {
 
     fn names_in(&self, vault: &Vault, path: &VaultPath) -> Result<(Vec<String>, u64), Fault> {
         vault.names_on_disk(path)
+    }
+
+    fn other_spellings(&self, vault: &Vault, path: &VaultPath) -> Result<Vec<String>, Fault> {
+        vault.other_spellings_on_disk(path)
     }
 
     fn name_collision(&self, vault: &Vault, path: &VaultPath) -> Result<Option<String>, Fault> {

@@ -153,6 +153,11 @@ fn claim_outcome(made: Result<(), Errno>) -> Result<ClaimOutcome, Errno> {
 
 /// Returns the name on disk that collides with `name`; the exact name comes first.
 pub(super) fn colliding_name(dir: &Dir, name: &str) -> Result<Option<String>, Errno> {
+    Ok(colliding_names(dir, name)?.into_iter().next())
+}
+
+/// Returns every name on disk that collides with `name`; the exact name comes first.
+pub(super) fn colliding_names(dir: &Dir, name: &str) -> Result<Vec<String>, Errno> {
     let folded = VaultPath::fold_name(name);
     let mut collisions: Vec<String> = folder::list_names(dir)?
         .named
@@ -161,7 +166,7 @@ pub(super) fn colliding_name(dir: &Dir, name: &str) -> Result<Option<String>, Er
         .filter(|existing| VaultPath::fold_name(existing) == folded)
         .collect();
     collisions.sort_by_key(|existing| existing != name);
-    Ok(collisions.into_iter().next())
+    Ok(collisions)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::folder::{self, NodeKind};
 use super::io_context::IoContext;
 use super::locate::{FinalLink, Location, child};
 use super::make_folder::paths_of;
-use super::name_collisions::colliding_name;
+use super::name_collisions::{colliding_name, colliding_names};
 use super::read::{OpenedFile, open_place};
 use super::relocate::{TRASH, in_trash};
 use super::replace::no_longer_exists;
@@ -207,6 +207,22 @@ impl Vault {
         let collision =
             colliding_name(&dir, path.name()).map_err(failed)?.filter(|collision| collision != path.name());
         Ok(collision.map(|collision| child(parent.as_ref(), &collision)))
+    }
+
+    /// Returns the other names in the same folder that differ from the name of `path` only in case or encoding, whether
+    /// the path itself exists or not.
+    pub(crate) fn other_spellings(&self, path: &VaultPath) -> Result<Vec<String>, Fault> {
+        self.files.other_spellings(self, path)
+    }
+
+    pub(super) fn other_spellings_on_disk(&self, path: &VaultPath) -> Result<Vec<String>, Fault> {
+        let Some(dir) = self.quick_folder(path.parent().as_ref()) else { return Ok(Vec::new()) };
+        let failed = |error| fault::from_errno("list the folder of", path.as_str(), error);
+        if !self.name_collisions.exists(&dir, path.name()).map_err(failed)? {
+            return Ok(Vec::new());
+        }
+        let names = colliding_names(&dir, path.name()).map_err(failed)?;
+        Ok(names.into_iter().filter(|name| name != path.name()).collect())
     }
 }
 

@@ -6,10 +6,14 @@
 //! unread. If the system cannot exchange, the file is compared right before it is replaced, and the lock of
 //! `folder_lock.rs` is the only protection.
 //!
+//! A program that opened the old file before the exchange can still write to it. So the old file is compared a
+//! second time after the folder is durable, the longest part of the work, and only then loses its hidden name.
+//!
 //! Limits of the exchange: a program that reads in the microseconds between an exchange and its undo sees the
 //! new text; the check right before the exchange makes that impossible for earlier writes. A program that holds
-//! the old file open and writes to it later writes to a file without a name, as with every editor that saves by
-//! renaming.
+//! the old file open and writes to it after the second comparison writes to a file without a name, as with every
+//! editor that saves by renaming. That cannot be prevented: a program that has looked up the name and has not
+//! opened the file yet is visible to no other one, so neither a lease nor a lock would find it.
 
 use std::sync::Arc;
 
@@ -21,7 +25,7 @@ use super::change_step::FileContent;
 use super::fault;
 use super::folder;
 use super::folder_lock::FolderLock;
-use super::io_context::IoContext;
+use super::io_context::{IoContext, Uncancellable};
 use super::locate::{FinalLink, Location};
 use super::path_state::state_of;
 use super::read::{OpenedFile, open_place};
@@ -74,22 +78,34 @@ impl Vault {
         io.check_cancelled()?;
         self.compare_again(&dir, &name, &open, before, io)?;
         let after = content.state(after_mode);
-        match temp.exchange(&name) {
+        let durable = match temp.exchange(&name) {
             Ok(ExchangeResult::Done) => {
-                if let Err(fault) = compare_taken(&temp, &open, before, io) {
-                    roll_back(&mut temp, &name, &open.path, &after, io)?;
-                    return Err(fault);
+                let compared = compare_taken(&temp, &open, before, io).and_then(|()| {
+                    let durable = folder::sync(&dir);
+                    // What was written meanwhile would be lost with the hidden name.
+                    compare_taken(&temp, &open, before, &Uncancellable(io)).map(|()| durable)
+                });
+                match compared {
+                    Ok(durable) => {
+                        temp.discard();
+                        durable
+                    }
+                    Err(fault) => {
+                        roll_back(&mut temp, &name, &open.path, &after, io)?;
+                        return Err(fault);
+                    }
                 }
-                // At once: the shorter the old file has a name, the fewer programs find it.
-                temp.discard();
             }
-            Ok(ExchangeResult::NotPossible) => temp.replace(&name).map_err(failed)?,
+            Ok(ExchangeResult::NotPossible) => {
+                temp.replace(&name).map_err(failed)?;
+                folder::sync(&dir)
+            }
             Err(Errno::NOENT) => return Err(no_longer_exists(path)),
             Err(error) => return Err(failed(error)),
-        }
+        };
         let had = FileState { mode: now.mode, ..*had };
         io.record_change(VaultChange::FileReplaced { path: open.path.to_string(), before: had, after });
-        folder::sync(&dir).map_err(|error| fault::not_durable(open.path.as_str(), error))?;
+        durable.map_err(|error| fault::not_durable(open.path.as_str(), error))?;
         let mtime_ms = Some(temp.stat().map_err(failed)?.mtime_ms());
         drop(lock_guard);
         Ok(WrittenFile { path: open.path, etag: after.etag(), mtime_ms, created: false })
@@ -156,4 +172,68 @@ pub(super) fn content_changed(path: &VaultPath, expected: &FileState, now: &File
 pub(super) fn no_longer_exists(path: &VaultPath) -> Fault {
     Fault::new(Failure::Conflict, format!("`{path}` no longer exists"))
         .hint("list the folder to see what became of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs::File;
+    use std::io::Write as _;
+    use std::os::unix::fs::FileExt as _;
+
+    use envelope::{Failure, Fault, FileState, Hash, VaultChange, VaultPath};
+
+    use super::super::change_step::FileContent;
+    use super::super::io_context::IoContext;
+    use super::super::vault::Vault;
+
+    /// Writes to a file that it has opened before, at one of the moments at which the work can be cancelled.
+    struct InPlaceWriter {
+        file: File,
+        moment: u32,
+        moments: Cell<u32>,
+    }
+
+    impl IoContext for InPlaceWriter {
+        fn record_change(&self, change: VaultChange) {
+            drop(change);
+        }
+
+        fn check_cancelled(&self) -> Result<(), Fault> {
+            if self.moments.replace(self.moments.get() + 1) == self.moment {
+                self.file.write_all_at(b"saved", 0).unwrap();
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_save_in_place_during_the_replacement_is_a_conflict_and_stays() {
+        let mut conflicts = 0;
+        for moment in 0.. {
+            let folder = tempfile::tempdir().unwrap();
+            let note = folder.path().join("a.md");
+            File::create(&note).unwrap().write_all(b"first").unwrap();
+            let vault = Vault::open(folder.path()).unwrap();
+            let file = File::options().write(true).open(&note).unwrap();
+            let io = InPlaceWriter { file, moment, moments: Cell::new(0) };
+            let before = FileState { hash: Hash::of(b"first"), bytes: 5, mode: 0o644 };
+            let path = VaultPath::parse("a.md").unwrap();
+            let made = vault.replace_exactly(&path, &before, &FileContent::of(&b"ours"[..]), None, &io);
+            let text = std::fs::read_to_string(&note).unwrap();
+            let names = std::fs::read_dir(folder.path()).unwrap().count();
+            if io.moments.get() <= moment {
+                assert_eq!((made.is_ok(), text.as_str()), (true, "ours"));
+                break;
+            }
+            let failure = made.err().map(|fault| fault.failure);
+            assert_eq!(
+                (failure, text.as_str(), names),
+                (Some(Failure::Conflict), "saved", 1),
+                "moment {moment}"
+            );
+            conflicts += 1;
+        }
+        assert!(conflicts > 4, "the moments include those after the exchange: {conflicts}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
+use envelope::{CallId, Failure, Fault, Hash, SideEffect, VaultPath};
 use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,9 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     mtime_ms: Option<i64>,
+    /// True when the file had this content already, so that nothing was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unchanged: bool,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
@@ -74,6 +77,8 @@ pub(crate) struct CreatePlan {
     path: VaultPath,
     created: bool,
     etag: String,
+    /// Modification time of a file that has the content already.
+    unchanged_since: Option<i64>,
     /// Prevents another call from choosing the same free name.
     _free: Option<NameReservation>,
 }
@@ -130,6 +135,7 @@ impl WriteTool for CreateFile {
         let asked = args.path.get()?;
         let bytes = args.bytes()?.into_owned();
         let etag = etag_of(&bytes);
+        let hash = Hash::of(&bytes);
         let content = FileContent::of(bytes);
         let (path, free) = match args.strategy()? {
             CollisionStrategy::Error => (vault.would_create(asked, io)?, None),
@@ -142,8 +148,10 @@ impl WriteTool for CreateFile {
         let resolved = vault.resolve_path(&path, io)?;
         let mut steps: Vec<ChangeStep> =
             resolved.missing_folders.into_iter().map(ChangeStep::create_folder).collect();
+        let mut unchanged_since = None;
         let (step, created) = match resolved.state {
-            PathState::File { state: before, .. } => {
+            PathState::File { state: before, mtime_ms } => {
+                unchanged_since = (hash == before.hash).then_some(mtime_ms);
                 (ChangeStep::ReplaceFile { path: resolved.path.clone(), before, content, mode: None }, false)
             }
             PathState::Missing => {
@@ -152,8 +160,11 @@ impl WriteTool for CreateFile {
             }
             PathState::Folder | PathState::Other => return Err(no_file(&resolved.path, &resolved.state)),
         };
-        steps.push(step);
-        Ok((PreparedSteps { steps }, CreatePlan { path: resolved.path, created, etag, _free: free }))
+        if unchanged_since.is_none() {
+            steps.push(step);
+        }
+        let plan = CreatePlan { path: resolved.path, created, etag, unchanged_since, _free: free };
+        Ok((PreparedSteps { steps }, plan))
     }
 
     fn output(args: &Args, plan: &CreatePlan, written: Option<&WrittenFile>) -> Output {
@@ -161,18 +172,25 @@ impl WriteTool for CreateFile {
             path: plan.path.to_string(),
             created: plan.created,
             etag: plan.etag.clone(),
-            mtime_ms: written.and_then(|written| written.mtime_ms),
+            mtime_ms: match written {
+                Some(written) => written.mtime_ms,
+                None => plan.unchanged_since.filter(|_| !args.dry_run),
+            },
+            unchanged: plan.unchanged_since.is_some(),
             dry_run: args.dry_run,
         }
     }
 
     fn output_from_evidence(args: &Args, evidence: &ReconcileEvidence) -> Output {
         let (path, etag, created) = evidence.last_written(&args.path.display());
-        Output { path, created, etag, mtime_ms: evidence.mtime_ms, dry_run: false }
+        Output { path, created, etag, mtime_ms: evidence.mtime_ms, unchanged: false, dry_run: false }
     }
 
     fn summary(output: &Output) -> String {
         let Output { path, created, dry_run, .. } = output;
+        if output.unchanged {
+            return format!("{path} already holds this");
+        }
         match (created, dry_run) {
             (true, false) => format!("Created {path}"),
             (false, false) => format!("Overwrote {path}"),
@@ -183,7 +201,11 @@ impl WriteTool for CreateFile {
 
     fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let mutation = FileMutation {
-            outcome: if output.created { MutationOutcome::Created } else { MutationOutcome::Replaced },
+            outcome: match (output.created, output.unchanged) {
+                (true, _) => MutationOutcome::Created,
+                (false, true) => MutationOutcome::Unchanged,
+                (false, false) => MutationOutcome::Replaced,
+            },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
             facts: MutationFacts::default(),

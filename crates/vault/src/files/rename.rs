@@ -440,6 +440,10 @@ fn removal_of_target(
         (_, EntryKind::Folder) => return refuse("a folder is never overwritten"),
         (EntryKind::Folder, EntryKind::File) => return refuse("a folder does not take the place of a file"),
     }
+    // The move would fail by it, after the file was removed.
+    if let Some(other) = vault.other_spellings(&there.path)?.first() {
+        return refuse(&format!("so does `{other}`, which is the same name on many systems"));
+    }
     match vault.entry_state(&there.path, io)? {
         PathState::File { state: before, .. } => {
             Ok(ChangeStep::RemoveFile { path: there.path.clone(), before })

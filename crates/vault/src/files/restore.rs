@@ -22,6 +22,7 @@ use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 use self::locations::parsed;
 pub use self::plan::{RestoreCause, RestoreConflict};
 pub use self::plan::{RestoreChoices, RestorePlan, RestoredEntry, plan_restore};
+use super::intent_rollback::apply_or_roll_back;
 use super::maybe_vault::MaybeVault;
 use super::reconcile::{ReconcileEvidence, removed_content};
 use super::write_tool::{WriteTool, WriteToolDecl};
@@ -140,7 +141,7 @@ impl WriteTool for RestoreChanges {
         args: &Args,
         io: &dyn IoContext,
     ) -> Result<(PreparedSteps, Output), Fault> {
-        let choices = RestoreChoices { keep: &args.keep, overwrite: &args.overwrite };
+        let choices = RestoreChoices { only: &[], keep: &args.keep, overwrite: &args.overwrite };
         let found = plan_restore(vault, &args.changes, choices, io)?;
         if !args.dry_run && !found.conflicts.is_empty() {
             return Err(conflicts_fault(&found.conflicts));
@@ -167,7 +168,7 @@ impl WriteTool for RestoreChanges {
         // will complete these calls.
         let replaced = args.changes.iter().filter_map(|change| removed_content(&change.inverse()));
         vault.clear_crash_leftovers(&replaced.collect::<Vec<_>>(), io)?;
-        let written = vault.apply(prepared, io)?;
+        let written = apply_or_roll_back(vault, prepared, io)?;
         Ok(Self::output(args, foreseen, written.as_ref()))
     }
 

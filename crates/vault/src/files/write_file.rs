@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use envelope::{CallId, Failure, Fault, SideEffect, VaultPath};
+use envelope::{CallId, Failure, Fault, Hash, SideEffect, VaultPath};
 use receipts::families::mutation::{self, FileMutation, MutationFacts, MutationOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub(crate) struct Output {
     bytes_written: u64,
     /// True when the file was not there before.
     created: bool,
+    /// True when the file had this content already, so that nothing was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unchanged: bool,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
@@ -77,6 +80,8 @@ pub(crate) struct WritePlan {
     path: VaultPath,
     etag: String,
     created: bool,
+    /// Modification time of a file that has the content already.
+    unchanged_since: Option<i64>,
 }
 
 impl WriteTool for WriteFile {
@@ -120,8 +125,9 @@ impl WriteTool for WriteFile {
         let resolved = vault.resolve_path(args.path.get()?, io)?;
         let mut steps: Vec<ChangeStep> =
             resolved.missing_folders.iter().cloned().map(ChangeStep::create_folder).collect();
+        let mut unchanged_since = None;
         let (step, etag, created) = match &resolved.state {
-            PathState::File { state, .. } => {
+            PathState::File { state, mtime_ms } => {
                 if let Some(expected) = &args.expected_etag {
                     expected.check(&resolved.path, state)?;
                 }
@@ -146,6 +152,7 @@ impl WriteTool for WriteFile {
                     }
                 };
                 let etag = etag_of(&bytes);
+                unchanged_since = (Hash::of(&bytes) == state.hash).then_some(*mtime_ms);
                 let content = FileContent::of(bytes);
                 let path = resolved.path.clone();
                 (ChangeStep::ReplaceFile { path, before: *state, content, mode: None }, etag, false)
@@ -168,17 +175,24 @@ impl WriteTool for WriteFile {
                 .hint("name a file"));
             }
         };
-        steps.push(step);
-        Ok((PreparedSteps { steps }, WritePlan { path: resolved.path, etag, created }))
+        // The same content is no change: a record of it would let an undo write over a later edit.
+        if unchanged_since.is_none() {
+            steps.push(step);
+        }
+        Ok((PreparedSteps { steps }, WritePlan { path: resolved.path, etag, created, unchanged_since }))
     }
 
     fn output(args: &Args, plan: &WritePlan, written: Option<&WrittenFile>) -> Output {
         Output {
             path: plan.path.to_string(),
             etag: plan.etag.clone(),
-            mtime_ms: written.and_then(|written| written.mtime_ms),
-            bytes_written: args.size() as u64,
+            mtime_ms: match written {
+                Some(written) => written.mtime_ms,
+                None => plan.unchanged_since.filter(|_| !args.dry_run),
+            },
+            bytes_written: if plan.unchanged_since.is_some() { 0 } else { args.size() as u64 },
             created: plan.created,
+            unchanged: plan.unchanged_since.is_some(),
             dry_run: args.dry_run,
         }
     }
@@ -191,11 +205,16 @@ impl WriteTool for WriteFile {
             mtime_ms: evidence.mtime_ms,
             bytes_written: args.size() as u64,
             created,
+            // A call without a change has no intent, so reconciliation never finds one.
+            unchanged: false,
             dry_run: false,
         }
     }
 
     fn summary(output: &Output) -> String {
+        if output.unchanged {
+            return format!("{} already holds this", output.path);
+        }
         let Output { path, bytes_written, created, dry_run, .. } = output;
         let done = match (created, dry_run) {
             (true, false) => "Created",
@@ -208,7 +227,11 @@ impl WriteTool for WriteFile {
 
     fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let mutation = FileMutation {
-            outcome: if output.created { MutationOutcome::Created } else { MutationOutcome::Changed },
+            outcome: match (output.created, output.unchanged) {
+                (true, _) => MutationOutcome::Created,
+                (false, true) => MutationOutcome::Unchanged,
+                (false, false) => MutationOutcome::Changed,
+            },
             path: output.path.as_str().into(),
             etag: Some(output.etag.as_str().into()),
             facts: MutationFacts { bytes_written: Some(output.bytes_written), ..MutationFacts::default() },

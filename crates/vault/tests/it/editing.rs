@@ -631,3 +631,31 @@ async fn the_outline_of_a_note_names_what_can_be_patched() {
         )
         .await;
 }
+
+#[tokio::test]
+async fn writing_the_content_that_is_there_is_no_change() {
+    let fixture = WriteFixture::new(&[("a.md", "same\n")]);
+    fixture.check("vault.writeFile", json!({"path": "a.md", "content": "same\n"}), expect![[r#"
+        Write a.md (5 bytes)
+        a.md already holds this (etag 8f5f79506d85d1a701be2cb38fdc2d10)
+        {"path":"a.md","etag":"8f5f79506d85d1a701be2cb38fdc2d10","bytesWritten":0,"created":false,"unchanged":true}
+    "#]]).await;
+    fixture
+        .check("vault.writeFile", json!({"path": "a.md", "content": "", "mode": "append"}), expect![[r#"
+            Append 0 bytes to a.md
+            a.md already holds this (etag 8f5f79506d85d1a701be2cb38fdc2d10)
+            {"path":"a.md","etag":"8f5f79506d85d1a701be2cb38fdc2d10","bytesWritten":0,"created":false,"unchanged":true}
+        "#]])
+        .await;
+    fixture
+        .check(
+            "vault.createFile",
+            json!({"path": "a.md", "content": "same\n", "collisionStrategy": "overwrite"}),
+            expect![[r#"
+                Create or overwrite a.md (5 bytes)
+                a.md already holds this (etag 8f5f79506d85d1a701be2cb38fdc2d10)
+                {"path":"a.md","created":false,"etag":"8f5f79506d85d1a701be2cb38fdc2d10","unchanged":true}
+            "#]],
+        )
+        .await;
+}

@@ -336,3 +336,18 @@ async fn a_file_is_not_overwritten_by_itself_through_a_link() {
         "{said}"
     );
 }
+
+#[tokio::test]
+async fn a_file_is_not_removed_for_a_move_that_another_spelling_of_its_name_prevents() {
+    let fixture =
+        crate::write_fixture::WriteFixture::new(&[("F/a.md", "mine"), ("F/A.md", "twin"), ("b.md", "b")]);
+    fixture
+        .check(
+            "vault.rename",
+            json!({"fromPath": "b.md", "toPath": "F/a.md", "collisionStrategy": "overwrite"}),
+            expect![[r#"
+                CONFLICT: `F/a.md` already exists, and so does `A.md`, which is the same name on many systems; choose another path, or move what is there away first
+            "#]],
+        )
+        .await;
+}

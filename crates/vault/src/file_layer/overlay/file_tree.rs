@@ -82,6 +82,11 @@ impl FileTree for Overlay {
         Ok((children.named.into_iter().map(|(name, _)| name).collect(), children.unreadable))
     }
 
+    /// Returns nothing: the step that makes a name in an overlay finds a collision itself, without harm.
+    fn other_spellings(&self, _vault: &Vault, _path: &VaultPath) -> Result<Vec<String>, Fault> {
+        Ok(Vec::new())
+    }
+
     fn name_collision(&self, vault: &Vault, path: &VaultPath) -> Result<Option<String>, Fault> {
         let collision = self.colliding_name(vault, path)?;
         Ok(collision.filter(|collision| collision.as_str() != path.as_str()))

@@ -39,6 +39,8 @@ pub(super) struct EntryHistory {
     pub(super) deleted: bool,
     /// Record of an entry that comes out of the trash.
     pub(super) trashed: TrashRecord,
+    /// Content of the folder when it was last moved to the trash; empty if that is unknown.
+    pub(super) deleted_with: Vec<KeptEntry>,
 }
 
 /// Identity and backup of an entry that was in the trash.
@@ -50,8 +52,8 @@ pub(super) struct TrashRecord {
     pub(super) backup: Option<FileState>,
     /// The store has a backup of everything that was in the folder.
     pub(super) complete: bool,
-    /// Files that identify a folder, by their paths below it.
-    pub(super) fingerprints: Vec<(String, Hash)>,
+    /// Backup of everything that was in the folder. Its files identify it.
+    pub(super) inside: Vec<KeptEntry>,
     /// Folder that contained the entry when that was moved to the trash.
     pub(super) trashed_folder: Option<HistoryId>,
 }
@@ -141,7 +143,12 @@ impl EntryHistories {
                 let entry = &mut self.all[history];
                 match (in_trash(from), in_trash(to)) {
                     (true, _) => self.was_trashed(history, from, *state, kept),
-                    (false, true) => entry.trashes = read,
+                    (false, true) => {
+                        entry.trashes = read;
+                        if *kind == EntryKind::Folder {
+                            entry.deleted_with.clone_from(kept);
+                        }
+                    }
                     (false, false) if entry.moved.is_none() => entry.moved = read,
                     (false, false) => {}
                 }
@@ -158,10 +165,8 @@ impl EntryHistories {
             self.all[history].trashed = TrashRecord { held, backup, ..TrashRecord::default() };
             return;
         }
-        let fingerprints =
-            kept.iter().filter_map(|entry| Some((entry.path.clone(), entry.state?.hash))).collect();
         self.all[history].trashed =
-            TrashRecord { complete: !kept.is_empty(), fingerprints, ..TrashRecord::default() };
+            TrashRecord { complete: !kept.is_empty(), inside: kept.to_vec(), ..TrashRecord::default() };
         for entry in kept.iter().filter(|entry| !entry.path.is_empty()) {
             let path = format!("{from}/{}", entry.path);
             let folder = match path.rsplit_once('/').map(|(folder, _)| self.now.get(folder)) {
@@ -172,7 +177,7 @@ impl EntryHistories {
             if let Some(inner) = self.find(&path, kind) {
                 let (backup, complete, trashed_folder) = (entry.state, entry.state.is_none(), Some(folder));
                 self.all[inner].trashed =
-                    TrashRecord { held: None, backup, complete, fingerprints: Vec::new(), trashed_folder };
+                    TrashRecord { held: None, backup, complete, inside: Vec::new(), trashed_folder };
             }
         }
     }
@@ -203,6 +208,7 @@ impl EntryHistories {
             parent,
             deleted,
             trashed,
+            deleted_with: Vec::new(),
         });
         self.all.len() - 1
     }

@@ -171,6 +171,11 @@ impl EntryLocations {
         self.of[history]
     }
 
+    /// Returns the history to which the entry at this path belongs.
+    pub(super) fn owner(&self, path: &str) -> Option<HistoryId> {
+        self.claimed.get(path).copied()
+    }
+
     /// Returns the state of a file at this path that belongs to no history.
     pub(super) fn unclaimed_file(
         &self,
@@ -189,13 +194,14 @@ impl EntryLocations {
 
 /// Returns true if a folder in the trash still contains one of the files that it was deleted with.
 fn has_fingerprint(history: &EntryHistory, path: &str, disk: &PathStateCache<'_>) -> Result<bool, Fault> {
-    for (rest, hash) in &history.trashed.fingerprints {
+    let files = || history.trashed.inside.iter().filter_map(|entry| Some((&entry.path, entry.state?.hash)));
+    for (rest, hash) in files() {
         match disk.at(&format!("{path}/{rest}"))? {
-            PathState::File { state, .. } if state.hash == *hash => return Ok(true),
+            PathState::File { state, .. } if state.hash == hash => return Ok(true),
             PathState::File { .. } | PathState::Missing | PathState::Folder | PathState::Other => {}
         }
     }
-    Ok(history.trashed.fingerprints.is_empty())
+    Ok(files().next().is_none())
 }
 
 /// Returns the content if the state can be the entry in one of its states.

@@ -12,6 +12,8 @@ use crate::file_layer::{ChangeStep, IoContext, Vault};
 /// Decisions about files that were edited since, by any of their names.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RestoreChoices<'a> {
+    /// If not empty: everything else is left unchanged. A folder stands for everything below it.
+    pub only: &'a [String],
     /// Left unchanged, with everything below them. A file that was edited and moved keeps its content; its name is
     /// restored.
     pub keep: &'a [String],
@@ -89,6 +91,8 @@ pub enum RestoreCause {
     Taken,
     /// It is not there any more.
     Gone,
+    /// It is new in a folder that would go to the trash.
+    Added,
 }
 
 /// One thing that was changed since.
@@ -99,7 +103,7 @@ pub struct RestoreConflict {
     /// Where that is now.
     pub path: String,
     /// `edited`: the file holds something else. `taken`: the name belongs to something else, in the trash too.
-    /// `gone`: it is not there any more.
+    /// `gone`: it is not there any more. `added`: it is new in a folder that would go to the trash.
     pub why: RestoreCause,
     /// Whether it can be restored all the same. What is there now is then kept, and a redo brings it back.
     pub can_overwrite: bool,
@@ -151,6 +155,9 @@ impl RestoreConflict {
             ),
             RestoreCause::Taken => format!("`{path}` is something else by now"),
             RestoreCause::Gone => format!("`{path}` no longer exists"),
+            RestoreCause::Added => {
+                format!("`{path}` was added since, to a folder that would go to the trash")
+            }
         }
     }
 }

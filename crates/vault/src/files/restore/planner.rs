@@ -4,15 +4,15 @@
 //! stored before the first change, however often the list edits and moves one note. Names follow in the order
 //! of the list.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use envelope::{EntryKind, Fault, FileState, VaultPath};
+use envelope::{EntryKind, Fault, FileState, Hash, KeptEntry, VaultPath};
 
 use super::history::{EntryHistories, EntryHistory, HistoryId, NameEvent, in_trash};
 use super::locations::{DiskAssumption, EntryLocation, EntryLocations, PathStateCache, parsed};
 use super::plan::{RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry};
 use super::planned_tree::{PlannedEntry, PlannedTree};
-use crate::file_layer::{ChangeStep, FileContent, MoveDetails, PathState};
+use crate::file_layer::{ChangeStep, FileContent, MoveDetails, PathState, TRASH};
 
 /// Plans the steps for one interpretation of the disk.
 pub(super) fn plan_with(
@@ -25,6 +25,7 @@ pub(super) fn plan_with(
     let mut planner = RestorePlanner {
         histories: &histories.all,
         states: disk,
+        only: choices.only.iter().map(|path| VaultPath::fold_name(path)).collect(),
         keep: choices.keep.iter().map(|path| VaultPath::fold_name(path)).collect(),
         overwrite: choices.overwrite.iter().map(|path| VaultPath::fold_name(path)).collect(),
         locations,
@@ -47,7 +48,8 @@ pub(super) fn plan_with(
     }
     planner.plan.steps.append(&mut planner.names);
     let mut seen = HashSet::new();
-    planner.plan.kept.retain(|path| seen.insert(path.clone()));
+    let limited = !choices.only.is_empty();
+    planner.plan.kept.retain(|path| !(limited && path == TRASH) && seen.insert(path.clone()));
     Ok(planner.plan)
 }
 
@@ -71,6 +73,7 @@ pub(super) struct RestorePlanner<'a> {
     pub(super) histories: &'a [EntryHistory],
     pub(super) states: &'a PathStateCache<'a>,
     /// Folded, as a conflicting entry can differ in case or encoding.
+    pub(super) only: Vec<String>,
     pub(super) keep: HashSet<String>,
     pub(super) overwrite: HashSet<String>,
     locations: EntryLocations,
@@ -150,7 +153,11 @@ impl RestorePlanner<'_> {
         }
         // A file that is only moved may be edited, so it would have been found under its first name.
         if history.contents.is_empty() && history.moved.is_some() && !history.deleted {
-            self.report_conflict(id, &history.names[0], RestoreCause::Gone, None, false);
+            let why = match self.states.at(&history.names[0])? {
+                PathState::Missing => RestoreCause::Gone,
+                PathState::Folder | PathState::File { .. } | PathState::Other => RestoreCause::Taken,
+            };
+            self.report_conflict(id, &history.names[0], why, None, false);
             return Ok(Err(RestoreAction::None));
         }
         // An edited file has other content under its first name, or under a later one if it was moved already.
@@ -241,8 +248,7 @@ impl RestorePlanner<'_> {
     fn make_folder(&mut self, id: HistoryId, path: &str) -> Result<(), Fault> {
         // A folder that was in the trash may already be planned for an entry inside it.
         let made = self.actions[id] == RestoreAction::CreateAtEnd && self.planned.is_folder(path)?;
-        if !made && self.is_free(id, path, None)? {
-            self.make_folders(path)?;
+        if !made && self.is_free(id, path, None)? && self.make_folders(id, path)? {
             let mode = self.histories[id].mode;
             self.names.push(ChangeStep::MakeFolder { path: parsed(path)?, mode });
             self.planned.put(path, PlannedEntry::Folder);
@@ -273,8 +279,7 @@ impl RestorePlanner<'_> {
             self.note_restored(id, RestoredEntry { before: Some(before), ..restored_entry(history, None) });
             return Ok(());
         }
-        if self.is_free(id, path, None)? {
-            self.make_folders(path)?;
+        if self.is_free(id, path, None)? && self.make_folders(id, path)? {
             let (place, content) = (parsed(path)?, stored_content(&target));
             self.names.push(ChangeStep::CreateFile { path: place, content, mode: Some(target.mode) });
             self.planned.put(path, PlannedEntry::File);
@@ -313,7 +318,9 @@ impl RestorePlanner<'_> {
             }
             return Ok(());
         }
-        self.make_folders(to)?;
+        if !self.may_go_to_trash(id, (from, &what), to)? || !self.make_folders(id, to)? {
+            return Ok(());
+        }
         let details = self.details(id, from, to)?;
         self.names.push(ChangeStep::Move {
             from: parsed(from)?,
@@ -396,16 +403,80 @@ impl RestorePlanner<'_> {
         Ok(())
     }
 
-    /// Plans to create missing parent folders, which were removed since.
-    fn make_folders(&mut self, path: &str) -> Result<(), Fault> {
-        let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
-        for folder in slashes.into_iter().map(|at| &path[..at]) {
-            if self.planned.entry_at(folder)?.is_none() {
-                self.names.push(ChangeStep::create_folder(parsed(folder)?));
-                self.planned.put(folder, PlannedEntry::Folder);
+    /// Plans to create missing parent folders, which were removed since. Returns false, with a conflict recorded, if
+    /// something else has the name of one.
+    fn make_folders(&mut self, id: HistoryId, path: &str) -> Result<bool, Fault> {
+        let above: Vec<&str> = path.match_indices('/').map(|(slash, _)| &path[..slash]).collect();
+        let mut missing = Vec::new();
+        for folder in above {
+            let in_the_way = match self.planned.entry_at(folder)? {
+                Some(_) if self.planned.is_folder(folder)? => None,
+                Some(_) => Some(folder.to_owned()),
+                None => {
+                    missing.push(folder);
+                    self.planned.other_spelling(folder, None)?
+                }
+            };
+            if let Some(by) = in_the_way {
+                self.report_conflict(id, &by, RestoreCause::Taken, None, false);
+                self.actions[id] = RestoreAction::None;
+                return Ok(false);
             }
         }
-        Ok(())
+        for folder in missing {
+            self.names.push(ChangeStep::create_folder(parsed(folder)?));
+            self.planned.put(folder, PlannedEntry::Folder);
+        }
+        Ok(true)
+    }
+
+    /// Returns false if a folder may not go to the trash, because it contains a file that the user keeps. A file that
+    /// was added or edited since the folder was deleted first is a conflict.
+    fn may_go_to_trash(
+        &mut self,
+        id: HistoryId,
+        (from, what): (&str, &PlannedEntry),
+        to: &str,
+    ) -> Result<bool, Fault> {
+        let history = &self.histories[id];
+        let PlannedEntry::Disk(at) = what else { return Ok(true) };
+        if !in_trash(to) || in_trash(at) || history.deleted_with.is_empty() {
+            return Ok(true);
+        }
+        let known: HashMap<&str, Hash> = history
+            .deleted_with
+            .iter()
+            .filter_map(|entry| Some((entry.path.as_str(), entry.state?.hash)))
+            .collect();
+        let mut may_go = true;
+        for (rest, file) in self.planned.files_in(from)? {
+            // A file whose content is decided by its own history is checked there.
+            let owner = self.locations.owner(&file).map(|owner| &self.histories[owner]);
+            if owner.is_some_and(|owner| !owner.contents.is_empty()) {
+                continue;
+            }
+            let file = file.as_str();
+            let state = match self.states.at(file)? {
+                PathState::File { state, .. } => Some(state),
+                PathState::Missing | PathState::Folder | PathState::Other => None,
+            };
+            let why = match (known.get(rest.as_str()), state) {
+                (Some(hash), Some(now)) if *hash == now.hash => continue,
+                (Some(_), _) => RestoreCause::Edited,
+                (None, _) => RestoreCause::Added,
+            };
+            if self.is_named(file) || self.is_below_kept(file) {
+                self.plan.kept.push(file.to_owned());
+                may_go = false;
+            } else if !self.overwrite.contains(&VaultPath::fold_name(file)) {
+                self.plan.conflicts.push(RestoreConflict::new(history, file, why, state.as_ref(), true));
+            }
+        }
+        if !may_go {
+            self.plan.left.push(at.clone());
+            self.actions[id] = RestoreAction::None;
+        }
+        Ok(may_go)
     }
 }
 
@@ -453,7 +524,7 @@ impl RestorePlanner<'_> {
     /// otherwise.
     pub(super) fn is_free(&mut self, id: HistoryId, path: &str, itself: Option<&str>) -> Result<bool, Fault> {
         let taken = match self.planned.entry_at(path)? {
-            None => self.planned.name_collision(path)?.filter(|twin| Some(twin.as_str()) != itself),
+            None => self.planned.other_spelling(path, itself)?,
             Some(_) => Some(path.to_owned()),
         };
         if let Some(by) = taken {
@@ -466,13 +537,27 @@ impl RestorePlanner<'_> {
 
     pub(super) fn is_kept(&self, history: &EntryHistory) -> bool {
         let kept = |name: &String| self.is_named(name) || self.is_below_kept(name);
-        !self.keep.is_empty() && history.names.iter().any(kept)
+        self.is_left_out(history) || (!self.keep.is_empty() && history.names.iter().any(kept))
+    }
+
+    /// Returns true if the restoration is limited to other entries.
+    fn is_left_out(&self, history: &EntryHistory) -> bool {
+        let covered = |name: &String| {
+            let name = VaultPath::fold_name(name);
+            self.only.iter().any(|only| {
+                name.strip_prefix(only.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        !self.only.is_empty() && !history.names.iter().any(covered)
     }
 
     /// Returns true if a file is kept by its own name: that applies to its content. A file in a kept folder
     /// also stays where it is.
     pub(super) fn keeps_only_content(&self, history: &EntryHistory) -> bool {
-        let for_itself = !history.deleted && history.kind == EntryKind::File && self.is_kept(history);
+        let for_itself = !self.is_left_out(history)
+            && !history.deleted
+            && history.kind == EntryKind::File
+            && self.is_kept(history);
         for_itself && !history.names.iter().any(|name| self.is_below_kept(name))
     }
 
@@ -532,7 +617,9 @@ impl RestorePlanner<'_> {
         if self.is_kept(history) {
             match why {
                 RestoreCause::Gone => self.plan.missing.push(path.to_owned()),
-                RestoreCause::Edited | RestoreCause::Taken => self.plan.kept.push(path.to_owned()),
+                RestoreCause::Edited | RestoreCause::Taken | RestoreCause::Added => {
+                    self.plan.kept.push(path.to_owned());
+                }
             }
             return false;
         }
@@ -606,9 +693,43 @@ impl RestorePlanner<'_> {
             Some(place) => {
                 self.states.vault.trash_backup(&parsed(&place)?, history.kind, before, self.states.io)?
             }
+            None if in_trash(from) => self.inside_trashed(history, from)?,
             None => Vec::new(),
         };
         Ok(MoveDetails { before, must_match: before.is_some() && in_trash(from), backup: kept })
+    }
+}
+
+impl RestorePlanner<'_> {
+    /// Returns what is in a folder in the trash, with the entries that are missing there and are created again. Returns
+    /// nothing if it was not recorded what the folder was deleted with.
+    fn inside_trashed(&self, history: &EntryHistory, from: &str) -> Result<Vec<KeptEntry>, Fault> {
+        let recorded = &history.trashed.inside;
+        if recorded.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut inside: BTreeMap<String, Option<FileState>> = BTreeMap::from([(String::new(), None)]);
+        let mut todo = vec![String::new()];
+        while let Some(folder) = todo.pop() {
+            let place = |rest: &str| if rest.is_empty() { from.to_owned() } else { format!("{from}/{rest}") };
+            for name in self.states.vault.names_in(&parsed(&place(&folder))?)? {
+                let rest = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                // A name that cannot be spelled is found as a new one later.
+                let Ok(path) = VaultPath::parse(&place(&rest)) else { continue };
+                match self.states.at(path.as_str())? {
+                    PathState::File { state, .. } => drop(inside.insert(rest, Some(state))),
+                    PathState::Folder => {
+                        inside.insert(rest.clone(), None);
+                        todo.push(rest);
+                    }
+                    PathState::Missing | PathState::Other => {}
+                }
+            }
+        }
+        for entry in recorded {
+            inside.entry(entry.path.clone()).or_insert(entry.state);
+        }
+        Ok(inside.into_iter().map(|(path, state)| KeptEntry { path, state }).collect())
     }
 }
 

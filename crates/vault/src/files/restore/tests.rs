@@ -864,3 +864,100 @@ fn no_model_is_offered_the_tool() {
     crate::register(&mut registry, None).unwrap();
     assert!(registry.get("vault.restore").is_none());
 }
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_in_the_way_before_anything_is_done() {
+    let fixture = RestoreFixture::with(&[("F/a.md", "1"), ("b.md", "1")]);
+    let mut changes = made(&fixture, &[&|fixture| fixture.replace("b.md", "22")]);
+    changes.extend(fixture.make(vec![fixture.remove("F/a.md")]));
+    std::fs::remove_dir(fixture.inside("F")).unwrap();
+    fixture.put("F", "a file now");
+    check(
+        &fixture,
+        &inverse(&changes),
+        &expect![[r#"
+            replace b.md (2 to 1 bytes)
+            conflict: `F` is something else by now (cannot be overwritten)
+        "#]],
+    );
+    // The same for a folder whose name has come back in another case.
+    std::fs::remove_file(fixture.inside("F")).unwrap();
+    fixture.put("f/", "");
+    check(
+        &fixture,
+        &inverse(&changes),
+        &expect![[r#"
+            replace b.md (2 to 1 bytes)
+            conflict: `f` is something else by now (cannot be overwritten)
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_new_in_a_folder_does_not_go_to_the_trash_with_it_unasked() {
+    let fixture = RestoreFixture::with(&[("F/a.md", "1"), ("F/G/b.md", "2")]);
+    let changes = fixture.make(fixture.trash("F"));
+    let undone = fixture.restore(&inverse(&changes));
+    fixture.put("F/G/new.md", "mine");
+    fixture.put("F/a.md", "mine too");
+    let again = inverse(&undone);
+    check(
+        &fixture,
+        &again,
+        &expect![[r#"
+            make .trash/
+            move F/ to .trash/F/
+            conflict: `F/G/new.md` was added since, to a folder that would go to the trash
+            conflict: `F/a.md` was edited since
+        "#]],
+    );
+    expect![[r#"
+        make .trash/
+        kept F/G/new.md
+        left F/
+    "#]]
+    .assert_eq(&outline(&fixture, &again, &["F/G/new.md"], &["F/a.md"]));
+    let found = fixture.foresee(&again, &[], &["F/G/new.md", "F/a.md"]);
+    assert_eq!(found.conflicts, []);
+    let before = fixture.shown();
+    let redone = fixture.make(found.steps);
+    assert!(!fixture.inside("F").exists());
+    fixture.restore(&inverse(&redone));
+    assert_eq!(fixture.shown(), before);
+}
+
+#[tokio::test]
+async fn a_restore_that_fails_midway_is_rolled_back() {
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("b.md", "1"), ("c.md", "1")]);
+    let steps: [&dyn Fn(&RestoreFixture) -> ChangeStep; 3] =
+        [&|fixture| fixture.replace("a.md", "22"), &|fixture| fixture.rename("b.md", "d.md"), &|fixture| {
+            fixture.remove("c.md")
+        }];
+    let changes = made(&fixture, &steps);
+    let vault = Arc::new(Vault::open(&fixture.inside("")).unwrap());
+    let store = Arc::new(RestoreStore::default());
+    for text in ["1", "22"] {
+        store.keep(&mut text.as_bytes()).unwrap();
+    }
+    let mut registry = Registry::new();
+    crate::register_restore(&mut registry, Some(vault)).unwrap();
+    let tool = &registry.get("vault.restore").unwrap().tool;
+    for taken in ["b.md", "c.md"] {
+        let cx = ToolCx::with_store(
+            CallId::parse("call").unwrap(),
+            CancelToken::new(),
+            None,
+            Some(store.clone() as Arc<dyn ObjectStore>),
+        );
+        let mut args = tool.decode(&json!({ "changes": inverse(&changes) })).unwrap();
+        assert_eq!(tool.intend(&cx, &mut args).await.len(), 3);
+        // Another program takes a name after the plan was made.
+        fixture.put(taken, "theirs");
+        let before = fixture.shown();
+        let fault = tool.run(&cx, args).await.err().unwrap();
+        assert!(fault.message.starts_with("nothing was restored: "), "{fault}");
+        assert_eq!(fixture.shown(), before);
+        assert_eq!(cx.take_report().changes, []);
+        std::fs::remove_file(fixture.inside(taken)).unwrap();
+    }
+}

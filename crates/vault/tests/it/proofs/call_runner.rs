@@ -8,7 +8,7 @@ use serde_json::Value;
 use toolkit::{
     CancelToken, MappedResult, ObjectStore, Projection, ReconcileOutcome, RegisteredTool, Registry, ToolCx,
 };
-use vault::{Vault, register};
+use vault::{Vault, register, register_restore};
 
 use super::folder_store::FolderStore;
 
@@ -53,6 +53,13 @@ impl CallRunner {
         register(&mut registry, Some(Arc::new(Vault::open(folder).unwrap()))).unwrap();
         let threads = tokio::runtime::Builder::new_current_thread().build().unwrap();
         CallRunner { registry, store: Arc::new(FolderStore::at(store)), threads }
+    }
+
+    /// [`CallRunner::new`] with the tool of undo and redo.
+    pub(crate) fn with_restore(folder: &Path, store: &Path) -> CallRunner {
+        let mut runner = CallRunner::new(folder, store);
+        register_restore(&mut runner.registry, Some(Arc::new(Vault::open(folder).unwrap()))).unwrap();
+        runner
     }
 
     pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
