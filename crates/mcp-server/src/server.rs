@@ -30,14 +30,18 @@ use super::surface::ServerSurface;
 use super::tool_calls::is_stateless_protocol;
 use call_session::{
     ApproverFactory, ClientIdentity, EngineFactory, PlanRunner, ReloadCheck, RunEnding, SessionRuns,
-    printable,
+    ToolChoice, printable,
 };
 
 /// Behaviour of the server that the protocol leaves open.
 #[derive(Debug, Clone)]
 pub struct McpSettings {
-    /// Return structured content and list output schemas.
+    /// Return structured content.
     pub structured: bool,
+    /// List output schemas. Few clients use them, and some hand them to the model.
+    pub output_schemas: bool,
+    /// The offered tools.
+    pub tools: ToolChoice,
     /// Use tool names with dots, which many clients reject.
     pub dotted: bool,
     /// Ask for approvals; otherwise the engine's own approver decides every call.
@@ -52,6 +56,8 @@ impl Default for McpSettings {
     fn default() -> McpSettings {
         McpSettings {
             structured: true,
+            output_schemas: false,
+            tools: ToolChoice::default(),
             dotted: false,
             ask_approval: true,
             answer_limit: Duration::from_secs(600),
@@ -195,7 +201,12 @@ impl McpServer {
 }
 
 fn listing_options(settings: &McpSettings) -> ListingOptions {
-    ListingOptions { dotted: settings.dotted, structured: settings.structured }
+    ListingOptions {
+        dotted: settings.dotted,
+        structured: settings.structured,
+        output_schemas: settings.structured && settings.output_schemas,
+        tools: settings.tools.clone(),
+    }
 }
 
 fn build_surface(parts: &McpParts) -> Result<ServerSurface, String> {

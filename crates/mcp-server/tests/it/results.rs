@@ -17,7 +17,7 @@ async fn listed(client: &mut Client) -> Vec<Value> {
 
 #[tokio::test]
 async fn every_tool_has_a_name_that_clients_take_a_title_all_hints_and_both_schemas() {
-    let server = TestServer::new();
+    let server = TestServer::with(|options| options.settings.output_schemas = true);
     let mut client = Client::open(&server, Era::New).await;
     let tools = listed(&mut client).await;
     let mut told = String::new();
@@ -50,7 +50,7 @@ async fn every_tool_has_a_name_that_clients_take_a_title_all_hints_and_both_sche
 #[tokio::test]
 async fn data_fits_its_schema_and_errors_have_none() {
     for era in [Era::Old, Era::New] {
-        let server = TestServer::new();
+        let server = TestServer::with(|options| options.settings.output_schemas = true);
         let mut client = Client::open(&server, era).await;
         let tools = listed(&mut client).await;
         let schema = |name: &str| {
