@@ -33,13 +33,20 @@ use call_session::{
     ToolChoice, printable,
 };
 
+/// Whether the tool list has output schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputSchemas {
+    Omitted,
+    Listed,
+}
+
 /// Behaviour of the server that the protocol leaves open.
 #[derive(Debug, Clone)]
 pub struct McpSettings {
     /// Return structured content.
     pub structured: bool,
-    /// List output schemas. Few clients use them, and some hand them to the model.
-    pub output_schemas: bool,
+    /// Few clients use output schemas, and some hand them to the model.
+    pub output_schemas: OutputSchemas,
     /// The offered tools.
     pub tools: ToolChoice,
     /// Use tool names with dots, which many clients reject.
@@ -56,7 +63,7 @@ impl Default for McpSettings {
     fn default() -> McpSettings {
         McpSettings {
             structured: true,
-            output_schemas: false,
+            output_schemas: OutputSchemas::Omitted,
             tools: ToolChoice::default(),
             dotted: false,
             ask_approval: true,
@@ -204,7 +211,7 @@ fn listing_options(settings: &McpSettings) -> ListingOptions {
     ListingOptions {
         dotted: settings.dotted,
         structured: settings.structured,
-        output_schemas: settings.structured && settings.output_schemas,
+        output_schemas: settings.structured && settings.output_schemas == OutputSchemas::Listed,
         tools: settings.tools.clone(),
     }
 }

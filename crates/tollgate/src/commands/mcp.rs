@@ -7,7 +7,7 @@ use std::time::Duration;
 use call_session::{ApproverFactory, ToolChoice, ToolSet};
 use clap::Args;
 use engine::{Approver, SystemClock};
-use mcp_server::{ClientLifetime, McpSettings, open_standard_io, serve_stdio};
+use mcp_server::{ClientLifetime, McpSettings, OutputSchemas, open_standard_io, serve_stdio};
 
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
@@ -29,6 +29,7 @@ const CLOSING_LIMIT: Duration = Duration::from_secs(10);
 /// For a client to start, not for you: `tollgate connect CLIENT` writes the client's settings. Every call is
 /// checked and recorded. Approvals are asked for through the client, or through `tollgate approve`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
     after_help = "Example:\n  tollgate connect claude-code --vault ~/Notes\n  tollgate mcp --vault ~/Notes\n  tollgate approve --watch"
 )]
@@ -96,7 +97,7 @@ impl McpCommand {
     fn settings(&self) -> McpSettings {
         McpSettings {
             structured: !self.text_only,
-            output_schemas: self.output_schemas,
+            output_schemas: if self.output_schemas { OutputSchemas::Listed } else { OutputSchemas::Omitted },
             tools: ToolChoice { sets: self.tools.clone(), has_host: false },
             dotted: self.dotted,
             ask_approval: !self.yes,
