@@ -7,8 +7,10 @@ mod client;
 mod plan_runner;
 mod session_runs;
 mod reload;
+mod tool_sets;
 
 pub use client::{ApproverFactory, ClientIdentity, FrontEnd, printable};
 pub use plan_runner::{PlanRunOptions, PlanRunner, PlanToolResult};
 pub use reload::{EngineFactory, ReloadCheck, ReloadOutcome};
 pub use session_runs::{RunEnding, SessionHandle, SessionRuns, detach_task};
+pub use tool_sets::{ToolChoice, ToolSet, UnknownToolSet};

@@ -99,6 +99,12 @@ impl Engine {
         &self.inner.policy.policy
     }
 
+    /// Returns false if the policy refuses every call of the tool that changes anything, so that listing it would only
+    /// cost tokens. A rule with conditions on paths or commands does not hide a tool.
+    pub fn may_permit(&self, tool: &envelope::ToolDecl) -> bool {
+        self.inner.policy.may_permit(tool)
+    }
+
     pub fn surface(&self) -> &Surface {
         &self.inner.surface
     }

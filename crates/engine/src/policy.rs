@@ -188,6 +188,14 @@ impl CompiledPolicy {
         self.matching(RuleEffect::Deny, subject).next().map(CompiledRule::label)
     }
 
+    /// Returns false if every call of the tool with effects is refused, whatever its arguments.
+    pub(crate) fn may_permit(&self, tool: &ToolDecl) -> bool {
+        let paths = &PathKeys::default();
+        let subject = RuleSubject { tool, paths, command: None, dry_run: false };
+        self.denied(subject).is_none()
+            && (self.policy.mode != Mode::ReadOnly || !tool.risk_level.has_effects())
+    }
+
     /// Decides about a call, in this order: deny, the mode `read-only`, ask, allow, the mode's default.
     pub(crate) fn opinion(&self, subject: RuleSubject<'_>) -> RuleDecision {
         if let Some(why) = self.denied(subject) {

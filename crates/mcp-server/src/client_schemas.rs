@@ -1,8 +1,8 @@
 //! Adapts schemas for clients: the same values, with keywords that every client supports.
 //!
 //! Clients pass input schemas to models whose services support only a part of JSON Schema, and validate results
-//! with validators that warn about unknown formats. Arguments are checked against the declared schema; the listed
-//! schema may only be stricter for input and looser for output.
+//! with validators that warn about unknown formats. Arguments are checked against the declared schema, and a refusal
+//! names the argument and its bounds; the listed schema leaves out bounds, which cost tokens in every turn.
 
 use std::sync::Arc;
 
@@ -13,11 +13,39 @@ use serde_json::{Map, Value};
 const FORMATS: [&str; 9] =
     ["date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri"];
 
+/// Length of a description that says no more than the name of its field.
+const SHORT_DESCRIPTION: usize = 12;
+
+/// Words that only bound values, and defaults.
+const BOUNDS: [&str; 10] = [
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "default",
+    "examples",
+    "additionalProperties",
+];
+
+/// Whether the listed schema has the bounds of its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bounds {
+    /// Left out: the descriptions name those that a model needs, and a refusal names all.
+    Described,
+    Listed,
+}
+
 /// Returns the schema for the arguments of a call. Optional arguments can be left out, so none needs `null`.
-pub(super) fn input_schema(schema: &Value) -> Arc<JsonObject> {
+pub(super) fn input_schema(schema: &Value, bounds: Bounds) -> Arc<JsonObject> {
     let mut shown = schema.clone();
     each_schema(&mut shown, &mut |schema| {
         drop_format(schema);
+        if bounds == Bounds::Described {
+            drop_bounds(schema);
+        }
         let required = schema.get("required").cloned().unwrap_or_default();
         let is_required =
             |name: &str| required.as_array().is_some_and(|names| names.iter().any(|one| one == name));
@@ -50,6 +78,20 @@ fn object(schema: Value) -> Arc<JsonObject> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Arc::default()
         }
+    }
+}
+
+fn drop_bounds(schema: &mut Map<String, Value>) {
+    schema.retain(|word, value| {
+        // An object is the schema of the values of a map.
+        !BOUNDS.contains(&word.as_str()) || (word == "additionalProperties" && value.is_object())
+    });
+    // A description of one or two words only repeats the name.
+    if schema.get("description").and_then(Value::as_str).is_some_and(|text| text.len() <= SHORT_DESCRIPTION) {
+        schema.remove("description");
+    }
+    if schema.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        schema.remove("required");
     }
 }
 
@@ -106,7 +148,7 @@ mod tests {
     use expect_test::expect;
     use serde_json::{Value, json};
 
-    use super::{input_schema, output_schema};
+    use super::{Bounds, input_schema, output_schema};
 
     fn declared() -> Value {
         json!({
@@ -123,8 +165,8 @@ mod tests {
 
     #[test]
     fn an_input_schema_asks_for_no_null_that_can_be_left_out_and_names_no_format_of_rust() {
-        expect![[r#"{"type":"object","properties":{"path":{"type":["string","null"],"format":"uri"},"limit":{"type":"integer","minimum":0},"items":{"type":"array","items":{"type":"number"}},"format":{"type":"string","enum":["uint64"],"default":"uint64"}},"required":["path"]}"#]]
-        .assert_eq(&serde_json::to_string(&*input_schema(&declared())).unwrap());
+        expect![[r#"{"type":"object","properties":{"path":{"type":["string","null"],"format":"uri"},"limit":{"type":"integer"},"items":{"type":"array","items":{"type":"number"}},"format":{"type":"string","enum":["uint64"]}},"required":["path"]}"#]]
+        .assert_eq(&serde_json::to_string(&*input_schema(&declared(), Bounds::Described)).unwrap());
     }
 
     #[test]

@@ -39,6 +39,6 @@ pub use call_session::{PlanRunOptions, PlanRunner, PlanToolResult};
 pub use http::{mount, mount_within};
 pub use plan_tools::PLAN_BUDGET;
 pub use server::ClientLifetime;
-pub use server::{McpHandler, McpParts, McpServer, McpSettings, RunStorage};
+pub use server::{McpHandler, McpParts, McpServer, McpSettings, OutputSchemas, RunStorage};
 pub use standard_io::open_standard_io;
 pub use stdio::serve_stdio;

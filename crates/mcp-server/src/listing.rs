@@ -3,47 +3,57 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use call_session::ToolChoice;
 use engine::Engine;
-use envelope::{Idempotency, Risk, SideEffect, ToolDecl, ToolName};
+use envelope::{Idempotency, Requirement, Risk, SideEffect, ToolDecl, ToolName};
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, JsonObject, ListToolsResult, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use toolkit::ToolVisibility;
 
-use super::client_schemas;
+use super::client_schemas::{self, Bounds};
 
 /// Page size: a list seldom needs a second page.
 const PAGE: usize = 100;
 /// Clients may cache the list for a minute; it seldom changes, and changes are notified.
 const FRESH_MS: u64 = 60_000;
 
-/// Every callable tool, in name order.
+/// The listed tools, in name order, and the names of all callable ones.
 #[derive(Clone)]
 pub(super) struct ToolListing {
     tools: Vec<Tool>,
     /// Index by client name and by registry name.
     own_names: HashMap<String, ToolName>,
+    /// Registry names of all callable tools.
+    callable: Vec<ToolName>,
 }
 
 /// Options of the tool list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ListingOptions {
     /// Use registry names with dots, which many clients reject.
     pub(super) dotted: bool,
     /// Whether results have structured content.
     pub(super) structured: bool,
+    /// Whether output schemas are listed.
+    pub(super) output_schemas: bool,
+    pub(super) tools: ToolChoice,
 }
 
 impl ToolListing {
-    pub(super) fn of(engine: &Engine, show: ListingOptions) -> ToolListing {
-        let mut listing = ToolListing { tools: Vec::new(), own_names: HashMap::new() };
+    pub(super) fn of(engine: &Engine, show: &ListingOptions) -> ToolListing {
+        let mut listing = ToolListing { tools: Vec::new(), own_names: HashMap::new(), callable: Vec::new() };
         for (entry, visibility) in engine.surface().iter() {
-            if visibility != ToolVisibility::Loaded {
+            let decl = &*entry.decl;
+            if visibility != ToolVisibility::Loaded || !show.tools.allows(decl) {
                 continue;
             }
-            let decl = &*entry.decl;
-            let name = if show.dotted { decl.name.as_str() } else { entry.alias() };
-            listing.tools.push(tool(decl, name, show.structured));
+            // A call of a tool that is not listed is refused by the policy, which says why.
+            if show.tools.lists(decl) && engine.may_permit(decl) {
+                let name = if show.dotted { decl.name.as_str() } else { entry.alias() };
+                listing.tools.push(tool(decl, name, show.output_schemas));
+            }
+            listing.callable.push(decl.name.clone());
             listing.own_names.insert(entry.alias().to_owned(), decl.name.clone());
             listing.own_names.insert(decl.name.to_string(), decl.name.clone());
         }
@@ -64,9 +74,9 @@ impl ToolListing {
         self.tools.iter().map(|tool| &*tool.name)
     }
 
-    /// Returns the registry names of all listed tools.
+    /// Returns the registry names of all callable tools.
     pub(super) fn registry_names(&self) -> Vec<ToolName> {
-        self.tools.iter().filter_map(|tool| self.own_names.get(&*tool.name).cloned()).collect()
+        self.callable.clone()
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<&Tool> {
@@ -76,7 +86,8 @@ impl ToolListing {
     /// Adds a tool of the server itself, which is not in the registry.
     pub(super) fn add(&mut self, own: ToolName, tool: Tool) {
         self.own_names.insert(tool.name.to_string(), own.clone());
-        self.own_names.insert(own.to_string(), own);
+        self.own_names.insert(own.to_string(), own.clone());
+        self.callable.push(own);
         self.tools.push(tool);
     }
 
@@ -104,14 +115,19 @@ impl ToolListing {
     }
 }
 
-fn tool(decl: &ToolDecl, name: &str, structured: bool) -> Tool {
+fn tool(decl: &ToolDecl, name: &str, with_output: bool) -> Tool {
     let title = title(decl.name.as_str());
-    let mut tool =
-        Tool::new(name.to_owned(), decl.summary.clone(), client_schemas::input_schema(&decl.input_schema))
-            .with_title(title)
-            .with_annotations(hints(decl))
-            .with_meta(meta(decl));
-    if structured {
+    let is_external = decl.availability.contains(&Requirement::Server);
+    let bounds = if is_external { Bounds::Listed } else { Bounds::Described };
+    let mut tool = Tool::new(
+        name.to_owned(),
+        decl.summary.clone(),
+        client_schemas::input_schema(&decl.input_schema, bounds),
+    )
+    .with_title(title)
+    .with_annotations(hints(decl))
+    .with_meta(meta(decl));
+    if with_output {
         tool =
             tool.with_raw_output_schema(client_schemas::output_schema(&output_schema(&decl.output_schema)));
     }
@@ -253,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_long_list_comes_in_pages_that_neither_repeat_nor_skip() {
-        let mut listing = ToolListing { tools: Vec::new(), own_names: HashMap::new() };
+        let mut listing = ToolListing { tools: Vec::new(), own_names: HashMap::new(), callable: Vec::new() };
         let names: Vec<String> = (0..250).map(|number| format!("test_{number:03}")).collect();
         for name in &names {
             let own = ToolName::parse(name).unwrap();

@@ -43,14 +43,10 @@ impl PlanTool {
 
     const fn description(self) -> &'static str {
         match self {
-            PlanTool::Check => {
-                "Check a plan without running it: every error with its step, place and a hint. Nothing is asked and nothing changes."
-            }
-            PlanTool::Preview => {
-                "Show what a plan would do, with diffs, on the vault as it is now. Nothing is asked and nothing changes."
-            }
+            PlanTool::Check => "Check a plan without running it: every error with its place and a hint.",
+            PlanTool::Preview => "Show with diffs what a plan would do; nothing changes.",
             PlanTool::Run => {
-                "Run a plan: the user sees what it would do and approves once, then all its steps run and are recorded as one run. Changes by vault tools can be undone; effects of commands cannot."
+                "Run a plan, which the user approves once. Changes by vault tools can be undone; effects of commands cannot."
             }
         }
     }
@@ -61,34 +57,43 @@ impl PlanTool {
 }
 
 /// Adds the plan tools to the list.
-pub(super) fn add_plan_tools(listing: &mut ToolListing, show: ListingOptions) {
+pub(super) fn add_plan_tools(listing: &mut ToolListing, show: &ListingOptions) {
     for which in ALL {
         let Ok(own) = ToolName::parse(which.own_name()) else { continue };
         let name = if show.dotted { own.to_string() } else { own.as_str().replace('.', "_") };
         let reads = which != PlanTool::Run;
         let hints =
             ToolAnnotations::new().read_only(reads).destructive(!reads).idempotent(reads).open_world(!reads);
-        let mut tool = Tool::new(name, which.description(), object(&input_schema()))
+        let mut tool = Tool::new(name, which.description(), object(&input_schema(which)))
             .with_title(title(own.as_str()))
             .with_annotations(hints);
-        if show.structured {
+        if show.output_schemas {
             tool = tool.with_raw_output_schema(object(&output_schema(&json!({ "type": "object" }))));
         }
         listing.add(own, tool);
     }
 }
 
-fn input_schema() -> Value {
+/// Returns the schema of the arguments. The form of a plan is listed once, with the tool that runs it.
+fn input_schema(which: PlanTool) -> Value {
+    if which != PlanTool::Run {
+        return json!({
+            "type": "object",
+            "properties": { "plan": { "type": "object", "description": "As for `plan.run`." } },
+            "required": ["plan"],
+            "additionalProperties": false,
+        });
+    }
     json!({
         "type": "object",
         "properties": {
             "plan": {
                 "type": "object",
-                "description": "The plan.",
+
                 "properties": {
                     "version": { "const": "1.0" },
-                    "goal": { "type": "string", "description": "What it is for, in one sentence." },
-                    "riskLevel": { "enum": ["read-only", "writes", "commands"], "description": "The worst that its tools do." },
+                    "goal": { "type": "string" },
+                    "riskLevel": { "enum": ["read-only", "writes", "commands"], "description": "The highest risk of its tools." },
                     "vars": { "type": "object", "description": "Values that steps refer to as $vars.<name>." },
                     "steps": {
                         "type": "array",
@@ -96,8 +101,8 @@ fn input_schema() -> Value {
                         "items": {
                             "type": "object",
                             "properties": {
-                                "id": { "type": "string", "description": "A letter, then letters, digits, _ or -." },
-                                "tool": { "type": "string", "description": "The name of a tool, such as vault.createFile." },
+                                "id": { "type": "string", "description": "Letters, digits, _ or -." },
+                                "tool": { "type": "string", "description": "Such as vault.createFile." },
                                 "args": { "type": "object", "description": "Its arguments. A string that is wholly $steps.<id>.<field> takes that field of an earlier step's output." },
                                 "dependsOn": { "type": "array", "items": { "type": "string" } },
                                 "foreach": { "type": "object", "description": "{from, itemName}: runs the step for each item; {item.x} in strings is replaced." },

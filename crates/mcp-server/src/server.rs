@@ -30,14 +30,25 @@ use super::surface::ServerSurface;
 use super::tool_calls::is_stateless_protocol;
 use call_session::{
     ApproverFactory, ClientIdentity, EngineFactory, PlanRunner, ReloadCheck, RunEnding, SessionRuns,
-    printable,
+    ToolChoice, printable,
 };
+
+/// Whether the tool list has output schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputSchemas {
+    Omitted,
+    Listed,
+}
 
 /// Behaviour of the server that the protocol leaves open.
 #[derive(Debug, Clone)]
 pub struct McpSettings {
-    /// Return structured content and list output schemas.
+    /// Return structured content.
     pub structured: bool,
+    /// Few clients use output schemas, and some hand them to the model.
+    pub output_schemas: OutputSchemas,
+    /// The offered tools.
+    pub tools: ToolChoice,
     /// Use tool names with dots, which many clients reject.
     pub dotted: bool,
     /// Ask for approvals; otherwise the engine's own approver decides every call.
@@ -52,6 +63,8 @@ impl Default for McpSettings {
     fn default() -> McpSettings {
         McpSettings {
             structured: true,
+            output_schemas: OutputSchemas::Omitted,
+            tools: ToolChoice::default(),
             dotted: false,
             ask_approval: true,
             answer_limit: Duration::from_secs(600),
@@ -195,7 +208,12 @@ impl McpServer {
 }
 
 fn listing_options(settings: &McpSettings) -> ListingOptions {
-    ListingOptions { dotted: settings.dotted, structured: settings.structured }
+    ListingOptions {
+        dotted: settings.dotted,
+        structured: settings.structured,
+        output_schemas: settings.structured && settings.output_schemas == OutputSchemas::Listed,
+        tools: settings.tools.clone(),
+    }
 }
 
 fn build_surface(parts: &McpParts) -> Result<ServerSurface, String> {

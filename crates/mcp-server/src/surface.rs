@@ -22,8 +22,10 @@ impl ServerSurface {
     pub(super) fn of(engine: &Engine, show: ListingOptions) -> ServerSurface {
         let tools = engine.surface().iter();
         let families = tools.map(|(entry, _)| (entry.decl.name.clone(), entry.decl.family)).collect();
-        let mut listing = ToolListing::of(engine, show);
-        plan_tools::add_plan_tools(&mut listing, show);
+        let mut listing = ToolListing::of(engine, &show);
+        if show.tools.has_plans() {
+            plan_tools::add_plan_tools(&mut listing, &show);
+        }
         ServerSurface { listing, policy: engine.policy().clone(), families, structured: show.structured }
     }
 

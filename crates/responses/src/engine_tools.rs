@@ -14,7 +14,7 @@ use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
 
 use crate::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::tools::{OfferedTool, ToolKind};
-use call_session::{ApproverFactory, FrontEnd, printable};
+use call_session::{ApproverFactory, FrontEnd, ToolChoice, printable};
 use call_session::{EngineFactory, ReloadCheck, ReloadOutcome};
 use call_session::{RunEnding, SessionHandle, SessionRuns};
 use http_edge::api_error::ApiError;
@@ -22,6 +22,8 @@ use http_edge::api_error::ApiError;
 /// The server-side tools of an engine.
 pub struct EngineToolbox {
     offered: Vec<OfferedTool>,
+    /// Whether a request that names no tools gets the tool, in the same order.
+    listed: Vec<bool>,
     gates: Arc<SessionSettings>,
 }
 
@@ -103,13 +105,18 @@ impl EngineToolbox {
         approvers: ApproverFactory,
         runs: RunsFolder,
         look: Option<ReloadCheck>,
+        choice: &ToolChoice,
     ) -> Result<EngineToolbox, String> {
         let engine = make()?;
         let mut offered = Vec::new();
+        let mut listed = Vec::new();
         let mut own = Vec::new();
         let mut places = HashMap::new();
         for (entry, visibility) in engine.surface().iter() {
             let decl = &entry.decl;
+            if !choice.allows(decl) {
+                continue;
+            }
             // A tool without a valid schema is not registered.
             let (ToolVisibility::Loaded, Ok(schema)) =
                 (visibility, CompiledSchema::compile(&decl.input_schema))
@@ -119,6 +126,7 @@ impl EngineToolbox {
             let name = entry.alias().to_owned();
             places.insert(decl.name.to_string(), own.len());
             places.insert(name.clone(), own.len());
+            listed.push(choice.lists(decl) && engine.may_permit(decl));
             own.push(decl.name.clone());
             offered.push(OfferedTool {
                 own_name: name.clone(),
@@ -134,7 +142,7 @@ impl EngineToolbox {
         }
         let (open, changes) = (SessionRuns::default(), Mutex::default());
         let gates = SessionSettings { make, approvers, runs, own, places, open, look, changes };
-        Ok(EngineToolbox { offered, gates: Arc::new(gates) })
+        Ok(EngineToolbox { offered, listed, gates: Arc::new(gates) })
     }
 
     /// Returns the runs of these tools, to be stopped and awaited at shutdown.
@@ -145,7 +153,10 @@ impl EngineToolbox {
 
 impl Toolbox for EngineToolbox {
     fn tools(&self, names: Option<&[String]>) -> Result<Vec<OfferedTool>, ApiError> {
-        let Some(names) = names else { return Ok(self.offered.clone()) };
+        let Some(names) = names else {
+            let listed = self.offered.iter().zip(&self.listed).filter(|(_, listed)| **listed);
+            return Ok(listed.map(|(tool, _)| tool.clone()).collect());
+        };
         let mut chosen = HashSet::new();
         let mut tools = Vec::new();
         for name in names {

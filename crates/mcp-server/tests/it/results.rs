@@ -3,6 +3,7 @@
 use engine::Policy;
 use envelope::{ReceiptFamily, is_invisible};
 use expect_test::expect;
+use mcp_server::OutputSchemas;
 use proptest::prelude::{ProptestConfig, prop_oneof, proptest};
 use receipts::preview::tokenizer::estimate;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ async fn listed(client: &mut Client) -> Vec<Value> {
 
 #[tokio::test]
 async fn every_tool_has_a_name_that_clients_take_a_title_all_hints_and_both_schemas() {
-    let server = TestServer::new();
+    let server = TestServer::with(|options| options.settings.output_schemas = OutputSchemas::Listed);
     let mut client = Client::open(&server, Era::New).await;
     let tools = listed(&mut client).await;
     let mut told = String::new();
@@ -50,7 +51,7 @@ async fn every_tool_has_a_name_that_clients_take_a_title_all_hints_and_both_sche
 #[tokio::test]
 async fn data_fits_its_schema_and_errors_have_none() {
     for era in [Era::Old, Era::New] {
-        let server = TestServer::new();
+        let server = TestServer::with(|options| options.settings.output_schemas = OutputSchemas::Listed);
         let mut client = Client::open(&server, era).await;
         let tools = listed(&mut client).await;
         let schema = |name: &str| {

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 use envelope::Fault;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,18 @@ use serde::{Deserialize, Serialize};
 use super::Projection;
 use crate::preview::clean::clean;
 use crate::preview::tokenizer::estimate;
-use crate::preview::{InputGap, PreviewInput, PreviewStyle, preview};
+use crate::preview::{
+    GapFailures, InputGap, PreviewInput, PreviewStyle, announces_failure, preview, preview_around,
+};
 
 /// A part of an artifact up to this size is read completely.
 const WHOLE: u64 = 4 << 20;
 /// Bytes read from the beginning and from the end of a larger one.
 const WINDOW: u64 = 1 << 20;
-/// Maximum ratio between the full text in the canonical result and the receipt.
-const UNFOLDED: usize = 4;
+/// Failures of the part between both that are kept.
+const MOST_FAILURES: usize = 12;
+/// Longest beginning of a line of that part.
+const LONGEST_LINE: usize = 4 << 10;
 /// Upper bound for bytes per token, except for rows of equal signs.
 const BYTES_PER_TOKEN: usize = 16;
 /// Tokens of a reference to the artifact of a stream.
@@ -127,13 +131,11 @@ pub(super) fn bound_streams(
     Ok((shown_out, shown_err))
 }
 
-/// Returns the output without terminal control sequences. The canonical result has this form if a receipt can show
-/// all of it in fewer lines. Returns `None` if it is much longer than the receipt, or not available.
+/// Returns the output without terminal control sequences, if all of it is within the budget.
 fn full_text(stream: &ProcessStream<'_>, tokens: usize) -> Option<String> {
-    let most = tokens.saturating_mul(UNFOLDED);
-    let at_hand = stream.complete && stream.text.len() <= most.saturating_mul(BYTES_PER_TOKEN);
+    let at_hand = stream.complete && stream.text.len() <= tokens.saturating_mul(BYTES_PER_TOKEN);
     let text = at_hand.then(|| clean(stream.text.as_bytes()).text)?;
-    (estimate(&text) <= most).then(|| text.trim_end_matches('\n').to_owned())
+    (estimate(&text) <= tokens).then(|| text.trim_end_matches('\n').to_owned())
 }
 
 /// Renders a text of the canonical result for a receipt. A text that was cut is shown unchanged.
@@ -172,10 +174,12 @@ impl StreamPreview {
 
 fn preview_stream(stream: &ProcessStream<'_>, tokens: usize, with: &Projection<'_>) -> StreamPreview {
     let with_reference = tokens.saturating_sub(REFERENCE);
-    let preview_of = |head: &[u8], gap, tail: &[u8]| {
-        let shown = preview(&PreviewInput { head, gap, tail }, with_reference, PreviewStyle::Log);
+    let preview_of = |head: &[u8], gap, missing: &GapFailures, tail: &[u8]| {
+        let input = PreviewInput { head, gap, tail };
+        let shown = preview_around(&input, missing, with_reference, PreviewStyle::Log);
         StreamPreview { truncated: shown.truncated, referred: true, text: shown.text }
     };
+    let nothing = GapFailures::default();
     if stream.complete {
         let text = stream.text.as_bytes();
         let whole = (stream.artifact.is_none() && text.len() <= tokens.saturating_mul(BYTES_PER_TOKEN))
@@ -183,24 +187,30 @@ fn preview_stream(stream: &ProcessStream<'_>, tokens: usize, with: &Projection<'
             .filter(|shown| !shown.truncated && shown.left_out_lines == 0);
         return match whole {
             Some(shown) => StreamPreview { truncated: false, referred: false, text: shown.text },
-            None => preview_of(text, None, &[]),
+            None => preview_of(text, None, &nothing, &[]),
         };
     }
     let windows = stream.artifact.and_then(|path| with.open(path).ok()).map(|file| windows(file, stream));
     match windows {
-        Some(Ok((head, gap, tail))) => preview_of(&head, gap, &tail),
+        Some(Ok(StreamWindows { head, gap, missing, tail })) => preview_of(&head, gap, &missing, &tail),
         // The artifact cannot be read, but the beginning is available.
         Some(Err(_)) | None => {
             let shown = stream.text.len() as u64;
             let rest = InputGap { bytes: stream.bytes.saturating_sub(shown), lines: None };
-            StreamPreview { truncated: true, ..preview_of(stream.text.as_bytes(), Some(rest), &[]) }
+            StreamPreview { truncated: true, ..preview_of(stream.text.as_bytes(), Some(rest), &nothing, &[]) }
         }
     }
 }
 
-type StreamWindows = (Vec<u8>, Option<InputGap>, Vec<u8>);
+/// The parts of a stream for its preview.
+struct StreamWindows {
+    head: Vec<u8>,
+    gap: Option<InputGap>,
+    missing: GapFailures,
+    tail: Vec<u8>,
+}
 
-/// Reads the beginning and the end of a part of an artifact.
+/// Reads the beginning and the end of a part of an artifact, and searches the rest for failures.
 fn windows(mut file: File, stream: &ProcessStream<'_>) -> std::io::Result<StreamWindows> {
     let mut part = |from: u64, bytes: u64| -> std::io::Result<Vec<u8>> {
         file.seek(SeekFrom::Start(from))?;
@@ -209,13 +219,58 @@ fn windows(mut file: File, stream: &ProcessStream<'_>) -> std::io::Result<Stream
         Ok(read)
     };
     if stream.bytes <= WHOLE {
-        return Ok((part(stream.from, stream.bytes)?, None, Vec::new()));
+        let head = part(stream.from, stream.bytes)?;
+        return Ok(StreamWindows { head, gap: None, missing: GapFailures::default(), tail: Vec::new() });
     }
     let head = part(stream.from, WINDOW)?;
     let tail = part(stream.from + stream.bytes - WINDOW, WINDOW)?;
-    let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let lines = stream.lines.map(|all| all.saturating_sub(newlines(&head) + newlines(&tail)));
-    Ok((head, Some(InputGap { bytes: stream.bytes - 2 * WINDOW, lines }), tail))
+    let bytes = stream.bytes - 2 * WINDOW;
+    file.seek(SeekFrom::Start(stream.from + WINDOW))?;
+    // The line that the head ends in is part of the gap.
+    let begun = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (missing, lines) = search_gap(&head[begun..], file.take(bytes))?;
+    Ok(StreamWindows { head, gap: Some(InputGap { bytes, lines: Some(lines) }), missing, tail })
+}
+
+/// Reads a gap of any size line by line, and returns its failures and its number of line ends.
+fn search_gap(begun: &[u8], gap: impl Read) -> std::io::Result<(GapFailures, u64)> {
+    let mut reader = BufReader::with_capacity(256 << 10, gap);
+    let mut found = GapFailures::default();
+    let mut number = 0;
+    let mut line = begun.get(..LONGEST_LINE.min(begun.len())).unwrap_or_default().to_vec();
+    let mut note = |line: &[u8], number: u64| {
+        let text = String::from_utf8_lossy(line);
+        if !announces_failure(&text) {
+            return;
+        }
+        found.count += 1;
+        if found.lines.len() < MOST_FAILURES {
+            found.lines.push((number, clean(line).text.replace('\n', " ")));
+        }
+    };
+    loop {
+        let block = reader.fill_buf()?;
+        if block.is_empty() {
+            break;
+        }
+        let read = block.len();
+        let mut rest = block;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (part, after) = rest.split_at(end);
+            if line.is_empty() {
+                note(&part[..part.len().min(LONGEST_LINE)], number);
+            } else {
+                line.extend_from_slice(&part[..part.len().min(LONGEST_LINE.saturating_sub(line.len()))]);
+                note(&line, number);
+                line.clear();
+            }
+            number += 1;
+            rest = &after[1..];
+        }
+        line.extend_from_slice(&rest[..rest.len().min(LONGEST_LINE.saturating_sub(line.len()))]);
+        reader.consume(read);
+    }
+    Ok((found, number))
 }
 
 /// Formats "artifacts/build-stdout.log (1,234 lines, 56,789 bytes)".
@@ -225,5 +280,74 @@ pub(super) fn describe_artifact(path: &str, lines: Option<u64>, bytes: Option<u6
         (None, Some(bytes)) => format!("{path} ({bytes} bytes)"),
         (Some(lines), None) => format!("{path} ({lines} lines)"),
         (None, None) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+
+    use envelope::{Artifact, Fault, Hash};
+    use toolkit::{ArtifactSink, OpenArtifact};
+
+    use super::{PreviewForm, ProcessStream, Projection, WHOLE, bound_stream};
+
+    /// Artifacts in one file, which is opened again for every reader.
+    struct OneFile(tempfile::NamedTempFile);
+
+    impl ArtifactSink for OneFile {
+        fn create(&self, _role: &str, _extension: &str) -> Result<Option<OpenArtifact>, Fault> {
+            Ok(None)
+        }
+
+        fn seal(&self, artifact: OpenArtifact, bytes: u64, hash: Hash) -> Result<Artifact, Fault> {
+            Ok(Artifact { path: artifact.path, bytes, hash })
+        }
+
+        fn discard(&self, _artifact: &Artifact) {}
+
+        fn open(&self, _path: &str) -> Result<File, Fault> {
+            Ok(self.0.reopen().unwrap())
+        }
+    }
+
+    #[test]
+    fn a_failure_in_the_middle_of_output_of_any_size_is_shown_with_its_line() {
+        let names = ["river", "stone", "cloud", "amber", "quiet"];
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let (mut lines, mut bytes) = (0_u64, 0_u64);
+        while bytes < 3 * WHOLE {
+            lines += 1;
+            let line = match lines {
+                130_000 => "error: disk 7 is gone\n".to_owned(),
+                n => format!(
+                    "{} {} step {n} of the long run\n",
+                    names[n as usize % 5],
+                    names[n as usize / 5 % 5]
+                ),
+            };
+            file.write_all(line.as_bytes()).unwrap();
+            bytes += line.len() as u64;
+        }
+        let sink = OneFile(file);
+        for counted in [Some(lines), None] {
+            let stream = ProcessStream {
+                text: "",
+                complete: false,
+                from: 0,
+                bytes,
+                lines: counted,
+                digest: None,
+                artifact: Some("artifacts/stdout.log"),
+            };
+            let mut with = Projection::new(2_000, Some(&sink));
+            let form = (1_900, PreviewForm::AsPrinted);
+            let shown = bound_stream("stdout", &stream, form, &mut Vec::new(), &mut with).unwrap();
+            let preview = shown.preview.unwrap();
+            assert!(preview.contains("\n130000: error: disk 7 is gone\n"), "{preview}");
+            assert!(preview.contains("1 of 1 failures between them"), "{preview}");
+            assert!(shown.truncated);
+        }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn may_report_failure(line: &str) -> bool {
 }
 
 /// Returns true if the line announces a failure. Strict: a false positive would displace a better line.
-pub(super) fn announces_failure(line: &str) -> bool {
+pub(crate) fn announces_failure(line: &str) -> bool {
     const STARTS: [&str; 10] = [
         "error",
         "Error",
@@ -41,7 +41,7 @@ pub(super) fn announces_failure(line: &str) -> bool {
         "thread '",
         "npm ERR!",
     ];
-    const INSIDE: [&str; 9] = [
+    const INSIDE: [&str; 17] = [
         "error:",
         "Error:",
         "error[",
@@ -51,6 +51,14 @@ pub(super) fn announces_failure(line: &str) -> bool {
         "Exception:",
         "fatal error",
         "core dumped",
+        ":\"error\"",
+        ": \"error\"",
+        ":\"ERROR\"",
+        ":\"fatal\"",
+        "level=error",
+        "level=fatal",
+        "[ERROR]",
+        "FATAL",
     ];
     if !holds_a_word(line.as_bytes()) {
         return false;

@@ -1,15 +1,18 @@
 //! Makes the preview: the beginning and the end of a text within a token budget, and a count of the rest.
 //!
-//! A text that fits is shown completely. If only some lines are too long, only they are cut. If there are too many
-//! lines, the first and the last are shown around a marker with their number and, for a log, the lines between them
-//! that announce a failure: the error in the middle of a build matters more than its last line.
+//! A text that fits is shown completely. If only some lines are too long, only they are cut. A log that does not fit
+//! is folded as little as necessary: repeated lines, then passing tests, then lines that differ in numbers only, of
+//! which as many are shown as there is room for. If there are still too many lines, the first and the last are shown
+//! around a marker with their number and, for a log, the lines between them that announce a failure or differ from
+//! all others: the error in the middle of a build, or one sick row of a table, matters more than the last line.
 //!
 //! The marker counts lines of the text, including those that a note replaces.
 
 use super::clean::clean;
-use super::condense::{PreviewLine, condense, condense_repeats};
+use super::condense::{FoldLevel, NoteKind, PreviewLine, fold, unfold};
 use super::json::readable;
 use super::layout::PreviewLayout;
+use super::outliers::outliers;
 use super::tokenizer::estimate;
 
 /// Smallest budget; needed for a marker and two short lines.
@@ -39,6 +42,15 @@ pub struct InputGap {
     pub bytes: u64,
     /// Number of line ends in it, if counted.
     pub lines: Option<u64>,
+}
+
+/// Lines of a gap that announce a failure.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GapFailures {
+    /// The first of them, with their numbers among the lines of the gap, from 0.
+    pub(crate) lines: Vec<(u64, String)>,
+    /// Number of all of them.
+    pub(crate) count: u64,
 }
 
 /// Kind of text.
@@ -75,6 +87,16 @@ pub struct TextPreview {
 
 /// Makes the preview. Deterministic, in time proportional to the length of the input.
 pub fn preview(input: &PreviewInput<'_>, budget_tokens: usize, style: PreviewStyle) -> TextPreview {
+    preview_around(input, &GapFailures::default(), budget_tokens, style)
+}
+
+/// Like [`preview`], with the failures that were found in the gap of the input.
+pub(crate) fn preview_around(
+    input: &PreviewInput<'_>,
+    missing: &GapFailures,
+    budget_tokens: usize,
+    style: PreviewStyle,
+) -> TextPreview {
     let budget = budget_tokens.max(SMALLEST_BUDGET);
     let head = clean(input.head);
     let tail = clean(if input.gap.is_some() { input.tail } else { &[] });
@@ -86,14 +108,18 @@ pub fn preview(input: &PreviewInput<'_>, budget_tokens: usize, style: PreviewSty
         return TextPreview { not_utf8, ..preview };
     }
     let text = GappedText::of(&head.text, input.gap, &tail.text);
-    let mut lines = lines_of(text.head, style, budget);
+    let whole = input.gap.is_none();
+    let ShownLines { mut lines, mut rare } = lines_of(text.head, style, budget, whole);
     let boundary = lines.len();
-    lines.extend(lines_of(text.tail, style, budget));
-    let written = PreviewLayout { lines: &lines, boundary, text: &text, budget, style }.write();
+    let after = lines_of(text.tail, style, budget, whole);
+    lines.extend(after.lines);
+    rare.extend(after.rare);
+    let layout = PreviewLayout { lines: &lines, rare: &rare, boundary, text: &text, budget, style, missing };
+    let written = layout.write();
     let shown = written.shown.min(text.lines);
     TextPreview {
         text: written.text,
-        truncated: written.truncated,
+        truncated: written.truncated || lines.iter().any(PreviewLine::hides_lines),
         lines: text.lines,
         shown_lines: shown,
         left_out_lines: text.lines - shown,
@@ -103,22 +129,74 @@ pub fn preview(input: &PreviewInput<'_>, budget_tokens: usize, style: PreviewSty
     }
 }
 
-fn lines_of(text: &str, style: PreviewStyle, budget: usize) -> Vec<PreviewLine<'_>> {
+/// Lines of a preview, and how rare each of them is; 0 if it is like the others.
+struct ShownLines<'a> {
+    lines: Vec<PreviewLine<'a>>,
+    rare: Vec<u32>,
+}
+
+impl<'a> From<Vec<PreviewLine<'a>>> for ShownLines<'a> {
+    fn from(lines: Vec<PreviewLine<'a>>) -> ShownLines<'a> {
+        ShownLines { rare: vec![0; lines.len()], lines }
+    }
+}
+
+fn lines_of(text: &str, style: PreviewStyle, budget: usize, whole: bool) -> ShownLines<'_> {
     match style {
-        PreviewStyle::Log => {
-            let mut lines = Vec::with_capacity(line_ends(text) + 1);
-            lines.extend(text.split_terminator('\n'));
-            // Numbers are facts: they are folded only if they do not fit.
-            let repeats =
-                (text.len() <= budget.saturating_mul(BYTES_PER_TOKEN)).then(|| condense_repeats(&lines));
-            let tokens =
-                |lines: &[PreviewLine<'_>]| lines.iter().map(|line| estimate(line.text()) + 1).sum::<usize>();
-            repeats.filter(|repeats| tokens(repeats) <= budget).unwrap_or_else(|| condense(&lines))
-        }
+        PreviewStyle::Log => log_lines(text, budget, whole),
         PreviewStyle::Text | PreviewStyle::Prefix => {
-            first_and_last(text, budget.saturating_mul(LINES_PER_TOKEN))
+            first_and_last(text, budget.saturating_mul(LINES_PER_TOKEN)).into()
         }
     }
+}
+
+/// Returns the lines of a log, folded as little as necessary.
+fn log_lines(text: &str, budget: usize, whole: bool) -> ShownLines<'_> {
+    let mut lines = Vec::with_capacity(line_ends(text) + 1);
+    lines.extend(text.split_terminator('\n'));
+    let tokens = |lines: &[PreviewLine<'_>]| {
+        let mut sum = 0;
+        // No line costs less, so a long list is not measured to its end.
+        let fits = lines.iter().all(|line| {
+            sum += estimate(line.text()) + 1;
+            sum <= budget
+        });
+        fits.then_some(sum)
+    };
+    for level in [FoldLevel::Identical, FoldLevel::Routine] {
+        let folded = fold(&lines, level, &[]);
+        if whole && (tokens(&folded).is_some() || estimate_joined(&folded, budget)) {
+            return folded.into();
+        }
+    }
+    let bits = outliers(&lines);
+    let mut folded = fold(&lines, FoldLevel::Similar, &bits);
+    if whole && let Some(used) = tokens(&folded) {
+        folded = unfold(folded, &lines, budget - used);
+    }
+    let mut at = 0;
+    let rare = folded
+        .iter()
+        .map(|line| {
+            let here = at;
+            at += usize::try_from(line.line_count()).unwrap_or(usize::MAX);
+            match line {
+                PreviewLine::Verbatim(_) => bits.get(here).copied().unwrap_or(0),
+                PreviewLine::Note { .. } => 0,
+            }
+        })
+        .collect();
+    ShownLines { lines: folded, rare }
+}
+
+/// Returns true if the lines fit as one text, which can cost less than the sum of its lines.
+fn estimate_joined(lines: &[PreviewLine<'_>], budget: usize) -> bool {
+    let bytes: usize = lines.iter().map(|line| line.text().len() + 1).sum();
+    if bytes > budget.saturating_mul(BYTES_PER_TOKEN) {
+        return false;
+    }
+    let texts: Vec<&str> = lines.iter().map(PreviewLine::text).collect();
+    estimate(&texts.join("\n")) <= budget
 }
 
 /// Upper bound for bytes per token, except for a row of equal signs.
@@ -134,7 +212,8 @@ fn first_and_last(text: &str, most: usize) -> Vec<PreviewLine<'_>> {
         return lines.map(PreviewLine::Verbatim).collect();
     }
     let mut kept: Vec<_> = lines.take(most).map(PreviewLine::Verbatim).collect();
-    kept.push(PreviewLine::Note { text: String::new(), lines: (count - 2 * most) as u64 });
+    let middle = (count - 2 * most) as u64;
+    kept.push(PreviewLine::Note { text: String::new(), lines: middle, kind: NoteKind::Middle });
     kept.extend(text.rsplit_terminator('\n').take(most).map(PreviewLine::Verbatim));
     kept[most + 1..].reverse();
     kept

@@ -55,9 +55,24 @@ pub fn readable(text: &str, budget_tokens: usize) -> Option<ReadableJson> {
     let document = parse::document(text)?;
     // Tokens are hardly ever longer, so a longer text cannot fit.
     let longest = budget_tokens.saturating_mul(16);
-    STEPS.iter().find_map(|&(items, characters, depth)| {
+    let within = |(items, characters, depth): (usize, usize, usize)| {
         let RenderedJson { text, shortened } =
             render::render(&document, RenderLimits { items, characters, depth }, longest)?;
         (estimate(&text) <= budget_tokens).then_some(ReadableJson { text, shortened })
-    })
+    };
+    let (step, mut best) = STEPS.iter().enumerate().find_map(|(at, &step)| Some((at, within(step)?)))?;
+    // Between two steps, the largest number of items that fits.
+    let (mut fits, characters, depth) = STEPS[step];
+    let mut too_many = if step == 0 { fits } else { STEPS[step - 1].0.min(MOST_ITEMS) };
+    while too_many > fits && too_many - fits > 1 {
+        let middle = fits.midpoint(too_many);
+        match within((middle, characters, depth)) {
+            Some(better) => (fits, best) = (middle, better),
+            None => too_many = middle,
+        }
+    }
+    Some(best)
 }
+
+/// No list with more items is shown completely.
+const MOST_ITEMS: usize = 4_096;

@@ -10,8 +10,11 @@ mod head_tail;
 pub mod json;
 mod layout;
 mod line_formatter;
+mod outliers;
 mod test_runners;
 mod similar;
 pub mod tokenizer;
 
+pub(crate) use failure_lines::announces_failure;
+pub(crate) use head_tail::{GapFailures, preview_around};
 pub use head_tail::{InputGap, PreviewInput, PreviewStyle, SMALLEST_BUDGET, TextPreview, preview};

@@ -23,8 +23,8 @@ use toolkit::{
 
 use super::{EngineFactory, EngineToolbox};
 use crate::answer::{ServerCall, Toolbox};
-use call_session::ApproverFactory;
 use call_session::ReloadOutcome;
+use call_session::{ApproverFactory, ToolChoice};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -98,7 +98,7 @@ impl RunCleanup for Slow {
 
 fn tools(slow: &Arc<Slow>, runs: &Path) -> EngineToolbox {
     let maker = maker(slow, &Arc::new(Mutex::new(Ok(Mode::Ask))));
-    EngineToolbox::new(maker, asking(slow), runs.to_owned().into(), None).unwrap()
+    EngineToolbox::new(maker, asking(slow), runs.to_owned().into(), None, &ToolChoice::default()).unwrap()
 }
 
 /// All calls use the same approver.
@@ -151,7 +151,14 @@ async fn a_call_after_a_change_is_made_in_another_run_of_the_same_answer_or_not_
         }
     };
     let folder = runs.path().to_owned().into();
-    let tools = EngineToolbox::new(maker(&slow, &mode), asking(&slow), folder, Some(Arc::new(look))).unwrap();
+    let tools = EngineToolbox::new(
+        maker(&slow, &mode),
+        asking(&slow),
+        folder,
+        Some(Arc::new(look)),
+        &ToolChoice::default(),
+    )
+    .unwrap();
     let run = tools.open("Write", "m", None).unwrap();
     let first = run.run_id();
     assert!(run.call(write()).await.ok);
@@ -182,7 +189,7 @@ fn last_word(runs: &Path) -> String {
     let verified = journal::verify(&run_dir, None).unwrap();
     assert!(verified.finished && verified.problems.is_empty(), "{:?}", verified.problems);
     let folder = RunFolder::open(&run_dir).unwrap();
-    let names: Vec<&str> = folder.header().tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<&str> = folder.header().tools.iter().map(|tool| tool.name().as_str()).collect();
     assert_eq!(names, ["test.look", "test.write"]);
     let ends = folder.records().unwrap().filter_map(|entry| match entry.unwrap().record {
         JournalRecord::Event(event) if event.event_type == EventType::RunFinished => Some(event.message),

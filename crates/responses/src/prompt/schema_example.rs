@@ -318,6 +318,18 @@ mod tests {
     }
 
     #[test]
+    fn an_example_of_the_whole_schema_is_used_although_nothing_is_required() {
+        check(
+            json!({
+                "type": "object",
+                "properties": { "cmd": { "type": "string" }, "argv": { "type": "array" } },
+                "examples": [{ "cmd": "ls -la" }],
+            }),
+            Some(json!({ "cmd": "ls -la" })),
+        );
+    }
+
+    #[test]
     fn nested_values_references_and_choices_are_followed() {
         check(
             json!({

@@ -11,29 +11,27 @@ pub(super) const FOLDER: &str = "artifacts/";
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The artifact as a receipt names it, such as `artifacts/build-stdout.log`.
+    /// Path as in a receipt, such as `artifacts/build-stdout.log`.
     pub(super) path: String,
-    /// The run that left it: its id, the beginning of its id, or `last` for the newest run that left any. Left
-    /// out: this run.
+    /// Id of its run, a prefix of it, or `last`. Default: this run.
     #[serde(default)]
     pub(super) run: Option<String>,
-    /// These lines. Give one of `lines`, `bytes`, `grep`, `head` and `tail`; without any of them the beginning and
-    /// the end are shown.
+    /// These lines. Give at most one of `lines`, `bytes`, `grep`, `head`, `tail`.
     #[serde(default)]
     lines: Option<LineSelection>,
     /// These bytes.
     #[serde(default)]
     bytes: Option<ByteSelection>,
-    /// The lines that match.
+    /// Matching lines.
     #[serde(default)]
     grep: Option<GrepQuery>,
-    /// The first lines.
+    /// First lines.
     #[serde(default)]
     head: Option<LineCount>,
-    /// The last lines.
+    /// Last lines.
     #[serde(default)]
     tail: Option<LineCount>,
-    /// How long the receipt may be, 50 at the least; what does not fit can be asked for again.
+    /// Longest receipt in tokens, at least 50.
     #[serde(default)]
     #[schemars(range(min = 50))]
     pub(super) max_output_tokens: Option<u32>,
@@ -43,7 +41,7 @@ pub(super) struct Args {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct LineCount {
-    /// How many lines.
+    /// How many.
     #[schemars(range(min = 1))]
     pub(super) lines: u64,
 }

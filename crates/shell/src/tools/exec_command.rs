@@ -44,32 +44,34 @@ pub(super) struct ExecCommand(pub(super) SharedSession);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// Nothing is required by itself, so an example made from the schema would be a call that is always refused.
+#[schemars(extend("examples" = [{ "cmd": "ls -la" }]))]
 pub(super) struct Args {
-    /// A command line for `/bin/sh -c`. Give this or `argv`.
+    /// Line for `/bin/sh -c`. Give this or `argv`.
     #[serde(default)]
     cmd: Option<String>,
-    /// A program and its arguments, run without a shell. Give this or `cmd`.
+    /// Program and arguments, without a shell.
     #[serde(default)]
     argv: Option<Vec<String>>,
-    /// Where it runs, seen from the vault. Unless set: the vault itself.
+    /// Folder in the vault. Default: its root.
     #[serde(default)]
     workdir: Option<String>,
-    /// Variables for this command, besides PATH, HOME, LANG, TERM and TMPDIR.
+    /// Further variables.
     #[serde(default)]
     env: Option<BTreeMap<String, String>>,
-    /// What it reads from its standard input, which is empty unless set.
+    /// Text for standard input.
     #[serde(default)]
     stdin: Option<String>,
-    /// Whether it gets a pseudo-terminal; its two streams are then one.
+    /// Use a pseudo-terminal.
     #[serde(default)]
     tty: bool,
-    /// When it is killed with everything it started, as a task too. Unless set: when the run ends.
+    /// Kill it after this time, also as a task.
     #[serde(default)]
     timeout_ms: Option<u64>,
-    /// How long it is waited for; then it goes on as a task, and `TaskOutput` tells more.
+    /// Wait this long; then it becomes a task.
     #[serde(default)]
     yield_time_ms: Option<u64>,
-    /// How long the receipt may be, 50 at the least.
+    /// Longest receipt in tokens, at least 50.
     #[serde(default)]
     #[schemars(range(min = 50))]
     max_output_tokens: Option<u32>,
@@ -477,6 +479,15 @@ mod tests {
         {
             assert!(line(args).is_words_only());
         }
+    }
+
+    #[test]
+    fn the_example_of_the_schema_is_a_call_that_runs() {
+        let schema = serde_json::to_value(schemars::schema_for!(Args)).unwrap();
+        let example = serde_json::from_value::<Args>(schema["examples"][0].clone()).unwrap();
+        assert_eq!(example.check_arguments(), Ok(()));
+        let empty = serde_json::from_value::<Args>(json!({})).unwrap();
+        assert!(empty.check_arguments().is_err());
     }
 
     #[test]

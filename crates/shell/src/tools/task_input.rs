@@ -18,12 +18,12 @@ pub(super) struct TaskInput(pub(super) SharedSession);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The task, which must have a terminal (`tty`).
+    /// A task with a terminal (`tty`).
     task_id: String,
-    /// What is typed; end a line with a line break.
+    /// Text to type; end a line with a line break.
     #[serde(default)]
     input: String,
-    /// Whether nothing more will be typed.
+    /// Nothing more will be typed.
     #[serde(default)]
     close: bool,
 }

@@ -22,16 +22,16 @@ pub(super) struct TaskOutput(pub(super) SharedSession);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The task, as `ExecCommand` or `TaskList` names it.
+    /// Id of the task.
     task_id: String,
-    /// Whether to wait for something new. Unless set: yes.
+    /// Wait for new output.
     #[serde(default = "yes")]
     block: bool,
-    /// How long to wait at most, 600000 at the longest. Unless set: 10000.
+    /// Longest wait, up to 600000. Default: 10000.
     #[serde(default)]
     #[schemars(range(max = 600_000))]
     timeout_ms: Option<u64>,
-    /// How long the receipt may be, 50 at the least.
+    /// Longest receipt in tokens, at least 50.
     #[serde(default)]
     #[schemars(range(min = 50))]
     max_output_tokens: Option<u32>,

@@ -16,7 +16,7 @@ pub(super) struct TaskStop(pub(super) SharedSession);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The task, as `ExecCommand` or `TaskList` names it.
+    /// Id of the task.
     task_id: String,
 }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use call_session::ApproverFactory;
+use call_session::{ApproverFactory, ToolChoice, ToolSet};
 use clap::Args;
 use engine::{Approver, SystemClock};
-use mcp_server::{ClientLifetime, McpSettings, open_standard_io, serve_stdio};
+use mcp_server::{ClientLifetime, McpSettings, OutputSchemas, open_standard_io, serve_stdio};
 
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
@@ -29,6 +29,7 @@ const CLOSING_LIMIT: Duration = Duration::from_secs(10);
 /// For a client to start, not for you: `tollgate connect CLIENT` writes the client's settings. Every call is
 /// checked and recorded. Approvals are asked for through the client, or through `tollgate approve`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(
     after_help = "Example:\n  tollgate connect claude-code --vault ~/Notes\n  tollgate mcp --vault ~/Notes\n  tollgate approve --watch"
 )]
@@ -39,9 +40,15 @@ pub(crate) struct McpCommand {
     /// Seconds that a call waits for `tollgate approve` before it is refused for now
     #[arg(long, default_value_t, value_name = "SECONDS")]
     wait: crate::wait_argument::ApprovalTimeout,
-    /// Results as text only, without output schemas
+    /// Results as text only, without structured content
     #[arg(long)]
     text_only: bool,
+    /// List output schemas, for clients that check structured content; some hand them to the model
+    #[arg(long, conflicts_with = "text_only")]
+    output_schemas: bool,
+    /// The tools to offer: some of notes, commands, text, host, servers and plans [default: all but text and host]
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    tools: Vec<ToolSet>,
     /// Tool names with dots, as Tollgate names them; many clients refuse them
     #[arg(long)]
     dotted: bool,
@@ -90,6 +97,8 @@ impl McpCommand {
     fn settings(&self) -> McpSettings {
         McpSettings {
             structured: !self.text_only,
+            output_schemas: if self.output_schemas { OutputSchemas::Listed } else { OutputSchemas::Omitted },
+            tools: ToolChoice { sets: self.tools.clone(), has_host: false },
             dotted: self.dotted,
             ask_approval: !self.yes,
             ..McpSettings::default()

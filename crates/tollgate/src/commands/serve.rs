@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backend::{BackendErrorKind, TextModel};
+use call_session::ToolSet;
 use clap::Args;
 use http_edge::metrics::Metrics;
 use http_edge::{ClientTokens, EdgeSettings, HttpListener};
@@ -76,9 +77,10 @@ pub(crate) struct ServeCommand {
     /// Keep responses in this folder, so that they survive a restart [default: in memory]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Let models use Tollgate's tools on the vault, with the usual checks
-    #[arg(long)]
-    tools: bool,
+    /// Let models use Tollgate's tools on the vault, with the usual checks; SETS are some of notes, commands, text,
+    /// host, servers and plans [default: all but text and host]
+    #[arg(long, value_name = "SETS", num_args = 0..=1, value_delimiter = ',')]
+    tools: Option<Vec<ToolSet>>,
     /// Offer these tools to every request that brings none of its own
     #[arg(long, requires = "tools")]
     offer: bool,
@@ -135,6 +137,7 @@ impl ServeCommand {
             keep: self.keep.as_deref(),
             vault: context,
             model_tools: self.model_tools(),
+            tool_sets: self.tools.clone().unwrap_or_default(),
             yes: self.yes,
             wait: self.wait.into(),
             clients: clients.clone(),
@@ -159,7 +162,7 @@ impl ServeCommand {
                 token_file: &token_file,
                 model: &model.describe(),
                 named: self.model.as_deref(),
-                tools: self.tools,
+                tools: self.tools.is_some(),
                 mcp: has_mcp,
             }
             .show(self.json);
@@ -187,7 +190,7 @@ impl ServeCommand {
 
     /// Refuses options that would have no effect without a model.
     fn refuse_tools_without_model(&self) -> Result<(), CliError> {
-        if self.backend == BackendChoice::None && self.tools {
+        if self.backend == BackendChoice::None && self.tools.is_some() {
             return Err(CliError::bad_input(
                 "unused_option",
                 "--tools would do nothing: no model is asked, and MCP clients get the tools anyway",
@@ -200,13 +203,13 @@ impl ServeCommand {
     /// Returns the vault whose tools are served; `None` if there is none and `--tools` is not given.
     fn context(&self, vault: Option<&Path>) -> Result<Option<Arc<VaultContext>>, CliError> {
         match VaultContext::find(vault) {
-            Err(error) if error.code == "no_vault" && vault.is_none() && !self.tools => Ok(None),
+            Err(error) if error.code == "no_vault" && vault.is_none() && self.tools.is_none() => Ok(None),
             found => Ok(Some(Arc::new(found?))),
         }
     }
 
     fn model_tools(&self) -> Option<server_builder::ModelToolAccess> {
-        match (self.tools, self.offer) {
+        match (self.tools.is_some(), self.offer) {
             (false, _) => None,
             (true, false) => Some(server_builder::ModelToolAccess::OnRequest),
             (true, true) => Some(server_builder::ModelToolAccess::Offered),

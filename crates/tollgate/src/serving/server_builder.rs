@@ -11,8 +11,8 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use backend::TextModel;
-use call_session::SessionRuns;
 use call_session::{ApproverFactory, FrontEnd};
+use call_session::{SessionRuns, ToolChoice, ToolSet};
 use engine::{Approver, SystemClock};
 use envelope::ClientId;
 use http_edge::ClientTokens;
@@ -43,6 +43,8 @@ pub(crate) struct ServerBuilder<'a> {
     pub(crate) vault: Option<Arc<VaultContext>>,
     /// Whether models may use the tools too.
     pub(crate) model_tools: Option<ModelToolAccess>,
+    /// The sets of tools for models and MCP clients; empty for the default.
+    pub(crate) tool_sets: Vec<ToolSet>,
     /// Whether all calls are approved in advance.
     pub(crate) yes: bool,
     /// How long a call waits for `tollgate approve` if there is no terminal.
@@ -107,10 +109,11 @@ impl ServerBuilder<'_> {
         let (mut tools, mut mcp_server) = (None, None);
         if let (Some(context), Some(approvals)) = (&self.vault, &approvals) {
             let (approvers, hosts) = (&approvals.approvers, new_host_registry(context));
+            let choice = ToolChoice { sets: self.tool_sets.clone(), has_host: hosts.attached().is_some() };
             if self.model_tools.is_some() {
-                tools = Some(model_tools(context, approvers, !self.yes, &hosts)?);
+                tools = Some(model_tools(context, approvers, !self.yes, &hosts, &choice)?);
             }
-            let settings = McpSettings { ask_approval: !self.yes, ..McpSettings::default() };
+            let settings = McpSettings { ask_approval: !self.yes, tools: choice, ..McpSettings::default() };
             mcp_server = Some(mcp::open_server(context, approvers, settings, &hosts)?);
         }
         let responder = Arc::new(Responder::new(ResponderParts {
@@ -176,11 +179,12 @@ fn model_tools(
     approvers: &ApproverFactory,
     forecasts: bool,
     hosts: &HostRegistry,
+    choice: &ToolChoice,
 ) -> Result<Arc<EngineToolbox>, CliError> {
     // Distinguishes only remembered approvals; each call is asked about through the approver of its own client.
     let approver = approvers(&ClientId::local(), FrontEnd::Cli);
     let CallSessions { engine_factory: make, reload_check: look, .. } =
         CallSessions::open(context, &approver, forecasts, hosts)?;
-    let tools = EngineToolbox::new(make, approvers.clone(), context.prepare_runs()?, Some(look));
+    let tools = EngineToolbox::new(make, approvers.clone(), context.prepare_runs()?, Some(look), choice);
     Ok(Arc::new(tools.map_err(|error| CliError::bad_input("tools", error))?))
 }

@@ -26,27 +26,23 @@ pub(crate) struct CreateFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// File to create, relative to the vault, with `/` between parts and with its extension, such as
-    /// `Notes/Idea.md`. Missing folders are created.
+    /// Path in the vault with `/` and extension, such as `Notes/Idea.md`.
     path: PathArg,
-    /// The whole text of the file, or its bytes as `encoding` says.
+    /// Whole text, or bytes.
     content: String,
-    /// `base64` for an attachment, such as an image.
+    /// `base64` for attachments.
     #[serde(default)]
     encoding: ContentEncoding,
-    /// Only create, never replace: an existing file is a CONFLICT. True unless `collisionStrategy` says
-    /// something else; false alone means `overwrite`.
+    /// False alone means `overwrite`.
     #[serde(default)]
     if_not_exists: Option<bool>,
-    /// When the path is taken: `error` fails with CONFLICT, `create-unique` takes the next free name
-    /// (`Idea 1.md`), `overwrite` replaces the file. Left out: `error`.
+    /// If the path is taken; `create-unique` takes the next free name.
     #[serde(default)]
     collision_strategy: Option<CollisionStrategy>,
-    /// Properties to put at the top of the note, as YAML frontmatter. `content` must then not begin with
-    /// frontmatter of its own.
+    /// Properties to put at the top.
     #[serde(default)]
     frontmatter: Option<Map<String, Value>>,
-    /// Report what would happen without writing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

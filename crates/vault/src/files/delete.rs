@@ -20,20 +20,18 @@ pub(crate) struct DeletePath;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// File or folder to delete, relative to the vault. A folder goes with everything in it.
+    /// File or folder.
     path: PathArg,
-    /// True moves it into the vault's `.trash`; false removes it from the vault. Left out: true. Both can be
-    /// undone with the run; also when the trash was emptied, unless it was a file of more than 64 MiB, or a
-    /// folder with more than that or with more than 1,000 files and folders in it.
+    /// Move into `.trash`; false removes.
     #[serde(default = "default_true")]
     trash: bool,
-    /// Fail with NOT_FOUND when nothing is there. Left out: true.
+    /// Fail with NOT_FOUND if nothing is there.
     #[serde(default = "default_true")]
     require_exists: bool,
-    /// Delete only if the file still has this etag; anything else is a CONFLICT. For files only.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without deleting anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

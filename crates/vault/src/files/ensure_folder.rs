@@ -17,10 +17,9 @@ pub(crate) struct EnsureFolder;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Folder to make sure of, relative to the vault, with `/` between parts, such as `Projects/2026`.
-    /// Missing folders above it are created too.
+    /// Folder, such as `Projects/2026`.
     path: FolderArg,
-    /// Report what would happen without creating anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

@@ -25,18 +25,17 @@ pub(crate) struct GetLinks {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// The file whose links to get, relative to the vault. Left out: only `unresolved`, for the whole vault.
+    /// File. Without it: `unresolved` of the whole vault.
     #[serde(default)]
     path: Option<PathArg>,
-    /// Which links to get: `outgoing` from the file, `backlinks` to it, `unresolved` ones that lead to no
-    /// file. Left out: all three for a file, `unresolved` for the vault.
+    /// Default: all.
     #[serde(default)]
     kinds: Vec<LinkGroup>,
-    /// Most links to return of each kind, 1 to 10000. Left out: 200.
+    /// Of each kind, up to 10000.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 10_000))]
     limit: u32,
-    /// How many links of each kind to pass over first: those that were returned or shown before.
+    /// Skip this many of each kind.
     #[serde(default)]
     offset: u64,
 }

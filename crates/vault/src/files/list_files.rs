@@ -32,30 +32,27 @@ impl ListFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Folder to list, relative to the vault, such as `Projects`. Left out or empty: the whole vault.
+    /// Folder. Default: the whole vault.
     #[serde(default)]
     #[schemars(default = "String::new")]
     prefix: FolderArg,
-    /// List everything below the folder instead of only what is directly in it.
+    /// List everything below it.
     #[serde(default)]
     recursive: bool,
-    /// Only files that end in one of these, such as `["md"]`; case does not matter. Folders are then left
-    /// out. Empty: everything.
+    /// Only these, such as `["md"]`.
     #[serde(default)]
     extensions: Vec<String>,
-    /// Most entries to return, 1 to 100000.
+    /// Up to 100000.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     limit: u32,
-    /// How many entries to pass over first; use the `nextOffset` of the page before. Pages that follow each
-    /// other show every entry once, also when files come and go meanwhile.
+    /// `nextOffset` of the page before.
     #[serde(default)]
     offset: u64,
-    /// Instead of `offset`: begin after this path, whether or not it is still there. Use the last path of
-    /// the page before.
+    /// Begin after this path, in place of `offset`.
     #[serde(default)]
     after: Option<PathArg>,
-    /// True to be shown the size and the time of each file, and not only its name.
+    /// Show sizes and times.
     #[serde(default)]
     details: bool,
 }

@@ -15,17 +15,14 @@ pub(crate) struct PatchFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Text file to change, relative to the vault, with its extension.
+    /// Text file.
     path: PathArg,
-    /// What to change: give exactly one of `replaceRange` and `operations`. All positions are bytes of the UTF-8
-    /// file before the patch, counted from 0: the unit of `range` in `vault.readFile` and of `start` and `end` in
-    /// `vault.searchText`.
+    /// One of both; positions are bytes of the file before the patch.
     patch: FilePatch,
-    /// Change the file only if it still has this etag, as an earlier read or write answered it; anything else
-    /// is a CONFLICT. Positions are only safe with it.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without writing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }
@@ -36,10 +33,10 @@ pub(crate) struct Args {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct FilePatch {
-    /// One part of the file and the text that comes in its place.
+    /// One change.
     #[serde(default)]
     replace_range: Option<ReplaceRange>,
-    /// Several changes, made all or none. No two may overlap.
+    /// Changes that do not overlap, made all or none.
     #[serde(default)]
     #[schemars(length(min = 1, max = 10_000))]
     operations: Option<Vec<PatchOperation>>,
@@ -48,36 +45,36 @@ pub(crate) struct FilePatch {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ReplaceRange {
-    /// First byte that goes, counted from 0.
+    /// First byte, from 0.
     start: u64,
-    /// The byte after the last one that goes; the same as `start` to insert only.
+    /// Byte after the last.
     end: u64,
-    /// What comes there, exactly as given; empty to delete only.
+    /// New text.
     text: String,
 }
 
-/// One change of a file.
+/// One change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "op", deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) enum PatchOperation {
     Insert {
-        /// The byte before which the text comes, counted from 0; the size of the file for its end.
+        /// Byte to insert before.
         at: u64,
-        /// What comes there, exactly as given.
+        /// New text.
         text: String,
     },
     Delete {
-        /// First byte that goes, counted from 0.
+        /// First byte, from 0.
         start: u64,
-        /// The byte after the last one that goes.
+        /// Byte after the last.
         end: u64,
     },
     Replace {
-        /// First byte that goes, counted from 0.
+        /// First byte, from 0.
         start: u64,
-        /// The byte after the last one that goes.
+        /// Byte after the last.
         end: u64,
-        /// What comes there, exactly as given.
+        /// New text.
         text: String,
     },
 }

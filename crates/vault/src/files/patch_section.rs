@@ -16,29 +16,26 @@ pub(crate) struct PatchSection;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Note to change, relative to the vault, such as `Notes/Idea.md`.
+    /// Note, such as `Notes/Idea.md`.
     path: PathArg,
-    /// The section: the texts of its headings from the top of the note down, such as `["Plan", "Next steps"]`,
-    /// without `#`. Give this or `block`.
+    /// Headings from the top down to the section, such as `["Plan", "Next steps"]`. Give this or `block`.
     #[serde(default)]
     #[schemars(length(min = 1, max = 6))]
     heading: Option<Vec<String>>,
-    /// The block: its id, with or without the `^`. Give this or `heading`.
+    /// Id of a block.
     #[serde(default)]
     block: Option<String>,
-    /// `replace` puts the content in the place of what is there, below the heading or in the block; `append`
-    /// adds it at the end, `prepend` at the beginning.
+    /// Place of the content.
     mode: SectionEditMode,
-    /// The Markdown to put there, without the section's own heading. With `replace` it may be empty.
+    /// Markdown without the section's own heading.
     content: String,
-    /// True to count subsections as part of the section. Left out: it ends at the next heading of any level.
+    /// Count subsections as part of it.
     #[serde(default)]
     include_subsections: bool,
-    /// Change the note only if it still has this etag, as an earlier read or write answered it; anything else
-    /// is a CONFLICT.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without writing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

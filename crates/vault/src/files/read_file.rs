@@ -28,17 +28,16 @@ pub(crate) struct ReadFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// File to read, relative to the vault, with `/` between parts, such as `Notes/Inbox.md`.
+    /// File, such as `Notes/Inbox.md`.
     path: PathArg,
-    /// Most bytes to return, 4 to 4194304. What is longer is cut and `truncated` is set; read on with
-    /// `range`.
+    /// 4 to 4194304; read on with `range`.
     #[serde(default = "default_max_bytes")]
     #[schemars(range(min = 4, max = 4_194_304))]
     max_bytes: u32,
-    /// The part to return, in bytes of the file. Left out: from the beginning.
+    /// Part to read, in bytes.
     #[serde(default)]
     range: Option<FileByteRange>,
-    /// `text` for notes; `base64` for images and other files that are not UTF-8 text.
+    /// `base64` for files that are not text.
     #[serde(default, rename = "as")]
     form: ReadEncoding,
 }
@@ -51,9 +50,9 @@ fn default_max_bytes() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct FileByteRange {
-    /// First byte, counted from 0.
+    /// First byte, from 0.
     start: u64,
-    /// The byte after the last one; past the end of the file means its end.
+    /// Byte after the last.
     end: u64,
 }
 

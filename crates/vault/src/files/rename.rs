@@ -31,22 +31,20 @@ pub(crate) struct RenamePath;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// File or folder to rename or move, relative to the vault, with its extension.
+    /// File or folder, with extension.
     from_path: PathArg,
-    /// Its new path, relative to the vault, with its extension. Missing folders above it are created.
+    /// New path, with extension.
     to_path: PathArg,
-    /// When the new path is taken: `error` fails with CONFLICT, `create-unique` takes the next free name,
-    /// `overwrite` replaces the file there (never a folder). Left out: `error`.
+    /// If the new path is taken; `create-unique` takes the next free name.
     #[serde(default)]
     collision_strategy: CollisionStrategy,
-    /// Rewrite the links of other notes so that they lead to the new place: wikilinks, embeds, Markdown
-    /// links, links in properties and files on a canvas. Left out: true.
+    /// Keep the links of other notes to it.
     #[serde(default = "default_true")]
     update_links: bool,
-    /// Rename only if the file still has this etag; anything else is a CONFLICT. For files only.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without changing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

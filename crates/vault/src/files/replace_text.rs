@@ -15,26 +15,24 @@ pub(crate) struct ReplaceText;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Text file to change, relative to the vault, with its extension.
+    /// Text file.
     path: PathArg,
-    /// The text to replace, exactly as it stands in the file; it may take several lines. Case matters. Line
-    /// endings need not be those of the file.
+    /// Exact text, case-sensitive, of one or more lines.
     #[schemars(length(min = 1))]
     find: String,
-    /// What comes in its place; empty to delete it. It gets the line endings of the file.
+    /// New text; empty to delete.
     replace: String,
-    /// How often `find` must stand in the file: neither more nor less, or nothing is changed. Left out: once.
+    /// Number of matches, or nothing changes. Default: 1.
     #[serde(default)]
     #[schemars(range(min = 1))]
     expected_matches: Option<u32>,
-    /// True to replace it wherever it stands, at least once. Not together with `expectedMatches`.
+    /// Replace every match, at least one.
     #[serde(default)]
     all: bool,
-    /// Change the file only if it still has this etag, as an earlier read or write answered it; anything else
-    /// is a CONFLICT.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without writing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

@@ -28,33 +28,31 @@ pub(crate) struct SearchText {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// The text to look for, or a regular expression if `mode` says so. A match never crosses a line.
+    /// A match never crosses a line.
     #[schemars(length(min = 1, max = 10_000))]
     query: String,
-    /// `plain` takes the query as it stands; `regex` takes it as a regular expression in the syntax of the
-    /// Rust `regex` crate: no look-around, no back-references; `^` and `$` are the ends of a line.
+    /// `regex`: Rust syntax.
     #[serde(default)]
     mode: SearchMode,
-    /// Files and folders to search, relative to the vault, such as `["Projects", "Inbox.md"]`; a folder with
-    /// everything below it. Left out or empty: the whole vault.
+    /// Files and folders. Default: the whole vault.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     paths: Vec<FolderArg>,
-    /// Only files that end in one of these, such as `["md"]`; case does not matter. Empty: all text files.
+    /// Only these, such as `["md"]`.
     #[serde(default)]
     extensions: Vec<String>,
-    /// True to tell `Note` from `note`. By default case does not matter, as in Obsidian.
+    /// Match case.
     #[serde(default)]
     case_sensitive: bool,
-    /// Most matches to return, 1 to 50000. The search ends when they are found.
+    /// Up to 50000.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 50_000))]
     limit: u32,
-    /// How many matches to pass over first, up to 100000: those that were returned or shown before.
+    /// Skip this many matches, up to 100000.
     #[serde(default)]
     #[schemars(range(max = 100_000))]
     offset: u64,
-    /// Most characters of a snippet, 10 to 2000.
+    /// 10 to 2000 characters.
     #[serde(default = "default_snippet")]
     #[schemars(range(min = 10, max = 2_000))]
     snippet_length: u32,

@@ -21,23 +21,21 @@ pub(crate) struct UpdateFrontmatter;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Note to change, relative to the vault, such as `Notes/Idea.md`.
+    /// Note, such as `Notes/Idea.md`.
     path: PathArg,
-    /// Properties with their new values, such as `{"status": "done"}`. Missing ones are added below the others.
+    /// New values, such as `{"status": "done"}`.
     #[serde(default)]
     set: Map<String, Value>,
-    /// Names of properties to remove. One that is not there is no error.
+    /// Names of properties.
     #[serde(default)]
     remove: Vec<String>,
-    /// Lists with a value, or a list of values, to add to each, such as `{"tags": ["idea"]}`. What a list
-    /// already has is not added again; a missing list is made.
+    /// Values to add to lists, such as `{"tags": ["idea"]}`.
     #[serde(default)]
     append: Map<String, Value>,
-    /// Change the note only if it still has this etag, as an earlier read or write answered it; anything else
-    /// is a CONFLICT.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without writing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

@@ -24,23 +24,20 @@ pub(crate) struct WriteFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// File to write, relative to the vault, with `/` between parts and with its extension. It is created,
-    /// with missing folders above it, if it is not there.
+    /// File; created if missing.
     path: PathArg,
-    /// The text to write. Nothing is added to it, no newline either; appended lines end as those of the file do.
+    /// Exact text.
     content: String,
-    /// `base64` for the bytes of an attachment, such as an image.
+    /// `base64` for attachments.
     #[serde(default)]
     encoding: ContentEncoding,
-    /// `overwrite` puts the content in the place of the whole file, `append` adds it at the end. Left out:
-    /// `overwrite`.
+    /// Default: `overwrite`.
     #[serde(default)]
     mode: WriteMode,
-    /// Write only if the file still has this etag, as an earlier read or write answered it; anything else,
-    /// also a file that is gone, is a CONFLICT.
+    /// Fail unless the etag is this.
     #[serde(default)]
     expected_etag: Option<ExpectedEtag>,
-    /// Report what would happen without writing anything.
+    /// Only report.
     #[serde(default)]
     dry_run: bool,
 }

@@ -13,9 +13,9 @@ pub(crate) struct ParseMarkdownBullets;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// The Markdown text. Frontmatter and fenced code are skipped.
+    /// Markdown text.
     text: String,
-    /// False leaves out bullets that are indented below another one.
+    /// False leaves out nested items.
     #[serde(default = "default_true")]
     allow_nested: bool,
 }

@@ -15,9 +15,9 @@ pub(crate) struct SlugifyTitle;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// The title, such as `Hello, World!`.
+    /// Title.
     title: String,
-    /// Most characters in the slug, 1 to 200.
+    /// 1 to 200.
     #[serde(default = "default_max_length")]
     #[schemars(range(min = 1, max = 200))]
     max_length: u32,

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct LineSelection {
-    /// The first line, counted from 1.
+    /// First line, from 1.
     #[schemars(range(min = 1))]
     pub start: u64,
-    /// How many lines.
+    /// How many.
     #[schemars(range(min = 1))]
     pub count: u64,
-    /// Where that line begins, as `next` told it: spares looking for it.
+    /// Its offset, as in `next`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_byte: Option<u64>,
 }
@@ -24,9 +24,9 @@ pub struct LineSelection {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct ByteSelection {
-    /// The first byte, counted from 0.
+    /// First byte, from 0.
     pub start: u64,
-    /// How many bytes.
+    /// How many.
     #[schemars(range(min = 1))]
     pub count: u64,
 }
@@ -36,29 +36,28 @@ pub struct ByteSelection {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct GrepQuery {
-    /// What to look for in each line.
+    /// Pattern.
     #[schemars(length(min = 1, max = 10_000))]
     pub pattern: String,
-    /// `regex` takes the pattern as a regular expression in the syntax of the Rust `regex` crate: no look-around, no
-    /// back-references. `plain` takes it as it stands.
+    /// `regex`: Rust syntax.
     #[serde(default, skip_serializing_if = "PatternMode::is_regex")]
     pub mode: PatternMode,
-    /// True when case does not matter.
+    /// Ignore case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ignore_case: bool,
-    /// Lines to show before and after each match, 0 to 100.
+    /// Lines around each match, up to 100.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 100))]
     pub context: u32,
-    /// Most matching lines to return, 1 to 10000.
+    /// 1 to 10000.
     #[serde(default = "default_matches")]
     #[schemars(range(min = 1, max = 10_000))]
     pub max_matches: u32,
-    /// The line to begin with, counted from 1.
+    /// First line to search, from 1.
     #[serde(default = "first_line", skip_serializing_if = "is_first")]
     #[schemars(range(min = 1))]
     pub from_line: u64,
-    /// Where that line begins, as `next` told it: spares looking for it.
+    /// Its offset, as in `next`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_byte: Option<u64>,
 }

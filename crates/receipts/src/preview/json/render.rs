@@ -1,9 +1,75 @@
 //! Renders a JSON tree as readable text. Each value takes the shortest of its forms: on one line, as a table, or
 //! line by line.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use super::parse::JsonNode;
 use super::scalar::{ScalarPosition, needs_escapes, safe, text_at};
 use crate::preview::line_formatter::group_digits;
+use crate::preview::outliers::outliers;
+
+/// Chooses `most` items of a list: the ones that are unlike the others, the first and the last. Returns them as
+/// ranges in order.
+fn choose_items(items: &[JsonNode<'_>], most: usize) -> Vec<Range<usize>> {
+    if items.len() <= most {
+        return std::iter::once(0..items.len()).collect();
+    }
+    let texts: Vec<String> = items.iter().map(comparable_text).collect();
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let rare = outliers(&lines);
+    let mut unusual: Vec<usize> = (0..items.len()).filter(|&at| rare[at] > 0).collect();
+    unusual.sort_by_key(|&at| (Reverse(rare[at]), at));
+    unusual.truncate(most.div_ceil(2));
+    let mut chosen: BTreeSet<usize> = unusual.into_iter().collect();
+    if chosen.len() + 2 < most {
+        chosen.insert(items.len() - 1);
+    }
+    for at in 0..items.len() {
+        if chosen.len() >= most {
+            break;
+        }
+        chosen.insert(at);
+    }
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for at in chosen {
+        match ranges.last_mut() {
+            Some(last) if last.end == at => last.end += 1,
+            Some(_) | None => ranges.push(at..at + 1),
+        }
+    }
+    ranges
+}
+
+/// Returns the values of an item on one line, without its structure.
+fn comparable_text(item: &JsonNode<'_>) -> String {
+    let mut text = String::new();
+    write_comparable(item, &mut text);
+    text
+}
+
+fn write_comparable(item: &JsonNode<'_>, text: &mut String) {
+    /// Longer items are compared by their beginning.
+    const LONGEST: usize = 2_000;
+    if text.len() > LONGEST {
+        return;
+    }
+    match item {
+        JsonNode::Word(word) => {
+            text.push_str(word);
+            text.push(',');
+        }
+        // A text is one field, whatever it contains.
+        JsonNode::Text(value) => {
+            let one = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' };
+            text.extend(value.chars().take(120).map(one));
+            text.push_str(if value.is_empty() { "_," } else { "," });
+        }
+        JsonNode::List(items) => items.iter().for_each(|item| write_comparable(item, text)),
+        JsonNode::Object(members) => members.iter().for_each(|(_, value)| write_comparable(value, text)),
+    }
+}
 
 /// Limits of a rendered value.
 #[derive(Clone, Copy)]
@@ -139,9 +205,13 @@ impl JsonRenderer {
         if !head.is_empty() {
             self.line(indent, head)?;
         }
-        let shown = items.len().min(self.limits.items);
-        self.items(&items[..shown], below)?;
-        self.left_out(items.len() - shown, "items", 2 * below)
+        let mut next = 0;
+        for chosen in choose_items(items, self.limits.items) {
+            self.left_out(chosen.start - next, "items", 2 * below)?;
+            self.items(&items[chosen.clone()], below)?;
+            next = chosen.end;
+        }
+        self.left_out(items.len() - next, "items", 2 * below)
     }
 
     /// Writes items one by one. Consecutive items of the same shape become a table, without a dash because it is
@@ -194,11 +264,13 @@ impl JsonRenderer {
         let head = head.trim_end_matches(':');
         let dash = if head == "-" { " " } else { "" };
         self.line(indent, &format!("{head}{dash}[{}]{{{}}}:", items.len(), columns.join(",")))?;
-        let shown = items.len().min(self.limits.items);
         // One space, not two: a space before a word is part of its token, and there are many rows.
         let column = 2 * indent + 1;
-        for item in &items[..shown] {
-            let JsonNode::Object(members) = item else { continue };
+        let mut next = 0;
+        for at in choose_items(items, self.limits.items).into_iter().flatten() {
+            self.left_out(at - next, "rows", column)?;
+            next = at + 1;
+            let JsonNode::Object(members) = &items[at] else { continue };
             let mut row = String::new();
             for (column, name) in names.iter().enumerate() {
                 if column > 0 {
@@ -210,7 +282,7 @@ impl JsonRenderer {
             }
             self.line_at(column, &row)?;
         }
-        self.left_out(items.len() - shown, "rows", column)
+        self.left_out(items.len() - next, "rows", column)
     }
 
     fn cell(&mut self, value: &JsonNode<'_>) -> String {

@@ -125,34 +125,36 @@ fn failures_in_the_middle_of_a_log_are_shown_with_their_line() {
         200,
         PreviewStyle::Log,
         &expect![[r#"
-        river apple line 1
-        stone apple line 2
-        cloud apple line 3
-        amber apple line 4
-        quiet apple line 5
-        lantern apple line 6
-        ...
-        [output truncated: showing first 6 and last 14 lines of 1,803, and 1 of 1 failures between them]
-        ...
-        901: error[E0308]: mismatched types
-        902:    --> src/report.rs:142:33
-        ...
-        quiet apple line 887
-        lantern apple line 888
-        apple river line 889
-        river river line 890
-        stone river line 891
-        cloud river line 892
-        amber river line 893
-        quiet river line 894
-        lantern river line 895
-        apple stone line 896
-        river stone line 897
-        stone stone line 898
-        cloud stone line 899
-        amber stone line 900
-        (truncated: true, lines: 1803, shown: 22, left out: 1781, cut: 0)
-    "#]],
+            river apple line 1
+            stone apple line 2
+            cloud apple line 3
+            amber apple line 4
+            quiet apple line 5
+            lantern apple line 6
+            ...
+            [output truncated: showing first 6 and last 14 lines of 1,803, and 1 of 1 failures and 1 unusual lines between them]
+            ...
+            901: error[E0308]: mismatched types
+            902:    --> src/report.rs:142:33
+            903: some more
+            904: river apple line 1
+            ...
+            quiet apple line 887
+            lantern apple line 888
+            apple river line 889
+            river river line 890
+            stone river line 891
+            cloud river line 892
+            amber river line 893
+            quiet river line 894
+            lantern river line 895
+            apple stone line 896
+            river stone line 897
+            stone stone line 898
+            cloud stone line 899
+            amber stone line 900
+            (truncated: true, lines: 1803, shown: 24, left out: 1779, cut: 0)
+        "#]],
     );
 }
 

@@ -170,7 +170,9 @@ fn what_does_not_fit_is_left_out_inside_with_a_count() {
              4,item 4
              5,item 5
              6,item 6
-             [... 493 more rows]
+             7,item 7
+             [... 491 more rows]
+             499,item 499
             log: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...[4,920 more characters]
             end: here
             (shortened: true)

@@ -1,6 +1,7 @@
 //! Every tool of a vault as clients see it.
 
 use expect_test::expect_file;
+use receipts::preview::tokenizer::estimate;
 use serde_json::{Value, json};
 
 use crate::mcp::pipe::{McpPipe, ProtocolEra};
@@ -23,8 +24,8 @@ fn listed(era: ProtocolEra, args: &[&str]) -> Vec<Value> {
 
 #[test]
 fn names_titles_and_hints_are_as_written_down() {
-    let tools = listed(ProtocolEra::New, &[]);
-    assert_eq!(listed(ProtocolEra::Old, &[]), tools);
+    let tools = listed(ProtocolEra::New, &["--tools", "notes,commands,text,host,servers,plans"]);
+    assert_eq!(listed(ProtocolEra::Old, &["--tools=notes,commands,text,host,servers,plans"]), tools);
     let mut told = String::new();
     for tool in &tools {
         let name = tool["name"].as_str().unwrap();
@@ -51,7 +52,7 @@ fn names_titles_and_hints_are_as_written_down() {
 
 #[test]
 fn schemas_are_objects_whose_references_lead_somewhere() {
-    for tool in listed(ProtocolEra::New, &[]) {
+    for tool in listed(ProtocolEra::New, &["--output-schemas"]) {
         for which in ["inputSchema", "outputSchema"] {
             let schema = &tool[which];
             assert_eq!(schema["type"], "object", "{}", tool["name"]);
@@ -81,4 +82,65 @@ fn dots_and_text_only_are_a_matter_of_the_command_line() {
     let tools = listed(ProtocolEra::New, &["--dotted", "--text-only"]);
     assert!(tools.iter().any(|tool| tool["name"] == "vault.createFile"));
     assert!(tools.iter().all(|tool| tool.get("outputSchema").is_none()));
+}
+
+/// Tokens of the definitions as clients hand them to a model.
+fn definition_tokens(tools: &[Value]) -> usize {
+    let shown = |tool: &Value| {
+        json!({
+            "name": tool["name"],
+            "description": tool["description"],
+            "parameters": tool["inputSchema"],
+            "output": tool.get("outputSchema"),
+        })
+    };
+    tools.iter().map(|tool| estimate(&shown(tool).to_string())).sum()
+}
+
+#[test]
+fn the_definitions_of_the_default_tools_cost_at_most_4000_tokens() {
+    let tools = listed(ProtocolEra::New, &[]);
+    let costs: Vec<_> = tools
+        .iter()
+        .map(|tool| (definition_tokens(std::slice::from_ref(tool)), tool["name"].to_string()))
+        .collect();
+    let sum = definition_tokens(&tools);
+    assert!(sum <= 4_000, "{sum} tokens: {costs:?}");
+    assert!(tools.iter().any(|tool| tool["name"] == "ExecCommand"));
+    assert!(tools.iter().any(|tool| tool["name"] == "plan_run"));
+}
+
+#[test]
+fn only_tools_that_can_be_used_are_listed() {
+    let names = |args: &[&str], settings: &str| -> Vec<String> {
+        let sandbox = TestVault::new();
+        if !settings.is_empty() {
+            sandbox.config(settings);
+        }
+        let mut pipe = McpPipe::open(&sandbox, ProtocolEra::New, args);
+        let page = pipe.request("tools/list", json!({}));
+        pipe.leave();
+        page["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let has = |names: &[String], name: &str| names.iter().any(|other| other == name);
+    let all = names(&[], "");
+    assert!(has(&all, "vault_createFile") && has(&all, "ExecCommand") && !has(&all, "editor_getSelection"));
+    let chosen = names(&["--tools", "commands,host"], "");
+    assert!(
+        !has(&chosen, "vault_createFile") && has(&chosen, "ExecCommand") && has(&chosen, "artifact_read")
+    );
+    assert!(has(&chosen, "editor_getSelection") && !has(&chosen, "plan_run"));
+    let reading = names(&[], "mode = \"read-only\"\n");
+    assert!(
+        !has(&reading, "vault_createFile")
+            && has(&reading, "vault_readFile")
+            && !has(&reading, "ExecCommand")
+    );
+    let denied = names(&[], "[[rules]]\neffect = \"deny\"\ntools = [\"vault.delete\"]\n");
+    assert!(!has(&denied, "vault_delete") && has(&denied, "vault_createFile"));
 }
