@@ -70,15 +70,17 @@ fn a_run_whose_calls_are_all_carried_ends_at_once() {
     check(
         carrying(a_loop_after_a_step(), &carried),
         "",
-        &expect![[r#"
-              run.started
-              step.scheduled list {"calls":1}
-              step.scheduled each {"calls":1}
-              step.progress each {"done":1,"total":1,"failed":0}
-              step.scheduled end {"calls":1}
-              run.finished {"status":"ok","steps":{"ok":3}}
-              finish ok: list ok (0 calls, 0 failed), each ok (0 calls, 0 failed), end ok (0 calls, 0 failed); outputs {}
-        "#]],
+        // Every line is indented, and the block form would take that away.
+        &expect![
+            r#"  run.started
+  step.scheduled list {"calls":1}
+  step.scheduled each {"calls":1}
+  step.progress each {"done":1,"total":1,"failed":0}
+  step.scheduled end {"calls":1}
+  run.finished {"status":"ok","steps":{"ok":3}}
+  finish ok: list ok (0 calls, 0 failed), each ok (0 calls, 0 failed), end ok (0 calls, 0 failed); outputs {}
+"#
+        ],
     );
 }
 
