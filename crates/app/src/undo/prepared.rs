@@ -16,6 +16,7 @@ use super::undo_preview::UndoPreview;
 use crate::diff::DiffLimits;
 use crate::error::AppError;
 use crate::findings;
+use crate::leftovers::temp_leftovers;
 use crate::plan_service::{PlanCheck, check_plan};
 use crate::text_style::TextStyle;
 use crate::toolset::{self, Toolset};
@@ -89,6 +90,11 @@ pub fn prepare_undo(
     let Some(vault) = tools.vault().cloned() else {
         return Err(AppError::bad_input("no_vault", "no vault is open"));
     };
+    // A hidden file would keep a folder of the run from being removed. No one else will complete the calls of the run, so
+    // the files that hold nothing but stored content go; a dry run changes nothing.
+    if target.interrupted && !matches!(policy, ConflictPolicy::Report) {
+        temp_leftovers(context, true)?;
+    }
     let found =
         decide_conflicts((&vault, &target.folder), &inverse_changes(&target.made), &target.scope, policy)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {

@@ -23,6 +23,8 @@ pub struct UndoTarget {
     pub irreversible: Vec<IrreversibleCall>,
     /// Folder of any of them: all runs of a vault share one object store.
     pub folder: RunFolder,
+    /// True if one of the runs was interrupted, so that its last calls may have left hidden files.
+    pub interrupted: bool,
     /// The part that is reverted.
     pub scope: UndoScope,
 }
@@ -154,6 +156,7 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         made,
         irreversible,
         folder: RunFolder::open(newest)?,
+        interrupted: takers.iter().any(|taker| taker.state == RunState::Interrupted),
         scope: UndoScope::default(),
     })
 }
@@ -209,6 +212,7 @@ fn undoing(
         made,
         irreversible,
         folder: RunFolder::open(&run.dir)?,
+        interrupted: connected.iter().any(|run| run.state == RunState::Interrupted),
         scope: UndoScope::default(),
     })
 }

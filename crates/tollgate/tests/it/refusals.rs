@@ -151,11 +151,11 @@ fn calls_that_make_no_sense_are_told_why() {
         &["call", "vault.readFile", r#"{"file": "Inbox.md"}"#],
         2,
         expect![[r#"
-        error: vault.readFile cannot be called like this:
-          arguments: `path` is missing (add `path`, a string: File to read, relative to the vault, with `/` between parts, such as `Notes/Inbox.md`.)
-          arguments: unknown field `file` (known fields: `path`, `maxBytes`, `range`, `as`)
-        hint: `tollgate tools vault.readFile` shows what it takes
-    "#]],
+            error: vault.readFile cannot be called like this:
+              arguments: `path` is missing (add `path`, a string: File, such as `Notes/Inbox.md`.)
+              arguments: unknown field `file` (known fields: `path`, `maxBytes`, `range`, `as`)
+            hint: `tollgate tools vault.readFile` shows what it takes
+        "#]],
     );
     refused(
         &sandbox,
@@ -290,6 +290,7 @@ fn init_explains_every_key_and_overwrites_nothing() {
         ok   state     DIR/fresh/.tollgate
         ok   disk      a file in DIR/fresh/.tollgate can be written and synced
         ok   runs      0 in DIR/fresh/.tollgate/runs
+        ok   size      0 bytes in 0 runs, 0 bytes in 0 stored contents; to remove old runs: tollgate prune --vault DIR/fresh
     "#]]
     .assert_eq(&sandbox.scrub(&without_walls(&doctor.out)));
 }
@@ -468,6 +469,7 @@ fn a_folder_with_a_strange_name_forges_no_line_and_can_be_pasted() {
         ok   state     DIR/my notes\nDone/.tollgate
         ok   disk      a file in DIR/my notes\nDone/.tollgate can be written and synced
         ok   runs      0 in DIR/my notes\nDone/.tollgate/runs
+        ok   size      0 bytes in 0 runs, 0 bytes in 0 stored contents; to remove old runs: tollgate prune --vault $'DIR/my notes\012Done'
     "#]]
     .assert_eq(&without_walls(&said.concat()));
     let plan = sandbox.plan_file("plan.json", &one_note("a.md"));

@@ -87,12 +87,15 @@ fn dots_and_text_only_are_a_matter_of_the_command_line() {
 /// Tokens of the definitions as clients hand them to a model.
 fn definition_tokens(tools: &[Value]) -> usize {
     let shown = |tool: &Value| {
-        json!({
+        let mut shown = json!({
             "name": tool["name"],
             "description": tool["description"],
             "parameters": tool["inputSchema"],
-            "output": tool.get("outputSchema"),
-        })
+        });
+        if let Some(output) = tool.get("outputSchema") {
+            shown["output"] = output.clone();
+        }
+        shown
     };
     tools.iter().map(|tool| estimate(&shown(tool).to_string())).sum()
 }

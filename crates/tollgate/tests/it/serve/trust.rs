@@ -68,7 +68,12 @@ fn a_rule_that_leaves_the_file_between_two_calls_of_one_answer_lets_nothing_thro
         with_hook(&sandbox, script, &rule);
         let server = ServeProcess::scripted(&sandbox, &deleting_model(), &["--tools", "--yes"]);
         let told = answer(&server);
-        assert!(told.contains(&format!("removed: {effect} vault.delete")), "{told}");
+        // A tool that is denied was not offered to the model, so its call is text; it stays so without the rule.
+        let said = format!("removed: {effect} vault.delete");
+        assert!(
+            if effect == "deny" { !told.contains("vault_delete") } else { told.contains(&said) },
+            "{told}"
+        );
         assert_eq!(sandbox.notes(), ["Inbox.md"]);
     }
 }
