@@ -77,7 +77,7 @@ impl ResumeCommand {
             match header.kind {
                 RunKind::Plan | RunKind::Call => summary::show_plan_run(&report, &watcher, &context),
                 RunKind::Undo | RunKind::PartialUndo | RunKind::Session => {
-                    summary::show(&report, &watcher, &context)
+                    summary::show(&report, &watcher, &context);
                 }
             }
         }
