@@ -115,11 +115,32 @@ pub(crate) fn free_path(
     }
 }
 
-/// Fills `folder` with this many notes, and a fifth as many attachments and canvases.
-pub(crate) fn fill(folder: &Path, notes: usize, seed: u64) {
+/// Returns a free path in another folder, with the same file name.
+fn twin_of(random: &mut SeededRandom, path: &str, taken: &mut Vec<String>) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    loop {
+        let folder = random.of(&FOLDERS);
+        let twin = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let folded = crate::support::at(&twin).folded();
+        if !taken.contains(&folded) {
+            taken.push(folded);
+            return twin;
+        }
+    }
+}
+
+/// Fills `folder` with this many notes, and a fifth as many attachments and canvases. The first notes are this many
+/// `pairs` with equal names in different folders.
+pub(crate) fn fill(folder: &Path, notes: usize, pairs: usize, seed: u64) {
     let mut random = SeededRandom(seed);
     let mut taken = Vec::new();
-    let mut paths: Vec<String> = (0..notes).map(|n| free_path(&mut random, n, ".md", &mut taken)).collect();
+    let mut paths: Vec<String> = Vec::new();
+    for n in 0..notes {
+        paths.push(match paths.last() {
+            Some(first) if n % 2 == 1 && n < 2 * pairs => twin_of(&mut random, first, &mut taken),
+            Some(_) | None => free_path(&mut random, n, ".md", &mut taken),
+        });
+    }
     for n in 0..notes / 5 {
         let extension = random.of(&[".png", ".pdf", ".png", ".canvas"]);
         paths.push(free_path(&mut random, n, extension, &mut taken));

@@ -21,10 +21,15 @@ struct LinkedVault {
 
 impl LinkedVault {
     fn new(notes: usize) -> LinkedVault {
+        LinkedVault::with_pairs(notes, 0)
+    }
+
+    /// Creates a vault with this many pairs of notes with equal names in different folders.
+    fn with_pairs(notes: usize, pairs: usize) -> LinkedVault {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let vault = folder.path().join("vault");
         std::fs::create_dir(&vault).unwrap();
-        fill(&vault, notes, SEED);
+        fill(&vault, notes, pairs, SEED);
         let runner = CallRunner::new(&vault, &folder.path().join("store"));
         let before = look(&vault);
         let mut linked = LinkedVault { folder, runner, before, unresolved: 0 };
@@ -133,6 +138,35 @@ fn after_every_note_was_renamed_once_no_link_has_lost_its_file() {
     assert_eq!(now.path_of, path_of);
     let kept = linked.before.meanings.values().filter(|file| file.is_some()).count();
     eprintln!("{renamed} files renamed, {kept} links kept, {links} written anew");
+}
+
+/// A link with a name that two notes have means one of them by the rules of Obsidian, before and after any rename.
+#[test]
+fn links_to_names_that_two_notes_have_keep_their_note() {
+    const PAIRS: usize = 40;
+    eprintln!("seed {SEED:#x}");
+    let linked = LinkedVault::with_pairs(300, PAIRS);
+    let mut random = SeededRandom(SEED + 2);
+    let name_of = |id: &usize| linked.before.path_of[id].rsplit('/').next().unwrap().to_owned();
+    let mut twins = 0;
+    for id in 0..2 * PAIRS {
+        twins += usize::from(name_of(&id) == name_of(&(id ^ 1)));
+        let from = linked.before.path_of[&id].clone();
+        let to = match id % 4 {
+            // The name becomes that of another pair.
+            0 => {
+                let other = name_of(&((id + PAIRS) % (2 * PAIRS)));
+                format!("New {}/{other}", id % 5)
+            }
+            _ => new_path(&mut random, id, &from),
+        };
+        linked.rename(&from, &to);
+        if id % 8 == 7 {
+            linked.assert_all_kept();
+        }
+    }
+    assert_eq!(twins, 2 * PAIRS);
+    linked.assert_all_kept();
 }
 
 // Conformance: tool 2.12
