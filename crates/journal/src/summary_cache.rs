@@ -113,11 +113,16 @@ fn stamp(runs: &FolderHandle, run: &RunId) -> Option<SummaryStamp> {
         Some(FileStamp {
             inode: stat.st_ino,
             size: stat.st_size,
-            modified: (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).ok()?),
-            changed: (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).ok()?),
+            modified: (stat.st_mtime, whole(stat.st_mtime_nsec)?),
+            changed: (stat.st_ctime, whole(stat.st_ctime_nsec)?),
         })
     };
     Some(SummaryStamp([stamp(RUN_FILE)?, stamp(LogKind::Event.file())?]))
+}
+
+/// Returns a number of which systems have different types.
+fn whole(number: impl TryInto<i64>) -> Option<i64> {
+    number.try_into().ok()
 }
 
 /// A line is the hash of the rest, a space, and the entry.
