@@ -89,7 +89,8 @@ pub fn prepare_prune(
     request: PruneRequest,
     now: Timestamp,
 ) -> Result<PreparedPrune, AppError> {
-    let runs = context.runs()?;
+    // A folder outside of the vault may be shared, and a run without a vault name there may be that of another vault.
+    let runs = context.runs_for_clients()?.folder()?;
     let limits = request.limits(now);
     let plan = runs.plan_prune(&limits)?;
     Ok(PreparedPrune { runs, limits, plan })

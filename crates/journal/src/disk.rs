@@ -106,22 +106,30 @@ impl FolderHandle {
 
     /// Returns the names in the folder, sorted. Names that are not UTF-8 are left out.
     pub(crate) fn entry_names(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
+        Ok(self.entry_names_and_others()?.0)
+    }
+
+    /// Returns the names in the folder, sorted, and whether there are others that are not UTF-8.
+    pub(crate) fn entry_names_and_others(&self) -> io::Result<(Vec<String>, bool)> {
+        let (mut names, mut has_others) = (Vec::new(), false);
         for entry in rustix::fs::Dir::read_from(&self.fd)? {
-            let entry = entry?;
-            if let Ok(name) = entry.file_name().to_str()
-                && !matches!(name, "." | "..")
-            {
-                names.push(name.to_owned());
+            match entry?.file_name().to_str() {
+                Ok("." | "..") => {}
+                Ok(name) => names.push(name.to_owned()),
+                Err(_) => has_others = true,
             }
         }
         names.sort();
-        Ok(names)
+        Ok((names, has_others))
     }
 
     /// Whether the entry is a folder; a link to one is not.
     pub(crate) fn is_folder(&self, name: &str) -> io::Result<bool> {
         Ok(self.kind_and_size(name)?.is_some_and(|(kind, _)| kind == FileType::Directory))
+    }
+
+    pub(crate) fn is_link(&self, name: &str) -> io::Result<bool> {
+        Ok(self.kind_and_size(name)?.is_some_and(|(kind, _)| kind == FileType::Symlink))
     }
 
     /// Returns the size of a file; `None` if the entry is something else, or gone.

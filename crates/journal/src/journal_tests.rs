@@ -492,6 +492,52 @@ fn read_anew(runs: &Path) -> Vec<crate::RunSummary> {
     listed
 }
 
+/// Returns the first cached summary with another goal and format, and a hash that fits.
+fn altered_line(cached: &[u8], format: u32) -> Vec<u8> {
+    let line = std::str::from_utf8(cached).unwrap().lines().next().unwrap();
+    let mut entry: serde_json::Value = serde_json::from_str(line.split_once(' ').unwrap().1).unwrap();
+    entry["run"]["goal"] = json!("Of the cache");
+    entry["format"] = json!(format);
+    let json = entry.to_string();
+    format!("{} {json}\n", envelope::Hash::of(json.as_bytes())).into_bytes()
+}
+
+#[test]
+fn a_file_of_summaries_that_is_too_large_or_mostly_outdated_is_written_anew() {
+    let temp = tempfile::tempdir().unwrap();
+    let runs = temp.path().canonicalize().unwrap().join("runs");
+    let names = many_finished_runs(&runs, 80);
+    let summaries = runs.join(SUMMARIES_FILE);
+    let ids = || {
+        let text = fs::read_to_string(&summaries).unwrap();
+        let id = |line: &str| {
+            let entry: serde_json::Value = serde_json::from_str(line.split_once(' ').unwrap().1).unwrap();
+            entry["run"]["runId"].as_str().unwrap().to_owned()
+        };
+        let mut ids: Vec<String> = text.lines().map(id).collect();
+        ids.sort();
+        ids
+    };
+    let first = list_runs(&runs).unwrap();
+    assert_eq!(ids(), names);
+    File::options().write(true).open(&summaries).unwrap().set_len((256 << 20) + 1).unwrap();
+    assert_eq!(list_runs(&runs).unwrap(), first);
+    assert_eq!(ids(), names);
+
+    // Of some runs nothing but a cached summary is left, and there are many lines that say nothing.
+    let text = fs::read(&summaries).unwrap();
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    lines.sort_by_key(|line| !names[..40].iter().any(|run| String::from_utf8_lossy(line).contains(run)));
+    let mut kept = lines[..40].concat();
+    kept.extend(b"nothing\n".repeat(200));
+    File::create(&summaries).unwrap().write_all(&kept).unwrap();
+    for run in &names[..4] {
+        fs::remove_dir_all(runs.join(run)).unwrap();
+    }
+    assert_eq!(list_runs(&runs).unwrap().len(), 76);
+    assert_eq!(ids(), names[4..]);
+}
+
 #[test]
 fn cached_summaries_are_those_of_the_runs_whatever_happens_to_either() {
     let temp = tempfile::tempdir().unwrap();
@@ -501,6 +547,18 @@ fn cached_summaries_are_those_of_the_runs_whatever_happens_to_either() {
     let cached = fs::read(runs.join(SUMMARIES_FILE)).unwrap();
     assert_eq!(list_runs(&runs).unwrap(), first);
     assert_eq!(first.len(), 40);
+
+    let put_back = |bytes: &[u8]| File::create(runs.join(SUMMARIES_FILE)).unwrap().write_all(bytes).unwrap();
+    let goals = || {
+        let listed = list_runs(&runs).unwrap();
+        listed.into_iter().filter_map(|run| run.goal).filter(|goal| goal == "Of the cache").count()
+    };
+    // The list uses an entry of this format, and none of another format.
+    for (format, used) in [(1, 1), (0, 0), (2, 0)] {
+        put_back(&altered_line(&cached, format));
+        assert_eq!(goals(), used, "format {format}");
+    }
+    put_back(&cached);
 
     // A run that is changed, replaced, damaged or removed is read again.
     let in_run = |run: usize, file: &str| runs.join(&names[run]).join(file);
@@ -515,7 +573,6 @@ fn cached_summaries_are_those_of_the_runs_whatever_happens_to_either() {
     fs::remove_dir_all(runs.join(&names[6])).unwrap();
     let now = list_runs(&runs).unwrap();
     assert_ne!(now, first);
-    let put_back = |bytes: &[u8]| File::create(runs.join(SUMMARIES_FILE)).unwrap().write_all(bytes).unwrap();
     assert_eq!(now, read_anew(&runs));
 
     // A file that is cut off or damaged anywhere says nothing false.
@@ -535,14 +592,18 @@ fn cached_summaries_are_those_of_the_runs_whatever_happens_to_either() {
 fn the_newest_run_is_found_without_reading_the_others() {
     let temp = tempfile::tempdir().unwrap();
     let runs = temp.path().canonicalize().unwrap().join("runs");
-    let names = many_finished_runs(&runs, 3);
+    let names = many_finished_runs(&runs, 40);
+    // A list of all runs would add them to their cached summaries.
+    File::create(runs.join(SUMMARIES_FILE)).unwrap();
+    assert_eq!(run_ids(&runs).unwrap().len(), 40);
     let read = std::cell::RefCell::new(Vec::new());
     let newest = crate::run_list::newest_run(&runs, &|run| {
         read.borrow_mut().push(run.run_id.to_string());
         // The newest run is that of another vault.
-        run.run_id.as_str() != names[2]
+        run.run_id.as_str() != names[39]
     });
-    assert_eq!(newest.unwrap().unwrap().run_id.as_str(), names[1]);
-    assert_eq!(read.into_inner(), [names[2].as_str(), &names[1]]);
-    assert_eq!(RunsFolder::from(runs.clone()).find("last").unwrap(), runs.join(&names[2]));
+    assert_eq!(newest.unwrap().unwrap().run_id.as_str(), names[38]);
+    assert_eq!(read.into_inner(), [names[39].as_str(), &names[38]]);
+    assert_eq!(RunsFolder::from(runs.clone()).find("last").unwrap(), runs.join(&names[39]));
+    assert_eq!(fs::metadata(runs.join(SUMMARIES_FILE)).unwrap().len(), 0);
 }

@@ -1,9 +1,10 @@
 //! Removes old runs, and the stored objects that no remaining run names.
 //!
 //! A run can be removed if it has finished, no process has it open, and it is old enough. Runs that are linked by
-//! undos and redos are kept or removed together, and the newest run is always kept. An object is kept as long as
-//! its hash occurs anywhere in the files of a remaining run, of any vault: a text that merely looks like a
-//! reference keeps an object, but no form of reference can be overlooked, not even in a damaged record.
+//! undos and redos are kept or removed together, also with runs of other vaults, and the newest run is always kept.
+//! An object is kept as long as its hash occurs anywhere in the files of a remaining run, of any vault, or of another
+//! folder beside the runs: a text that merely looks like a reference keeps an object, but no form of reference can be
+//! overlooked, not even in a damaged record.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
@@ -19,9 +20,10 @@ use crate::log_kind::LogKind;
 use crate::object_folder::{OBJECTS, STORED_OBJECTS, StoreLock, object_path};
 use crate::pruning::PruningRuns;
 use crate::run_header::RUN_FILE;
-use crate::run_list::{RunState, RunSummary, list_runs, run_summary};
+use crate::run_list::{RunState, RunSummary, list_runs, list_runs_again, run_summary};
 use crate::run_log::{io_error, lock};
 use crate::runs_folder::RunsFolder;
+use crate::summary_cache::SUMMARIES_FILE;
 use crate::wal::WAL_FILE;
 
 /// Runs that are removed at a time: each of them is locked meanwhile.
@@ -98,9 +100,11 @@ impl PrunePlan {
 /// One step of a removal. A prune that ends between any two steps can be completed by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PruneStep {
+    LockRuns,
     WriteList,
     RemoveFile,
     RemoveFolder,
+    RemoveSummaries,
     RemoveList,
     RemoveObject,
 }
@@ -111,14 +115,19 @@ type BeforeStep<'a> = &'a mut dyn FnMut(PruneStep) -> io::Result<()>;
 impl RunsFolder {
     /// Returns what a prune would remove. Changes nothing.
     pub fn plan_prune(&self, limits: &PruneLimits) -> Result<PrunePlan, JournalError> {
-        let runs = self.list()?;
-        let chosen = removable_runs(&runs, limits);
-        let removed: HashSet<&RunId> = chosen.iter().map(|run| &run.run_id).collect();
+        let all = list_runs(self.path())?;
+        let chosen = self.removable_runs(&all, limits);
+        let begun = self.begun_removals()?;
+        let removed: HashSet<&str> =
+            chosen.iter().map(|run| &run.run_id).chain(&begun).map(RunId::as_str).collect();
         let failed = |source| io_error("read", self.path(), source);
         let mut unnamed = StoredObjects::list(&self.state()).map_err(failed)?;
-        let all = list_runs(self.path())?;
-        for run in all.iter().filter(|run| !removed.contains(&run.run_id)) {
-            unnamed.keep_named(&run.dir).map_err(failed)?;
+        let folders = FoldersOfRecords::list(self.path()).map_err(failed)?;
+        for name in folders.names.iter().filter(|name| !removed.contains(name.as_str())) {
+            unnamed.keep_named(&self.path().join(name)).map_err(failed)?;
+        }
+        if folders.has_unreadable {
+            unnamed.objects.clear();
         }
         let in_use = writer_of_earlier_build(&all);
         if in_use.is_some() {
@@ -126,8 +135,8 @@ impl RunsFolder {
         }
         let (objects, object_bytes) = unnamed.totals();
         Ok(PrunePlan {
-            kept: runs.len() - chosen.len(),
-            begun: self.begun_removals()?,
+            kept: all.iter().filter(|run| self.owns(run)).count() - chosen.len(),
+            begun,
             objects,
             object_bytes,
             objects_in_use_by: in_use,
@@ -161,30 +170,35 @@ impl RunsFolder {
         removal.complete_begun(&runs_dir).map_err(failed)?;
         let shown: HashSet<&RunId> = plan.runs.iter().map(|pruned| &pruned.run.run_id).collect();
         // The runs are listed again: an undo may have linked two of them since.
-        for batch in batches(&self.list()?, limits, &shown) {
-            self.remove_batch(&mut removal, &runs_dir, &batch)?;
+        let all = list_runs(self.path())?;
+        let approval = Approval { limits, shown };
+        for batch in batches(self.approved_groups(&all, &approval)) {
+            self.remove_batch(&mut removal, &runs_dir, &batch, &all, &approval)?;
         }
         self.remove_objects(&mut removal)?;
         runs_dir.unlock().map_err(failed)?;
         Ok(removal.report)
     }
 
-    /// Removes groups of linked runs, each as a whole or not at all.
+    /// Removes groups of linked runs, each as a whole or not at all. `known` is the list from which the groups were
+    /// made. A group stays if one of its runs is in use, or if a run that was created since is linked to it.
     fn remove_batch(
         &self,
         removal: &mut Removal<'_>,
         runs_dir: &FolderHandle,
         groups: &[Vec<RunId>],
+        known: &[RunSummary],
+        approval: &Approval<'_>,
     ) -> Result<(), JournalError> {
         let failed = |source| io_error("prune", self.path(), source);
-        let mut locks = Vec::new();
-        let mut removed = BTreeSet::new();
-        for group in groups {
-            if let Some(locked) = lock_all(runs_dir, group) {
-                locks.extend(locked);
-                removed.extend(group.iter().cloned());
-            }
-        }
+        (removal.before)(PruneStep::LockRuns).map_err(failed)?;
+        let lock = |group: &Vec<RunId>| Some((group.clone(), lock_all(runs_dir, group)?));
+        let mut locked: Vec<(Vec<RunId>, Vec<FolderHandle>)> = groups.iter().filter_map(lock).collect();
+        // An undo or a continuation may have been created while earlier runs were removed.
+        let now = list_runs_again(self.path(), known)?;
+        let approved: HashSet<Vec<RunId>> = self.approved_groups(&now, approval).into_iter().collect();
+        locked.retain(|(group, _locks)| approved.contains(group));
+        let removed: BTreeSet<RunId> = locked.iter().flat_map(|(group, _locks)| group).cloned().collect();
         if removed.is_empty() {
             return Ok(());
         }
@@ -201,20 +215,24 @@ impl RunsFolder {
             if matches!(run.state, RunState::Finished(_)) {
                 let size = size_of_folder(&run.dir);
                 unnamed.keep_named(&run.dir).map_err(failed)?;
-                seen.insert(run.run_id, size);
+                seen.insert(run.run_id.to_string(), size);
             }
         }
         let Some(_alone) = StoreLock::exclude_writers(&state).map_err(failed)? else { return Ok(()) };
-        let all = list_runs(self.path())?;
-        if writer_of_earlier_build(&all).is_some() {
+        if writer_of_earlier_build(&list_runs(self.path())?).is_some() {
             return Ok(());
         }
-        for run in &all {
+        let folders = FoldersOfRecords::list(self.path()).map_err(failed)?;
+        for name in &folders.names {
+            let dir = self.path().join(name);
             // A run may have been opened and closed again meanwhile; files of a run only grow.
-            let is_locked = FolderHandle::open(&run.dir).and_then(|dir| dir.is_locked()).unwrap_or(true);
-            if is_locked || seen.get(&run.run_id) != Some(&size_of_folder(&run.dir)) {
-                unnamed.keep_named(&run.dir).map_err(failed)?;
+            let is_locked = FolderHandle::open(&dir).and_then(|dir| dir.is_locked()).unwrap_or(true);
+            if is_locked || seen.get(name) != Some(&size_of_folder(&dir)) {
+                unnamed.keep_named(&dir).map_err(failed)?;
             }
+        }
+        if folders.has_unreadable {
+            unnamed.objects.clear();
         }
         removal.remove_unnamed(&unnamed).map_err(failed)
     }
@@ -241,29 +259,53 @@ impl RunsFolder {
     fn state(&self) -> PathBuf {
         folder_above(self.path())
     }
+
+    /// Returns the runs of this vault that fit the limits, newest first. `all` are the runs of every vault, sorted so
+    /// too: a run that is linked to one of another vault stays.
+    fn removable_runs<'a>(&self, all: &'a [RunSummary], limits: &PruneLimits) -> Vec<&'a RunSummary> {
+        let is_old = |run: &RunSummary| limits.created_before.is_none_or(|before| run.created_at < before);
+        let groups = linked_groups(all);
+        let mut kept: HashSet<usize> = HashSet::new();
+        let mut newer = 0;
+        for run in all {
+            let ended = match run.state {
+                RunState::Finished(_) => true,
+                // The record of a damaged run is evidence, and nobody knows what it needs.
+                RunState::Running | RunState::Interrupted | RunState::Damaged(_) => false,
+            };
+            let is_own = self.owns(run);
+            if !(is_own && ended && newer >= limits.keep.max(1) && is_old(run)) {
+                kept.extend(groups.get(&run.run_id));
+            }
+            newer += usize::from(is_own);
+        }
+        let stays = |run: &RunSummary| groups.get(&run.run_id).is_none_or(|group| kept.contains(group));
+        all.iter().filter(|run| !stays(run)).collect()
+    }
+
+    /// Returns the groups of linked runs that can be removed and were shown as a whole. The runs of a group are
+    /// sorted, and so are the groups.
+    fn approved_groups(&self, all: &[RunSummary], approval: &Approval<'_>) -> Vec<Vec<RunId>> {
+        let groups = linked_groups(all);
+        let mut members: HashMap<usize, Vec<RunId>> = HashMap::new();
+        for run in self.removable_runs(all, approval.limits) {
+            if let Some(group) = groups.get(&run.run_id) {
+                members.entry(*group).or_default().push(run.run_id.clone());
+            }
+        }
+        let is_shown = |group: &Vec<RunId>| group.iter().all(|run| approval.shown.contains(run));
+        let mut approved: Vec<Vec<RunId>> = members.into_values().filter(is_shown).collect();
+        approved.iter_mut().for_each(|group| group.sort());
+        approved.sort();
+        approved
+    }
 }
 
-/// Returns the runs that fit the limits, newest first. `runs` is sorted so too.
-fn removable_runs<'a>(runs: &'a [RunSummary], limits: &PruneLimits) -> Vec<&'a RunSummary> {
-    let is_old = |run: &RunSummary| limits.created_before.is_none_or(|before| run.created_at < before);
-    let mut removable: HashMap<&RunId, bool> = HashMap::new();
-    for (position, run) in runs.iter().enumerate() {
-        let ended = match run.state {
-            RunState::Finished(_) => true,
-            // The record of a damaged run is evidence, and nobody knows what it needs.
-            RunState::Running | RunState::Interrupted | RunState::Damaged(_) => false,
-        };
-        removable.insert(&run.run_id, ended && position >= limits.keep.max(1) && is_old(run));
-    }
-    let groups = linked_groups(runs);
-    let mut kept: HashSet<usize> = HashSet::new();
-    for run in runs {
-        if removable.get(&run.run_id) == Some(&false) {
-            kept.extend(groups.get(&run.run_id));
-        }
-    }
-    let stays = |run: &RunSummary| groups.get(&run.run_id).is_none_or(|group| kept.contains(group));
-    runs.iter().filter(|run| !stays(run)).collect()
+/// What the user has agreed to.
+struct Approval<'a> {
+    limits: &'a PruneLimits,
+    /// The runs that were listed in the question.
+    shown: HashSet<&'a RunId>,
 }
 
 /// Returns the number of the group of each run. Runs are in one group if undos or continuations link them, directly or
@@ -298,21 +340,11 @@ fn linked_groups(runs: &[RunSummary]) -> HashMap<&RunId, usize> {
     runs.iter().enumerate().map(|(at, run)| (&run.run_id, root(&mut parent, at))).collect()
 }
 
-/// Returns the groups that can still be removed and were shown as a whole, in batches.
-fn batches(runs: &[RunSummary], limits: &PruneLimits, shown: &HashSet<&RunId>) -> Vec<Vec<Vec<RunId>>> {
-    let groups = linked_groups(runs);
-    let mut members: HashMap<usize, Vec<RunId>> = HashMap::new();
-    for run in removable_runs(runs, limits) {
-        if let Some(group) = groups.get(&run.run_id) {
-            members.entry(*group).or_default().push(run.run_id.clone());
-        }
-    }
-    let mut approved: Vec<Vec<RunId>> =
-        members.into_values().filter(|group| group.iter().all(|run| shown.contains(run))).collect();
-    approved.sort();
+/// Divides groups into batches of at most [`RUNS_AT_ONCE`] runs. A larger group is a batch of its own.
+fn batches(groups: Vec<Vec<RunId>>) -> Vec<Vec<Vec<RunId>>> {
     let mut batches: Vec<Vec<Vec<RunId>>> = Vec::new();
     let mut free = 0;
-    for group in approved {
+    for group in groups {
         match batches.last_mut().filter(|_| group.len() <= free) {
             Some(batch) => {
                 free -= group.len();
@@ -395,6 +427,12 @@ impl Removal<'_> {
                 self.report.run_bytes += bytes;
             }
         }
+        // The cached summaries contain the goals of these runs. Those of the others are read again.
+        (self.before)(PruneStep::RemoveSummaries)?;
+        match runs_dir.duplicate()?.remove(SUMMARIES_FILE) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done?,
+        }
         // The list goes last: until then these runs are gone for every reader.
         runs_dir.duplicate()?.sync_names()?;
         (self.before)(PruneStep::RemoveList)?;
@@ -444,6 +482,34 @@ impl Removal<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The folders beside each other in `runs`, whether or not they are runs that can be listed.
+struct FoldersOfRecords {
+    names: Vec<String>,
+    /// Whether there is an entry that may have a record and cannot be read: one whose name is not UTF-8, or a link.
+    has_unreadable: bool,
+}
+
+impl FoldersOfRecords {
+    fn list(runs_dir: &Path) -> io::Result<FoldersOfRecords> {
+        let mut found = FoldersOfRecords { names: Vec::new(), has_unreadable: false };
+        let folder = match FolderHandle::open(runs_dir) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+            Err(error) => return Err(error),
+        };
+        let (names, has_others) = folder.entry_names_and_others()?;
+        found.has_unreadable = has_others;
+        for name in names {
+            if folder.is_folder(&name)? {
+                found.names.push(name);
+            } else if folder.is_link(&name)? {
+                found.has_unreadable = true;
+            }
+        }
+        Ok(found)
     }
 }
 

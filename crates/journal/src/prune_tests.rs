@@ -14,7 +14,10 @@ use crate::prune::PruneStep;
 use crate::samples::{
     begin_run_of_earlier_build, call, confirmation, event, finished_run_of_earlier_build, header, result,
 };
-use crate::{Journal, JournalError, PruneLimits, RunFolder, RunHeader, RunKind, RunsFolder, verify};
+use crate::summary_cache::SUMMARIES_FILE;
+use crate::{
+    Journal, JournalError, PruneLimits, RunFolder, RunHeader, RunKind, RunsFolder, UnnamedRuns, verify,
+};
 
 fn at(day: i64) -> Timestamp {
     Timestamp::from_second(day * 86_400).unwrap()
@@ -210,6 +213,130 @@ fn an_undo_that_began_after_the_question_keeps_its_run() {
         listed(&state)
     );
     assert_eq!(verify(&state.join("runs/a"), None).unwrap().problems, []);
+}
+
+#[test]
+fn an_undo_that_began_while_runs_were_being_removed_keeps_its_run() {
+    let all = limits(100, 1);
+    // The undo is the newest run, or one that could be removed itself.
+    for day in [10, 8] {
+        let (_temp, state) = state();
+        history(&state);
+        let plan = folder(&state).plan_prune(&all).unwrap();
+        let mut undo = |step: PruneStep| {
+            if step == PruneStep::LockRuns {
+                add(&state, "undo-a", day, &["a"], "undone a");
+            }
+            Ok(())
+        };
+        let report = folder(&state).prune_in_steps(&plan, &all, &mut undo).unwrap();
+        assert_eq!(report.runs, 4);
+        let expected = if day == 10 { "undo-a new a" } else { "new undo-a a" };
+        assert_eq!(listed(&state), expected);
+        assert!(has_object(&state, "old a") && !has_object(&state, "old b"));
+        assert_eq!(verify(&state.join("runs/a"), None).unwrap().problems, []);
+    }
+}
+
+#[test]
+fn a_run_that_is_linked_to_one_of_another_vault_stays() {
+    let (_temp, state) = state();
+    let of =
+        |vault: &str| RunsFolder::of_vault(state.join("runs"), vec![vault.to_owned()], UnnamedRuns::Refuse);
+    let runs: [(&str, &str, i64, &[&str]); 5] = [
+        ("one", "a", 1, &[]),
+        ("one", "b", 2, &[]),
+        ("two", "undo-b", 3, &["b"]),
+        ("one", "new", 4, &[]),
+        ("two", "newer", 5, &[]),
+    ];
+    for (vault, run, day, undoes) in runs {
+        finish(&of(vault).create(&header_of(run, day, undoes)).unwrap(), run);
+    }
+    // The runs of the other vault do not count as the newest.
+    for (keep, removed, left) in
+        [(3, "", "newer new undo-b b a"), (2, "a", "newer new undo-b b"), (0, "", "newer new undo-b b")]
+    {
+        let limits = PruneLimits { created_before: None, keep };
+        let plan = of("one").plan_prune(&limits).unwrap();
+        let planned: Vec<&str> = plan.runs.iter().map(|pruned| pruned.run.run_id.as_str()).collect();
+        assert_eq!(planned.join(" "), removed, "keep {keep}");
+        assert_eq!(plan.kept, of("one").list().unwrap().len() - planned.len());
+        of("one").prune(&plan, &limits).unwrap();
+        assert_eq!(listed(&state), left, "keep {keep}");
+    }
+}
+
+#[test]
+fn an_object_that_only_a_folder_that_is_no_run_names_stays() {
+    let (_temp, state) = state();
+    history(&state);
+    let runs = state.join("runs");
+    fs::rename(runs.join("a"), runs.join("copy of a")).unwrap();
+    fs::rename(runs.join("b"), runs.join(".b")).unwrap();
+    // A run that a power cut ended before anything but the write-ahead log was on disk.
+    let begun = begin(&state, "begun", 6, &[], "begun");
+    drop(begun);
+    for name in ["run.json", "stored-objects"] {
+        fs::remove_file(runs.join("begun").join(name)).unwrap();
+    }
+    for log in ["calls.jsonl", "results.jsonl", "events.jsonl"] {
+        fs::File::create(runs.join("begun").join(log)).unwrap();
+    }
+    assert_eq!(listed(&state), "new redo-b undo-b c");
+    let all = limits(100, 1);
+    let plan = folder(&state).plan_prune(&all).unwrap();
+    let report = folder(&state).prune(&plan, &all).unwrap();
+    assert_eq!((plan.objects, report.objects), (2, 2));
+    for (content, stays) in [("old a", true), ("old b", true), ("begun", true), ("undone b", false)] {
+        assert_eq!(has_object(&state, content), stays, "{content}");
+    }
+}
+
+#[test]
+fn while_an_entry_beside_the_runs_cannot_be_read_every_object_stays() {
+    use std::ffi::OsStr;
+    use std::os::unix::{ffi::OsStrExt, fs::symlink};
+    let all = limits(100, 1);
+    let make = |state: &Path, is_link: bool| -> io::Result<()> {
+        if is_link {
+            return symlink(state, state.join("runs/a link"));
+        }
+        fs::create_dir(state.join("runs").join(OsStr::from_bytes(b"run-\xff")))
+    };
+    for is_link in [true, false] {
+        let (_temp, state) = state();
+        history(&state);
+        // Some file systems refuse a name that is not UTF-8.
+        if make(&state, is_link).is_err() {
+            continue;
+        }
+        let plan = folder(&state).plan_prune(&all).unwrap();
+        let report = folder(&state).prune(&plan, &all).unwrap();
+        assert_eq!((plan.objects, report.runs, report.objects), (0, 5, 0));
+        assert!(has_object(&state, "old a"));
+    }
+}
+
+#[test]
+fn nothing_of_a_removed_run_remains_in_the_cached_summaries() {
+    let (_temp, state) = state();
+    for number in 0..80 {
+        add(&state, &format!("run-{number:02}"), number, &[], "content");
+    }
+    let summaries = state.join("runs").join(SUMMARIES_FILE);
+    folder(&state).list().unwrap();
+    assert!(fs::read_to_string(&summaries).unwrap().contains("\"run-05\""));
+    let all = limits(100, 40);
+    let plan = folder(&state).plan_prune(&all).unwrap();
+    let mut killed = |step: PruneStep| {
+        if step == PruneStep::RemoveList { Err(io::Error::other("killed")) } else { Ok(()) }
+    };
+    folder(&state).prune_in_steps(&plan, &all, &mut killed).unwrap_err();
+    assert!(!summaries.exists());
+    prune(&state, &all);
+    let left = fs::read_to_string(&summaries).unwrap();
+    assert!(left.contains("\"run-45\"") && !left.contains("\"run-05\""));
 }
 
 #[test]

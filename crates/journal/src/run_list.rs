@@ -1,6 +1,7 @@
 //! Lists the runs of a state folder, and finds one by the text that a user types.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -103,6 +104,24 @@ pub fn list_runs(runs_dir: &Path) -> Result<Vec<RunSummary>, JournalError> {
     Ok(runs)
 }
 
+/// Returns [`list_runs`] after some time. Reads only runs that had not finished or were not there in `known`: of a
+/// finished run neither the links nor the age change.
+pub(crate) fn list_runs_again(
+    runs_dir: &Path,
+    known: &[RunSummary],
+) -> Result<Vec<RunSummary>, JournalError> {
+    let is_finished = |run: &&RunSummary| matches!(run.state, RunState::Finished(_));
+    let known: HashMap<&RunId, &RunSummary> =
+        known.iter().filter(is_finished).map(|run| (&run.run_id, run)).collect();
+    let read = |path: PathBuf| match run_id(&path).and_then(|id| known.get(&id).copied()) {
+        Some(run) => Some(run.clone()),
+        None => run_summary(&path),
+    };
+    let mut runs: Vec<RunSummary> = paths(runs_dir)?.into_iter().filter_map(read).collect();
+    sort_newest_first(&mut runs);
+    Ok(runs)
+}
+
 fn sort_newest_first(runs: &mut [RunSummary]) {
     // A new id is greater than those before it, also if the clock was set back; other ids tell no time.
     let millis = |run: &RunSummary| {
@@ -156,13 +175,16 @@ pub fn run_ids(runs_dir: &Path) -> Result<Vec<RunId>, JournalError> {
     Ok(ids)
 }
 
-/// Returns the paths of all entries in the folder; none if the folder does not exist.
+/// Returns the paths of the entries that can be runs; none if the folder does not exist. Names that begin with a
+/// dot belong to files beside the runs, such as the cached summaries.
 fn paths(runs_dir: &Path) -> Result<Vec<PathBuf>, JournalError> {
     match FolderHandle::open(runs_dir).and_then(|dir| dir.entry_names()) {
         Ok(mut names) => {
             // Runs that a killed prune had begun to remove are gone, also if their folders are still there.
             let pruning = PruningRuns::read(runs_dir).map_err(|source| io_error("list", runs_dir, source))?;
-            names.retain(|name| !pruning.runs.iter().any(|run| run.as_str() == name));
+            names.retain(|name| {
+                !name.starts_with('.') && !pruning.runs.iter().any(|run| run.as_str() == name)
+            });
             Ok(names.into_iter().map(|name| runs_dir.join(name)).collect())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -114,7 +114,7 @@ impl RunsFolder {
         }
     }
 
-    fn owns(&self, run: &RunSummary) -> bool {
+    pub(crate) fn owns(&self, run: &RunSummary) -> bool {
         // A damaged run names no vault. It is treated like a run without a vault name.
         self.accepts_vault(run.vault.as_deref())
     }

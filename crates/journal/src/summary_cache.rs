@@ -25,6 +25,9 @@ pub const SUMMARIES_FILE: &str = ".summaries.jsonl";
 const MIN_NEW: usize = 32;
 /// A larger file is ignored and written anew.
 const MAX_BYTES: u64 = 256 << 20;
+/// Format of the entries. Raise it when the content or the meaning of [`RunSummary`] changes: entries of another
+/// format are ignored.
+const SUMMARY_FORMAT: u32 = 1;
 
 /// Identity of the two files that a summary was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +43,7 @@ struct FileStamp {
 
 #[derive(Serialize, Deserialize)]
 struct CachedSummary {
+    format: u32,
     stamp: SummaryStamp,
     run: RunSummary,
 }
@@ -50,19 +54,24 @@ pub(crate) struct SummaryCache {
     known: HashMap<RunId, CachedSummary>,
     /// Lines of the file, including outdated ones.
     lines: usize,
+    /// Whether there is something with the name of the file that was not read, because of its size or kind.
+    is_ignored: bool,
     new: Vec<CachedSummary>,
 }
 
 impl SummaryCache {
-    /// Reads the cache of a folder; `None` if the folder cannot be opened. Damaged lines are left out.
+    /// Reads the cache of a folder; `None` if the folder cannot be opened. Damaged lines are left out, and lines of
+    /// another format.
     pub(crate) fn open(runs_dir: &Path) -> Option<SummaryCache> {
         let runs = FolderHandle::open(runs_dir).ok()?;
-        let mut cache = SummaryCache { known: HashMap::new(), lines: 0, new: Vec::new(), runs };
+        let mut cache =
+            SummaryCache { known: HashMap::new(), lines: 0, is_ignored: false, new: Vec::new(), runs };
         let file = cache.runs.open_file(SUMMARIES_FILE).ok().flatten();
         let is_small = |file: &std::fs::File| {
             file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES)
         };
-        if file.is_some_and(|file| is_small(&file)) {
+        cache.is_ignored = file.as_ref().is_some_and(|file| !is_small(file));
+        if file.is_some() && !cache.is_ignored {
             let bytes = cache.runs.read_file(SUMMARIES_FILE).ok().flatten().unwrap_or_default();
             for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 cache.lines += 1;
@@ -88,7 +97,7 @@ impl SummaryCache {
 
     /// Adds a summary that was read after its stamp was taken.
     pub(crate) fn add(&mut self, stamp: SummaryStamp, run: RunSummary) {
-        self.new.push(CachedSummary { stamp, run });
+        self.new.push(CachedSummary { format: SUMMARY_FORMAT, stamp, run });
     }
 
     /// Writes the new summaries. Failures are ignored: the runs are read again then.
@@ -96,9 +105,13 @@ impl SummaryCache {
         if self.new.len() < MIN_NEW {
             return;
         }
-        let SummaryCache { runs, mut known, lines, new } = self;
+        let SummaryCache { runs, mut known, lines, is_ignored, mut new } = self;
+        // A prune may have removed a run since it was read; nothing of it is to be written again.
+        let is_there = |entry: &CachedSummary| stamp(&runs, &entry.run.run_id).is_some();
+        new.retain(is_there);
         let is_full_of_old = lines + new.len() > 2 * (known.len() + new.len());
-        if is_full_of_old {
+        if is_full_of_old || is_ignored {
+            known.retain(|_run, entry| is_there(entry));
             known.extend(new.into_iter().map(|entry| (entry.run.run_id.clone(), entry)));
             write_anew(&runs, known.values());
         } else {
@@ -145,7 +158,7 @@ fn parse(line: &[u8]) -> Option<CachedSummary> {
     if hash != Hash::of(json).to_string().as_bytes() {
         return None;
     }
-    serde_json::from_slice(json).ok()
+    serde_json::from_slice(json).ok().filter(|entry: &CachedSummary| entry.format == SUMMARY_FORMAT)
 }
 
 /// Appends in one write, so that two processes do not mix their lines. A line that a crash has torn ends with the next

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use app::diff::DiffLimits;
 use app::plan_service::{PlanWork, check_plan, run_plan};
 use app::prune::{PruneRequest, prepare_prune};
+use app::trust::{record_trust, trusted_settings_of};
 use app::undo::{ConflictPolicy, UndoOutlook, UndoTarget, prepare_undo, redo_target, undo_target};
 use app::{ReceiptCollector, TextStyle, Toolset, VaultContext, toolset};
 use engine::RunCancel;
@@ -175,4 +176,61 @@ async fn after_any_prune_every_kept_run_can_be_verified_undone_and_redone() {
         }
     }
     assert!(pruned > 10 && reverted > 10, "{pruned} runs were pruned, {reverted} were reverted");
+}
+
+/// Set in the process that [`runs_without_a_vault_stay_in_a_folder_outside_of_the_vault`] starts.
+const IN_OWN_PROCESS: &str = "TOLLGATE_TEST_IN_OWN_PROCESS";
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test starts itself with its own folder for trust, and waits for it"
+)]
+fn runs_without_a_vault_stay_in_a_folder_outside_of_the_vault() {
+    if std::env::var_os(IN_OWN_PROCESS).is_some() {
+        return prune_with_state_outside(Path::new(&std::env::var_os("XDG_STATE_HOME").unwrap()));
+    }
+    // The trust in the folder is recorded below `XDG_STATE_HOME`.
+    let home = tempfile::tempdir().unwrap();
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "prune::runs_without_a_vault_stay_in_a_folder_outside_of_the_vault"])
+        .env(IN_OWN_PROCESS, "1")
+        .env("XDG_STATE_HOME", home.path().canonicalize().unwrap())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && told.contains("1 passed"), "{told}");
+}
+
+#[tokio::main]
+async fn prune_with_state_outside(home: &Path) {
+    let dir = home.join("vault");
+    vault(&dir);
+    let state = home.join("shared");
+    let config = format!("state = {:?}\n", state.to_str().unwrap());
+    let mut file = std::fs::File::create(dir.join(".tollgate/config.toml")).unwrap();
+    std::io::Write::write_all(&mut file, config.as_bytes()).unwrap();
+    let context = VaultContext::find(Some(&dir)).unwrap();
+    record_trust(&context, &trusted_settings_of(&context)).unwrap();
+    let mut history = History { context, dice: Dice(1), made: Vec::new(), undone: Vec::new() };
+    for _ in 0..3 {
+        history.run().await;
+    }
+    let mut runs = history.context.runs().unwrap().list().unwrap();
+    assert!(runs.len() == 3 && runs.iter().all(|run| run.dir.starts_with(&state)));
+    // Earlier builds named no vault, so the oldest run may be that of any vault that keeps its runs there.
+    let oldest = runs.pop().unwrap().dir.join("run.json");
+    let mut header: Value = serde_json::from_slice(&std::fs::read(&oldest).unwrap()).unwrap();
+    assert!(header.as_object_mut().unwrap().remove("vault").is_some());
+    let mut file = std::fs::File::create(&oldest).unwrap();
+    std::io::Write::write_all(&mut file, header.to_string().as_bytes()).unwrap();
+    assert_eq!(history.context.runs().unwrap().list().unwrap().len(), 3);
+
+    let request = PruneRequest { older_than: None, keep: Some(1) };
+    let prepared = prepare_prune(&history.context, request, Timestamp::MAX).unwrap();
+    let planned = prepared.to_json();
+    assert_eq!(planned["runs"].as_array().unwrap().len(), 1, "{planned}");
+    assert_eq!(planned["runs"][0]["runId"], json!(runs[1].run_id));
+    assert_eq!(prepared.run().unwrap().runs, 1);
+    assert!(oldest.exists());
 }
