@@ -59,21 +59,23 @@ impl HttpSessions {
     /// opened. Its client gets 404 for its next request and opens a new one, as the protocol says. Returns false if every
     /// session has a request in progress.
     pub(super) async fn evict_one(&self) -> bool {
-        let Some(evicted) = self.longest_unused() else { return false };
+        let Some(evicted) = self.take_longest_unused() else { return false };
         tracing::info!("closed the MCP session that was unused for longest, to make room for another one");
-        self.known().remove(&evicted);
         // One that has ended meanwhile has made room as well.
         let _ended = self.manager.close_session(&evicted.into()).await;
         true
     }
 
-    fn longest_unused(&self) -> Option<String> {
-        let known = self.known();
+    /// Removes that session under the lock under which it is chosen: no request may come to it in between.
+    fn take_longest_unused(&self) -> Option<String> {
+        let mut known = self.known();
         let mut count: HashMap<&ClientId, usize> = HashMap::new();
         known.values().for_each(|session| *count.entry(&session.owner).or_default() += 1);
         let unused = known.iter().filter(|(_, session)| session.connected == 0);
         let evicted = unused.max_by_key(|(_, session)| (count.get(&session.owner), session.seen.elapsed()));
-        evicted.map(|(id, _)| id.clone())
+        let evicted = evicted.map(|(id, _)| id.clone())?;
+        known.remove(&evicted);
+        Some(evicted)
     }
 
     /// Returns true if the session belongs to another client.

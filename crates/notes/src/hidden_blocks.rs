@@ -49,6 +49,7 @@ fn scan(
     for line in note[start..].split_inclusive('\n') {
         // The first line may be the rest of one.
         let line_begins = at == 0 || note[..at].ends_with('\n') || note[..at].ends_with('\u{feff}');
+        let indent = line.len() - line.trim_start().len();
         let mut from = 0;
         while let Some((offset, kind)) = next_mark(line, from, kinds) {
             from = offset + MARK_LENGTH;
@@ -61,7 +62,7 @@ fn scan(
                     found.push(HiddenBlock { kind, range: open..mark + MARK_LENGTH });
                     opened = None;
                 }
-                None if !has_no_meaning && line_begins && line[..offset].trim().is_empty() => {
+                None if !has_no_meaning && line_begins && offset <= indent => {
                     opened = Some((kind, mark));
                 }
                 Some(_) | None => {}
@@ -73,10 +74,12 @@ fn scan(
 }
 
 fn next_mark(line: &str, from: usize, kinds: &[HiddenKind]) -> Option<(usize, HiddenKind)> {
-    kinds
-        .iter()
-        .filter_map(|kind| Some((from + line[from..].find(kind.mark())?, *kind)))
-        .min_by_key(|(at, _)| *at)
+    // One pass for all kinds: a search for each would read the rest of the line again at every mark of the other.
+    let (bytes, last) = (line.as_bytes(), line.len().saturating_sub(MARK_LENGTH - 1));
+    (from..last).find_map(|at| {
+        let kind = kinds.iter().find(|kind| bytes[at..].starts_with(kind.mark().as_bytes()))?;
+        Some((at, *kind))
+    })
 }
 
 impl HiddenKind {
@@ -115,6 +118,13 @@ mod tests {
         check("costs $$\n# yes\n$$x$$", &["$$x$$"]);
         check("$$\n# yes\n%%\n# no\n%%\n", &["%%\n# no\n%%"]);
         check("$$\n%%\n$$\n%%\n$$\n%%\n", &["$$\n%%\n$$", "%%\n$$\n%%"]);
+    }
+
+    #[test]
+    fn a_line_of_marks_is_read_once() {
+        let marks = "%%".repeat(1_000_000);
+        assert_eq!(hidden_blocks(&marks, 0, &[]).len(), 1);
+        assert_eq!(hidden_blocks(&format!("x{marks}"), 0, &[]).len(), 0);
     }
 
     #[test]

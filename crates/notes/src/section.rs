@@ -14,6 +14,7 @@ mod headings;
 mod outline;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use envelope::{Failure, Fault};
 
@@ -60,7 +61,7 @@ pub struct PatchedSection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// The texts of the headings from the top of the note down to this one.
-    pub path: Vec<String>,
+    pub path: Vec<Arc<str>>,
     /// 1 to 6.
     pub level: u8,
     /// Counted from 1.
@@ -82,6 +83,8 @@ pub fn headings_and_blocks(note: &str) -> (Vec<Heading>, Vec<BlockId>) {
     let mut above: Vec<&OutlineHeading> = Vec::new();
     let (mut counted, mut line) = (0, 1);
     let mut headings = Vec::with_capacity(outline.headings.len());
+    // Shared: every heading has the texts of those above it in its path.
+    let mut texts: Vec<Arc<str>> = Vec::new();
     for heading in &outline.headings {
         while above.last().is_some_and(|last| last.level >= heading.level) {
             above.pop();
@@ -89,7 +92,10 @@ pub fn headings_and_blocks(note: &str) -> (Vec<Heading>, Vec<BlockId>) {
         above.push(heading);
         line += line_number(&note[counted..], heading.lines.start - counted) - 1;
         counted = heading.lines.start;
-        let path = above.iter().map(|heading| heading.text.clone()).collect();
+        let text: Arc<str> = heading.text.as_str().into();
+        texts.truncate(above.len() - 1);
+        texts.push(text);
+        let path = texts.clone();
         headings.push(Heading { path, level: heading.level, line });
     }
     (headings, blocks::ids(note, &outline))

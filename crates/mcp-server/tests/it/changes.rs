@@ -100,11 +100,18 @@ async fn a_call_that_waits_for_its_answer_keeps_the_rules_that_it_was_asked_unde
 async fn a_change_that_clients_cannot_see_is_not_told() {
     let server = TestServer::new();
     let mut client = Client::open(&server, Era::Old).await;
+    // A rule about some paths leaves every tool in the list.
+    let rules = serde_json::from_value(json!([{ "effect": "deny", "paths": ["Private/**"] }])).unwrap();
+    *server.next_policy.lock().unwrap() = Some(Policy { rules, ..Policy::cautious() });
+    later(Duration::from_secs(3)).await;
+    client.call("test_look", json!({ "text": "a" })).await;
+    assert_eq!(client.heard, Vec::<Value>::new());
+    // The mode that only reads takes tools out of it.
     *server.next_policy.lock().unwrap() = Some(Policy { mode: Mode::ReadOnly, ..Policy::cautious() });
     later(Duration::from_secs(3)).await;
     let refused = client.call("test_note", json!({ "text": "a" })).await;
     assert_eq!(refused["isError"], true, "{refused}");
-    assert_eq!(client.heard, Vec::<Value>::new());
+    assert_eq!(client.heard.len(), 1, "{:?}", client.heard);
 }
 
 #[tokio::test]

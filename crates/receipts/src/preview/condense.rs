@@ -83,11 +83,20 @@ pub(super) fn fold<'a>(lines: &[&'a str], level: FoldLevel, rare: &[u32]) -> Vec
     let runners = RunnerDetector::of(lines);
     let mut folded = Vec::new();
     let mut rest = lines;
+    // The end of reports of which too few passed to be folded: fewer of them are too few as well.
+    let mut too_few = 0;
     while let Some((&first, others)) = rest.split_first() {
-        let rare = rare.get(lines.len() - rest.len()..).unwrap_or_default();
-        let routine = (level >= FoldLevel::Routine)
-            .then(|| passing_tests(rest, runners).or_else(|| builder_steps(rest)))
-            .flatten();
+        let at = lines.len() - rest.len();
+        let rare = rare.get(at..).unwrap_or_default();
+        let mut routine = None;
+        if level >= FoldLevel::Routine {
+            if at >= too_few {
+                let (tests, end) = passing_tests(rest, runners);
+                too_few = if tests.is_none() { at + end } else { at };
+                routine = tests;
+            }
+            routine = routine.or_else(|| builder_steps(rest));
+        }
         let fold = routine
             .or_else(|| identical_lines(rest))
             .or_else(|| (level >= FoldLevel::Similar).then(|| similar_lines(rest, rare)).flatten());
@@ -181,15 +190,16 @@ fn note<'a>(lines: &[&str], text: String, kind: NoteKind) -> Option<PreviewLine<
     (text.len() < length).then_some(PreviewLine::Note { text, lines: lines.len() as u64, kind })
 }
 
-fn passing_tests<'a>(rest: &[&'a str], runners: RunnerDetector) -> Option<FoldedLines<'a>> {
-    let (mut tests, mut files, mut end) = (0, 0, 0);
+/// Returns the reports of tests at the beginning, folded if enough passed, and how many lines they are.
+fn passing_tests<'a>(rest: &[&'a str], runners: RunnerDetector) -> (Option<FoldedLines<'a>>, usize) {
+    let (mut tests, mut files, mut end) = (0_u64, 0_u64, 0);
     let mut began = false;
     while let Some(what) = rest.get(end).and_then(|line| runners.passed(line)) {
         began = what == PassedReport::Begins;
         end += 1;
         match what {
             PassedReport::Tests(count) => {
-                tests += count;
+                tests = tests.saturating_add(count);
                 end += tap_block(&rest[end..]);
             }
             PassedReport::File => files += 1,
@@ -201,17 +211,17 @@ fn passing_tests<'a>(rest: &[&'a str], runners: RunnerDetector) -> Option<Folded
         end -= 1;
     }
     let count = match (tests, files) {
-        (0, 0) => return first_and_last(&rest[..end], NoteKind::Routine),
+        (0, 0) => return (first_and_last(&rest[..end], NoteKind::Routine), end),
         (0, files) => format!("{files} passing test files"),
         (tests, 0) => format!("{tests} passing tests"),
         (tests, files) => format!("{tests} passing tests and {files} passing test files"),
     };
     // A single test is not worth a note; a single line about several tests is.
-    if tests + files < 2 {
-        return None;
+    if tests.saturating_add(files) < 2 {
+        return (None, end);
     }
-    let note = note(&rest[..end], format!("[{count} not shown]"), NoteKind::Routine)?;
-    Some(FoldedLines { lines: end, shown: vec![note] })
+    let note = note(&rest[..end], format!("[{count} not shown]"), NoteKind::Routine);
+    (note.map(|note| FoldedLines { lines: end, shown: vec![note] }), end)
 }
 
 /// Returns the number of lines in the TAP description of a test: from `---` to `...`.

@@ -15,6 +15,8 @@ const LEAST_BITS: u32 = 3;
 const MOST_FIELDS: usize = 32;
 /// Smallest table whose columns are compared.
 const LEAST_ROWS: usize = 8;
+/// Longer tables are not compared: their fields would take many times the memory of the text.
+const MOST_ROWS: usize = 100_000;
 /// Most outliers, and their largest share: what is common is no outlier.
 const MOST_OUTLIERS: usize = 80;
 const LARGEST_SHARE: usize = 8;
@@ -40,7 +42,7 @@ struct Field {
 /// Returns the rarity of each line in bits; 0 for a line that is not an outlier.
 pub(super) fn outliers(lines: &[&str]) -> Vec<u32> {
     let mut bits = vec![0; lines.len()];
-    if lines.len() < LEAST_ROWS {
+    if !(LEAST_ROWS..=MOST_ROWS).contains(&lines.len()) {
         return bits;
     }
     let rows: Vec<Vec<Field>> = lines.iter().map(|line| fields(line)).collect();

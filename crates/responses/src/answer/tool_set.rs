@@ -70,9 +70,16 @@ impl ToolSet {
             .collect();
         let names = known.values().filter(|known| known.allowed);
         let mut names: ToolNames = names.map(|known| (known.tool.name.clone(), known.tool.strict)).collect();
-        for known in known.values().filter(|known| known.allowed) {
-            for other in other_names(&known.tool) {
-                names.add_other_name(other, &known.tool.name);
+        for known_tool in known.values().filter(|known| known.allowed) {
+            for other in other_names(&known_tool.tool) {
+                // A name of another tool means that tool, also if it may not be called.
+                let is_taken = known.values().any(|rival| {
+                    rival.tool.name != known_tool.tool.name
+                        && (rival.tool.name == other || rival.tool.own_name == other)
+                });
+                if other == known_tool.tool.own_name || !is_taken {
+                    names.add_other_name(other, &known_tool.tool.name);
+                }
             }
         }
         Ok(ToolSet { known: Arc::new(known), names: Arc::new(names) })

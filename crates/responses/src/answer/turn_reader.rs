@@ -276,6 +276,8 @@ impl OutputCollector {
             return;
         }
         let NativeCall { name, arguments, .. } = call;
+        // Another name of a tool means that tool, for its schema and for calls that were made before.
+        let name = self.tools.allowed_tool(&name).map_or(name, |(tool, _)| tool.name.clone());
         let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
         match self.check_native_call(&name, &arguments) {
             None => {

@@ -10,15 +10,22 @@ use super::scalar::{ScalarPosition, needs_escapes, safe, text_at};
 use crate::preview::line_formatter::group_digits;
 use crate::preview::outliers::outliers;
 
+/// Items of a longer list are not compared: that would be repeated for each length that is tried.
+const MOST_COMPARED: usize = 20_000;
+
 /// Chooses `most` items of a list: the ones that are unlike the others, the first and the last. Returns them as
 /// ranges in order.
 fn choose_items(items: &[JsonNode<'_>], most: usize) -> Vec<Range<usize>> {
     if items.len() <= most {
         return std::iter::once(0..items.len()).collect();
     }
-    let texts: Vec<String> = items.iter().map(comparable_text).collect();
-    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let rare = outliers(&lines);
+    let rare = match items.len() <= MOST_COMPARED {
+        true => {
+            let texts: Vec<String> = items.iter().map(comparable_text).collect();
+            outliers(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        false => vec![0; items.len()],
+    };
     let mut unusual: Vec<usize> = (0..items.len()).filter(|&at| rare[at] > 0).collect();
     unusual.sort_by_key(|&at| (Reverse(rare[at]), at));
     unusual.truncate(most.div_ceil(2));
