@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use app::diff::DiffLimits;
-use app::display_text::escape_line;
+use app::display_text::{count, escape_line};
 use app::undo::{
     ConflictChoice, ConflictPolicy, EditConflict, NothingToUndo, PreparedUndo, UndoOutlook, UndoPreview,
-    UndoTarget, prepare_undo,
+    UndoTarget, prepare_undo, remove_leftovers,
 };
 use app::vault_context::VaultContext;
 use app::{AppError, ErrorKind};
@@ -65,6 +65,15 @@ pub(crate) fn run_undo(context: &VaultContext, target: UndoTarget, options: Undo
         EditedNotes::Refuse => ConflictPolicy::Refuse,
     };
     let limits = if options.full { DiffLimits::full() } else { DiffLimits::screen() };
+    if options.consent != UndoConsent::DryRun {
+        let removed = remove_leftovers(context, &target)?;
+        if !removed.is_empty() {
+            let number = count(removed.len() as u64, "hidden file");
+            screen::notice(format_args!(
+                "Removed {number} that the interrupted run had left; no text of yours was in them that is not stored"
+            ));
+        }
+    }
     let prepared = match prepare_undo(context, target, policy, limits, screen::stderr_paint())? {
         UndoOutlook::Nothing(nothing) => return Ok(show_nothing(&nothing, options)),
         UndoOutlook::Ready(prepared) => prepared,

@@ -62,9 +62,10 @@ impl RestoreDecisions {
         &self,
         vault: &Vault,
         changes: &[VaultChange],
-        only: &[String],
+        scope: &UndoScope,
     ) -> Result<RestorePlan, AppError> {
-        let choices = RestoreChoices { only, keep: &self.keep, overwrite: &self.overwrite };
+        let UndoScope { only, keep: leave } = scope;
+        let choices = RestoreChoices { only, leave, keep: &self.keep, overwrite: &self.overwrite };
         plan_restore(vault, changes, choices, &NullContext)
             .map_err(|fault| AppError::io("read the vault", fault.message))
     }
@@ -78,10 +79,10 @@ pub(super) fn decide_conflicts(
     scope: &UndoScope,
     policy: ConflictPolicy<'_>,
 ) -> Result<RestorePlan, AppError> {
-    let mut decided = RestoreDecisions { keep: scope.keep.clone(), ..RestoreDecisions::default() };
+    let mut decided = RestoreDecisions::default();
     // Each round decides about at least one change, so there are at most as many rounds as changes.
     for _ in 0..=changes.len() {
-        let found = decided.foresee(vault, changes, &scope.only)?;
+        let found = decided.foresee(vault, changes, scope)?;
         if found.conflicts.is_empty() || matches!(policy, ConflictPolicy::Report) {
             return Ok(found);
         }

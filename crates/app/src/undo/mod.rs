@@ -12,6 +12,6 @@ mod change_text;
 
 pub use change_text::change_words;
 pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict};
-pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo};
+pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo, remove_leftovers};
 pub use target::{UndoScope, UndoTarget, redo_target, undo_target};
 pub use undo_preview::UndoPreview;

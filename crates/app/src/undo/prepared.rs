@@ -16,7 +16,7 @@ use super::undo_preview::UndoPreview;
 use crate::diff::DiffLimits;
 use crate::error::AppError;
 use crate::findings;
-use crate::leftovers::temp_leftovers;
+use crate::leftovers::{TempLeftover, temp_leftovers};
 use crate::plan_service::{PlanCheck, check_plan};
 use crate::text_style::TextStyle;
 use crate::toolset::{self, Toolset};
@@ -72,6 +72,18 @@ pub struct PreparedUndo {
     found: RestorePlan,
 }
 
+/// Removes the hidden files that an interrupted run has left in the vault, except those that can be the only copy of their
+/// content. They would keep folders of the run from being removed, and no one else will complete its calls. Returns the
+/// files that were removed; none if the run has ended by itself.
+pub fn remove_leftovers(context: &VaultContext, target: &UndoTarget) -> Result<Vec<TempLeftover>, AppError> {
+    if !target.interrupted {
+        return Ok(Vec::new());
+    }
+    let mut found = temp_leftovers(context, true)?;
+    found.retain(|file| file.removed);
+    Ok(found)
+}
+
 /// Plans the undo of a target. `policy` decides about notes that were edited since; `text_style` has the colours of the
 /// question about the run.
 pub fn prepare_undo(
@@ -90,11 +102,6 @@ pub fn prepare_undo(
     let Some(vault) = tools.vault().cloned() else {
         return Err(AppError::bad_input("no_vault", "no vault is open"));
     };
-    // A hidden file would keep a folder of the run from being removed. No one else will complete the calls of the run, so
-    // the files that hold nothing but stored content go; a dry run changes nothing.
-    if target.interrupted && !matches!(policy, ConflictPolicy::Report) {
-        temp_leftovers(context, true)?;
-    }
     let found =
         decide_conflicts((&vault, &target.folder), &inverse_changes(&target.made), &target.scope, policy)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {

@@ -16,7 +16,7 @@ use super::fault;
 use super::folder;
 use super::io_context::IoContext;
 use super::path_state::state_at;
-use super::temp_leftovers::{first_name, hidden_name, lock};
+use super::temp_leftovers::{aside_name, first_name, hidden_name, inode_in, lock};
 use crate::platform::{self, FileIdentity, FileStat};
 
 /// More writers than this do not work in one folder.
@@ -170,9 +170,16 @@ impl<'a> TempFile<'a> {
         }
     }
 
-    /// Keeps the hidden file, whose content must not be lost.
+    /// Keeps the hidden file, whose content must not be lost. If its name is that of a file being written, which is removed
+    /// unread, it gets the name of a file that holds old content.
     pub(super) fn keep_hidden(&mut self) {
-        self.name = None;
+        let inode = self.hidden_identity().map(|identity| identity.inode);
+        if let (Some(hidden), Ok(inode)) = (self.name.take(), inode)
+            && inode_in(&hidden) == Some(inode)
+        {
+            // A failure is ignored: no name is better then.
+            platform::rename_noreplace(self.dir, hidden.as_str(), self.dir, &aside_name(inode)).ok();
+        }
     }
 
     /// Gives an unnamed file a hidden name.

@@ -138,6 +138,11 @@ impl Tool for GetOutline {
     }
 }
 
+/// Most bytes of a result: each heading repeats the texts of those above it. At least one item is returned.
+const RESULT_BYTES: usize = 1 << 20;
+/// The keys and numbers of one item.
+const ITEM_BYTES: usize = 64;
+
 /// A heading or a block, in the order of the lines.
 enum OutlineItem {
     Heading(Heading),
@@ -145,6 +150,15 @@ enum OutlineItem {
 }
 
 impl OutlineItem {
+    /// Returns about how much the item takes in a result.
+    fn bytes(&self) -> usize {
+        ITEM_BYTES
+            + match self {
+                OutlineItem::Heading(heading) => heading.path.iter().map(|text| text.len()).sum(),
+                OutlineItem::Block(block) => block.id.len(),
+            }
+    }
+
     fn line(&self) -> usize {
         match self {
             OutlineItem::Heading(heading) => heading.line,
@@ -164,13 +178,21 @@ fn get_outline(
     let mut items: Vec<OutlineItem> = headings.into_iter().map(OutlineItem::Heading).collect();
     items.extend(blocks.into_iter().map(OutlineItem::Block));
     items.sort_by_key(OutlineItem::line);
-    let mut items = items.into_iter().skip(usize::try_from(offset).unwrap_or(usize::MAX));
+    let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+    let mut items = items.into_iter().skip(skipped).peekable();
     let (mut headings, mut blocks) = (Vec::new(), Vec::new());
-    for item in items.by_ref().take(limit) {
+    let mut bytes = 0;
+    while headings.len() + blocks.len() < limit {
+        let is_first = bytes == 0;
+        let Some(item) = items.next_if(|item| is_first || bytes + item.bytes() <= RESULT_BYTES) else {
+            break;
+        };
+        bytes += item.bytes();
         let line = item.line() as u64;
         match item {
             OutlineItem::Heading(Heading { path, level, .. }) => {
-                headings.push(HeadingEntry { heading: path, level, line });
+                let heading = path.iter().map(|text| text.to_string()).collect();
+                headings.push(HeadingEntry { heading, level, line });
             }
             OutlineItem::Block(BlockId { id, .. }) => blocks.push(BlockEntry { id, line }),
         }

@@ -141,7 +141,7 @@ impl WriteTool for RestoreChanges {
         args: &Args,
         io: &dyn IoContext,
     ) -> Result<(PreparedSteps, Output), Fault> {
-        let choices = RestoreChoices { only: &[], keep: &args.keep, overwrite: &args.overwrite };
+        let choices = RestoreChoices { only: &[], leave: &[], keep: &args.keep, overwrite: &args.overwrite };
         let found = plan_restore(vault, &args.changes, choices, io)?;
         if !args.dry_run && !found.conflicts.is_empty() {
             return Err(conflicts_fault(&found.conflicts));

@@ -14,6 +14,8 @@ use crate::file_layer::{ChangeStep, IoContext, Vault};
 pub struct RestoreChoices<'a> {
     /// If not empty: everything else is left unchanged. A folder stands for everything below it.
     pub only: &'a [String],
+    /// Left exactly as it is, with its name. A folder stands for everything below it.
+    pub leave: &'a [String],
     /// Left unchanged, with everything below them. A file that was edited and moved keeps its content; its name is
     /// restored.
     pub keep: &'a [String],

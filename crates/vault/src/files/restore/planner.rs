@@ -26,6 +26,7 @@ pub(super) fn plan_with(
         histories: &histories.all,
         states: disk,
         only: choices.only.iter().map(|path| VaultPath::fold_name(path)).collect(),
+        leave: choices.leave.iter().map(|path| VaultPath::fold_name(path)).collect(),
         keep: choices.keep.iter().map(|path| VaultPath::fold_name(path)).collect(),
         overwrite: choices.overwrite.iter().map(|path| VaultPath::fold_name(path)).collect(),
         locations,
@@ -48,7 +49,7 @@ pub(super) fn plan_with(
     }
     planner.plan.steps.append(&mut planner.names);
     let mut seen = HashSet::new();
-    let limited = !choices.only.is_empty();
+    let limited = !choices.only.is_empty() || !choices.leave.is_empty();
     planner.plan.kept.retain(|path| !(limited && path == TRASH) && seen.insert(path.clone()));
     Ok(planner.plan)
 }
@@ -74,6 +75,8 @@ pub(super) struct RestorePlanner<'a> {
     pub(super) states: &'a PathStateCache<'a>,
     /// Folded, as a conflicting entry can differ in case or encoding.
     pub(super) only: Vec<String>,
+    /// Folded like `only`.
+    pub(super) leave: Vec<String>,
     pub(super) keep: HashSet<String>,
     pub(super) overwrite: HashSet<String>,
     locations: EntryLocations,
@@ -103,6 +106,10 @@ impl RestorePlanner<'_> {
             return Ok(self.keep(id, location));
         }
         let path = &history.names[location.name];
+        if self.stays_in_trash(history, location) {
+            self.plan.kept.push(history.names[history.names.len() - 1].clone());
+            return Ok(RestoreAction::None);
+        }
         if let Some(edited) = edited_before_trash(history, location)
             && !self.report_conflict(id, path, RestoreCause::Edited, Some(&edited), true)
         {
@@ -319,6 +326,9 @@ impl RestorePlanner<'_> {
             return Ok(());
         }
         if !self.may_go_to_trash(id, (from, &what), to)? || !self.make_folders(id, to)? {
+            if let RestoreAction::MoveKeeping(location) = action {
+                self.keep_name(id, location);
+            }
             return Ok(());
         }
         let details = self.details(id, from, to)?;
@@ -468,7 +478,9 @@ impl RestorePlanner<'_> {
             if self.is_named(file) || self.is_below_kept(file) {
                 self.plan.kept.push(file.to_owned());
                 may_go = false;
-            } else if !self.overwrite.contains(&VaultPath::fold_name(file)) {
+            } else if !self.overwrite.contains(&VaultPath::fold_name(file))
+                && !self.plan.conflicts.iter().any(|known| known.path == file)
+            {
                 self.plan.conflicts.push(RestoreConflict::new(history, file, why, state.as_ref(), true));
             }
         }
@@ -542,13 +554,21 @@ impl RestorePlanner<'_> {
 
     /// Returns true if the restoration is limited to other entries.
     fn is_left_out(&self, history: &EntryHistory) -> bool {
-        let covered = |name: &String| {
-            let name = VaultPath::fold_name(name);
-            self.only.iter().any(|only| {
-                name.strip_prefix(only.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let is_covered = |paths: &[String]| {
+            history.names.iter().any(|name| {
+                let name = VaultPath::fold_name(name);
+                let rest = |path: &String| name.strip_prefix(path.as_str());
+                paths.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('/'))
             })
         };
-        !self.only.is_empty() && !history.names.iter().any(covered)
+        (!self.only.is_empty() && !is_covered(&self.only)) || is_covered(&self.leave)
+    }
+
+    /// Returns true if an entry is in a folder in the trash that stays there, because the restoration is limited to other
+    /// entries.
+    fn stays_in_trash(&self, history: &EntryHistory, location: EntryLocation) -> bool {
+        let folder = history.trashed.trashed_folder.and_then(|folder| self.histories.get(folder));
+        in_trash(&history.names[location.name]) && folder.is_some_and(|folder| self.is_left_out(folder))
     }
 
     /// Returns true if a file is kept by its own name: that applies to its content. A file in a kept folder
@@ -711,8 +731,13 @@ impl RestorePlanner<'_> {
         let mut inside: BTreeMap<String, Option<FileState>> = BTreeMap::from([(String::new(), None)]);
         let mut todo = vec![String::new()];
         while let Some(folder) = todo.pop() {
+            self.states.io.check_cancelled()?;
             let place = |rest: &str| if rest.is_empty() { from.to_owned() } else { format!("{from}/{rest}") };
             for name in self.states.vault.names_in(&parsed(&place(&folder))?)? {
+                // The empty name stands for names that are not text.
+                if name.is_empty() {
+                    continue;
+                }
                 let rest = if folder.is_empty() { name } else { format!("{folder}/{name}") };
                 // A name that cannot be spelled is found as a new one later.
                 let Ok(path) = VaultPath::parse(&place(&rest)) else { continue };

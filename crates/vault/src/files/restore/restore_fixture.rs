@@ -97,7 +97,7 @@ impl RestoreFixture {
     pub(super) fn foresee(&self, changes: &[VaultChange], keep: &[&str], overwrite: &[&str]) -> RestorePlan {
         let owned = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>();
         let (keep, overwrite) = (owned(keep), owned(overwrite));
-        let choices = RestoreChoices { only: &[], keep: &keep, overwrite: &overwrite };
+        let choices = RestoreChoices { only: &[], leave: &[], keep: &keep, overwrite: &overwrite };
         plan_restore(&self.vault, changes, choices, &self.store).unwrap()
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use toolkit::{CancelToken, ObjectStore, ReconcileOutcome, Registry, ToolCx};
 
 use super::restore_fixture::{RestoreFixture, at, inverse};
+use super::{RestoreChoices, plan_restore};
 use crate::file_layer::{ChangeStep, Vault};
 
 /// Makes steps one by one, each prepared for the current state.
@@ -924,6 +925,52 @@ fn what_is_new_in_a_folder_does_not_go_to_the_trash_with_it_unasked() {
     assert!(!fixture.inside("F").exists());
     fixture.restore(&inverse(&redone));
     assert_eq!(fixture.shown(), before);
+}
+
+#[test]
+fn a_name_that_is_not_text_in_a_deleted_folder_stops_no_undo() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let fixture = RestoreFixture::with(&[("F/a.md", "1"), ("F/G/b.md", "2")]);
+    let changes = fixture.make(fixture.trash("F"));
+    for folder in [".trash/F", ".trash/F/G"] {
+        let name = std::ffi::OsStr::from_bytes(b"\xff");
+        std::fs::File::create(fixture.inside(folder).join(name)).unwrap();
+    }
+    fixture.restore(&inverse(&changes));
+    assert!(fixture.inside("F/G/b.md").exists());
+}
+
+#[test]
+fn what_an_undo_leaves_out_keeps_its_name_and_its_text() {
+    let fixture = RestoreFixture::with(&[("a.md", "1"), ("c.md", "1")]);
+    let changes = made(
+        &fixture,
+        &[&|fixture| fixture.replace("a.md", "22"), &|fixture| fixture.rename("a.md", "b.md"), &|fixture| {
+            fixture.replace("c.md", "22")
+        }],
+    );
+    fixture.put("b.md", "mine");
+    let leave = ["b.md".to_owned()];
+    let choices = RestoreChoices { leave: &leave, ..RestoreChoices::default() };
+    let found = plan_restore(&fixture.vault, &inverse(&changes), choices, &fixture.store).unwrap();
+    assert_eq!(found.conflicts, []);
+    fixture.make(found.steps);
+    expect![[r#"
+        b.md 644 mine
+        c.md 644 1
+    "#]]
+    .assert_eq(&fixture.shown());
+}
+
+#[test]
+fn a_note_in_a_deleted_folder_is_not_undone_without_the_folder() {
+    let fixture = RestoreFixture::with(&[("F/a.md", "1"), ("F/b.md", "1")]);
+    let mut changes = made(&fixture, &[&|fixture| fixture.replace("F/a.md", "22")]);
+    changes.extend(fixture.make(fixture.trash("F")));
+    let only = ["F/a.md".to_owned()];
+    let choices = RestoreChoices { only: &only, ..RestoreChoices::default() };
+    let found = plan_restore(&fixture.vault, &inverse(&changes), choices, &fixture.store).unwrap();
+    assert!(found.steps.is_empty() && found.conflicts.is_empty(), "{:?}", found.changes());
 }
 
 #[tokio::test]

@@ -355,7 +355,7 @@ impl History {
     ) -> (Option<RestorePlan>, BTreeSet<String>) {
         let (mut keep, mut overwrite) = (Vec::new(), Vec::new());
         for _ in 0..=changes.len() + 20 {
-            let choices = RestoreChoices { only: &[], keep: &keep, overwrite: &overwrite };
+            let choices = RestoreChoices { only: &[], leave: &[], keep: &keep, overwrite: &overwrite };
             let plan = plan_restore(&self.vault, changes, choices, &PlanContext)
                 .unwrap_or_else(|fault| panic!("no plan: {fault}; {changes:#?}"));
             if plan.conflicts.is_empty() {
