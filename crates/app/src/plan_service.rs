@@ -7,12 +7,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use call_session::{PlanRunOptions, PlanRunner, PlanToolResult};
+use call_session::{PlanRunOptions, PlanRunner, PlanToolResult, ToolChoice};
 use engine::{
     Approver, Engine, ForecastCall, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest,
 };
 use envelope::{EventType, ExecutionEvent, ToolResult};
-use host::HostRegistry;
 use journal::{Continuation, RunKind};
 use plan::{CheckedPlan, PlanFinding, RunStatus};
 use receipts::preview::tokenizer::prefix_within;
@@ -21,7 +20,7 @@ use shell::ProcessLifetime;
 use toolkit::{BoxFuture, CallProgress, CancelToken, ProgressSink, Surface};
 
 use crate::diff::DiffLimits;
-use crate::display_text::{count, escape_line, escape_text};
+use crate::display_text::{count, escape_line, escape_text, truncate_line};
 use crate::effects;
 use crate::error::{AppError, ErrorKind};
 use crate::findings;
@@ -38,6 +37,9 @@ const NOTE_TOKENS: usize = 40;
 
 /// Largest text of one output of a plan in tokens.
 const OUTPUT_TOKENS: usize = 800;
+
+/// Longest name of an output that is shown.
+const OUTPUT_NAME_CHARS: usize = 60;
 
 /// A plan after its check.
 pub struct PlanCheck {
@@ -141,6 +143,8 @@ pub struct PlanService {
     pub approver: Arc<dyn Approver>,
     /// Observer of every run, besides the client.
     pub observer: Arc<dyn Observer>,
+    /// The tools that clients may call. A plan with another tool is refused.
+    pub choice: ToolChoice,
     /// Largest text of an answer in tokens.
     pub budget: usize,
 }
@@ -149,7 +153,7 @@ impl PlanRunner for PlanService {
     fn check(&self, plan: String) -> BoxFuture<'static, PlanToolResult> {
         let service = self.clone();
         Box::pin(async move {
-            let checked = service.live.current().and_then(|context| check(&context, &plan));
+            let checked = service.live.current().and_then(|context| check(&context, &plan, &service.choice));
             service.bounded(checked)
         })
     }
@@ -158,7 +162,7 @@ impl PlanRunner for PlanService {
         let service = self.clone();
         Box::pin(async move {
             let previewed = match service.live.current() {
-                Ok(context) => preview(&context, &plan, service.live.hosts(), cancel).await,
+                Ok(context) => preview(&context, &plan, &service, cancel).await,
                 Err(error) => Err(error),
             };
             service.bounded(previewed)
@@ -193,9 +197,9 @@ impl PlanService {
     }
 }
 
-fn check(context: &VaultContext, text: &str) -> Result<PlanToolResult, AppError> {
+fn check(context: &VaultContext, text: &str, choice: &ToolChoice) -> Result<PlanToolResult, AppError> {
     let tools = Toolset::open(context, ProcessLifetime::Run)?;
-    Ok(match judge(context, &tools, text) {
+    Ok(match judge(context, &tools, text, choice) {
         Err(wrong) => *wrong,
         Ok(plan) => {
             let order = findings::execution_order(&plan).join(", ");
@@ -216,8 +220,26 @@ fn check(context: &VaultContext, text: &str) -> Result<PlanToolResult, AppError>
 }
 
 /// Returns a plan without errors, or the answer that names them.
-fn judge(context: &VaultContext, tools: &Toolset, text: &str) -> Result<CheckedPlan, Box<PlanToolResult>> {
+fn judge(
+    context: &VaultContext,
+    tools: &Toolset,
+    text: &str,
+    choice: &ToolChoice,
+) -> Result<CheckedPlan, Box<PlanToolResult>> {
     let PlanCheck { findings: found, plan } = check_plan(text, &tools.surface, &context.settings);
+    let refused = plan.as_ref().and_then(|plan| plan.steps.iter().find(|step| !choice.allows(&step.decl)));
+    if let Some(step) = refused {
+        let message = format!("step `{}` uses {}, which this server does not offer", step.id, step.decl.name);
+        return Err(Box::new(PlanToolResult {
+            ok: false,
+            text: format!(
+                "{message}; nothing was run\nUse the tools of the list, or start the server with other --tools"
+            ),
+            data: json!({ "error": { "code": "tool_not_offered", "message": message } }),
+            summary: message,
+            run: None,
+        }));
+    }
     plan.ok_or_else(|| {
         let summary = format!(
             "The plan has {}; nothing was run",
@@ -240,11 +262,12 @@ fn judge(context: &VaultContext, tools: &Toolset, text: &str) -> Result<CheckedP
 async fn preview(
     context: &VaultContext,
     text: &str,
-    hosts: &HostRegistry,
+    service: &PlanService,
     cancel: CancelToken,
 ) -> Result<PlanToolResult, AppError> {
+    let hosts = service.live.hosts();
     let tools = Arc::new(Toolset::open_with_hosts(context, ProcessLifetime::Run, hosts)?);
-    let plan = match judge(context, &tools, text) {
+    let plan = match judge(context, &tools, text, &service.choice) {
         Ok(plan) => plan,
         Err(wrong) => return Ok(*wrong),
     };
@@ -264,7 +287,7 @@ async fn run(
 ) -> Result<PlanToolResult, AppError> {
     let hosts = service.live.hosts();
     let tools = Arc::new(Toolset::open_with_hosts(context, ProcessLifetime::Run, hosts)?);
-    let plan = match judge(context, &tools, text) {
+    let plan = match judge(context, &tools, text, &service.choice) {
         Ok(plan) => plan,
         Err(wrong) => return Ok(*wrong),
     };
@@ -318,7 +341,8 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         }
     }
     for (name, value) in &report.outputs {
-        let _infallible = write!(text, "\n{}: {}", escape_line(name), output_text(value));
+        let _infallible =
+            write!(text, "\nOutput {}: {}", truncate_line(name, OUTPUT_NAME_CHARS), output_text(value));
     }
     for line in effects::render_effects(&report.effects, false) {
         let _infallible = write!(text, "\n{line}");

@@ -55,14 +55,20 @@ impl CheckedStep {
     /// is one.
     pub fn exit_failure(&self, data: Option<&Value>) -> Option<ToolError> {
         let data = data.filter(|_| self.fail_on_exit)?;
-        let message = match (data.get("exit_status"), data.get("signal").and_then(Value::as_str)) {
-            (Some(Value::Number(status)), _) if status.as_i64() != Some(0) => {
+        let has_status = self.decl.output_schema.pointer("/properties/exit_status").is_some();
+        let status = data.get("exit_status").and_then(Value::as_i64);
+        let message = match (status, data.get("signal").and_then(Value::as_str)) {
+            (Some(0), _) => return None,
+            (Some(status), _) => {
                 format!("the command exited with {status}, and the step has `failOnExit`")
             }
-            (_, Some(signal)) => {
+            (None, Some(signal)) => {
                 format!("the command was ended by {signal}, and the step has `failOnExit`")
             }
-            (_, None) => return None,
+            (None, None) if has_status => {
+                "the command has not ended yet, and the step has `failOnExit`".to_owned()
+            }
+            (None, None) => return None,
         };
         Some(Fault::new(Failure::ExecutionFailed, message).retryable(false).to_tool_error())
     }

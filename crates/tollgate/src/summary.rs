@@ -5,7 +5,7 @@ use plan::{RunStatus, StepStatus, StepSummary};
 
 use crate::screen::{self, TextStyle};
 use crate::terminal_observer::TerminalObserver;
-use app::display_text::{count, display_path, escape_line};
+use app::display_text::{count, display_path, escape_line, truncate_line};
 use app::effects;
 use app::vault_context::VaultContext;
 
@@ -25,7 +25,7 @@ pub(crate) fn show(report: &RunReport, watcher: &TerminalObserver, context: &Vau
         show_step(step, &watcher.receipts(&step.id), paint);
     }
     for (name, value) in &report.outputs {
-        let name = paint.bold(escape_line(name));
+        let name = paint.bold(format_args!("Output {}", truncate_line(name, 60)));
         screen::print(format_args!("{name}: {}", app::plan_service::output_text(value)));
     }
     let changes = effects::render_effects(&report.effects, false);
@@ -65,7 +65,13 @@ pub(crate) fn show(report: &RunReport, watcher: &TerminalObserver, context: &Vau
 
 /// Whether a new run could make the calls of this one that failed or were never made.
 fn can_be_retried(report: &RunReport) -> bool {
-    let ended = report.chain_head.is_some() && report.journal_error.is_none();
+    let is_left = |step: &StepSummary| {
+        step.failed > 0
+            || matches!(step.status, StepStatus::Failed | StepStatus::Skipped | StepStatus::Cancelled)
+    };
+    // A call that succeeded in part is not made again.
+    let has_calls_left = report.steps.iter().any(is_left);
+    let ended = has_calls_left && report.chain_head.is_some() && report.journal_error.is_none();
     match report.status {
         RunStatus::Failed | RunStatus::Cancelled => ended,
         RunStatus::Ok | RunStatus::Declined => false,

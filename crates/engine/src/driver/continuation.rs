@@ -58,6 +58,9 @@ pub fn continuation(folder: &RunFolder, plan: &CheckedPlan) -> Result<Continuati
 
 /// Whether the call may have had its effect, or a part of it, although it failed.
 fn has_open_outcome(result: &ToolResult) -> bool {
+    // A hook after the call or a result that is too large makes it fail although it had its effect.
+    let had_effects =
+        !result.changes.is_empty() || result.effects.as_ref().is_some_and(|effects| !effects.is_empty());
     let details = result.error.as_ref().and_then(|error| error.details.as_ref());
-    details.is_some_and(|details| details.contains_key("outcome"))
+    had_effects || details.is_some_and(|details| details.contains_key("outcome"))
 }

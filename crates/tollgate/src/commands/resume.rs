@@ -53,7 +53,14 @@ impl ResumeCommand {
         if self.retry_failed {
             return self.retry(&context, &run_dir);
         }
-        let header = RunFolder::open(&run_dir).map_err(AppError::from)?.header().clone();
+        let folder = RunFolder::open(&run_dir).map_err(AppError::from)?;
+        let header = folder.header().clone();
+        // The question about a continued run was not answered yet, so `--yes` would answer it unseen.
+        let is_unanswered = self.yes && folder.confirmation().is_none();
+        if let Some(error) = header.continues.as_ref().filter(|_| is_unanswered).and_then(uncertain_error) {
+            return Err(error.into());
+        }
+        drop(folder);
         let tools = Arc::new(resume_tools(&context, &run_dir)?);
         let progress = Arc::new(Progress::new(self.json));
         let watcher = TerminalObserver::of_run(progress.clone());

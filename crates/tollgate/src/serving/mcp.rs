@@ -26,7 +26,8 @@ pub(crate) fn open_server(
     let CallSessions { engine_factory: make, reload_check: look, live } =
         CallSessions::open(context, &approver, settings.ask_approval, hosts)?;
     let observer = TerminalObserver::of_run(Arc::new(Progress::new(true)));
-    let plans = Arc::new(PlanService { live, approver, observer, budget: PLAN_BUDGET });
+    let choice = settings.tools.clone();
+    let plans = Arc::new(PlanService { live, approver, observer, choice, budget: PLAN_BUDGET });
     let parts = McpParts {
         make,
         recorded: RunStorage::Disk(context.prepare_runs()?),

@@ -47,7 +47,7 @@ fn check(era: &str) {
     }
     let sandbox = vault();
     let listed = asked(&sandbox, era, &["--strict", "--method", "tools/list"]).expect_code(0);
-    assert!(listed.json()["result"]["tools"].as_array().unwrap().len() > 25, "{}", listed.out);
+    assert!(listed.json()["result"]["tools"].as_array().unwrap().len() > 20, "{}", listed.out);
     assert!(!listed.err.contains("Error: tool"), "{}", listed.err);
 
     let call = ["--method", "tools/call", "--tool-name"];

@@ -42,10 +42,15 @@ fn steps(sandbox: &TestVault, script: &str, era: &str, serving: Option<&McpHttpS
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The tools that the binary has, as clients see them: their own, and the three for plans.
+/// The tools that the binary lists, as clients see them: its own, without helpers for texts and without those of a host, as
+/// none is attached, and the three for plans.
 fn names(sandbox: &TestVault) -> BTreeSet<String> {
     let tools = sandbox.tollgate(&["tools", "--json"]).expect_code(0).json();
-    let own = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().replace('.', "_"));
+    let is_listed = |name: &&str| {
+        !["util.", "editor.", "workspace.", "commands."].iter().any(|family| name.starts_with(family))
+    };
+    let own = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
+    let own = own.filter(is_listed).map(|name| name.replace('.', "_"));
     own.chain(["plan_check", "plan_preview", "plan_run"].map(str::to_owned)).collect()
 }
 
