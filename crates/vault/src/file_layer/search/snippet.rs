@@ -31,8 +31,13 @@ fn ascii_snippet(line: &[u8], start: usize, end: usize, length: usize) -> Option
     if !all_before {
         shown.push(CUT);
     }
-    let near = if all_before { near.trim_start_matches([' ', '\t']) } else { near };
-    let near = if all_after { near.trim_end_matches([' ', '\t']) } else { near };
+    // The match itself is shown with its blanks.
+    let (before, rest) = near.split_at_checked(start - from)?;
+    let (_, after) = rest.split_at_checked(end - start)?;
+    let blanks = [' ', '\t'];
+    let cut = if all_before { before.len() - before.trim_start_matches(blanks).len() } else { 0 };
+    let cut_end = if all_after { after.len() - after.trim_end_matches(blanks).len() } else { 0 };
+    let near = near.get(cut..near.len() - cut_end)?;
     if near.bytes().any(|byte| byte.is_ascii_control()) {
         shown.extend(near.chars().map(printable));
     } else {
