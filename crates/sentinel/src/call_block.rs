@@ -77,7 +77,7 @@ fn check_call(
     };
     match repairs.description().or(inner_repair) {
         Some(what) if strict => Err(BlockFault::NeedsRepair { what }),
-        what => Ok((arguments, what.is_some(), as_object)),
+        what => Ok((arguments, what.is_some() || repairs.is_fenced(), as_object)),
     }
 }
 

@@ -7,8 +7,9 @@
 //!
 //! # The rules
 //!
-//! **Start of a block.** `<tool_call>`, then JSON white space, then `{` (or `[` and `{`, see repair). If anything else
-//! follows, the tag is plain text, and scanning continues after it. Only text that may become a tag is buffered.
+//! **Start of a block.** `<tool_call>`, then JSON white space, then `{` (or `[` or a code fence and `{`, see repair). If
+//! anything else follows, and within 1 KiB `</tool_call>` without another open tag between, the block has a fault;
+//! otherwise the tag is plain text, and scanning continues after it. Only text that may become a tag or a block is buffered.
 //!
 //! **End of a block.** The object is parsed as JSON, so a close tag inside a string ends nothing. After the object come
 //! white space and `</tool_call>`. Once the JSON is malformed, its strings are unknown: the block then ends at the *first*
@@ -21,7 +22,9 @@
 //! **Quoted blocks** are text: inside a fenced code block (three or more `` ` `` or `~` at the start of a line, after at
 //! most three spaces, up to a line with at least as many of them and nothing else), or inside a code span that started on
 //! the same line. A model that shows a call does not make it. The content of a block does not affect the fences and spans
-//! outside of it.
+//! outside of it. A stray backtick is no span: a block without a fault counts if its line ends without the backticks that
+//! would close the span (once a line). A fence that is never closed hides no calls at the end of the text: blocks without a
+//! fault count if nothing but white space follows them.
 //!
 //! **Members.** `name` is a string and exactly the name of a tool, or another name of it that belongs to no other tool. `arguments` is a string with a JSON object; the empty
 //! string means `{}`; an object instead of a string is accepted as written, and counted. Any order. A duplicate key is a
@@ -30,11 +33,12 @@
 //! is such another member: the arguments probably have another name then. Half of a surrogate pair is a fault.
 //!
 //! **Repair**, counted, for tools that are not strict: commas before a closing bracket, line breaks and tabs inside a
-//! string, an array of one around the object, one surplus closing bracket; in the block and in the text of `arguments`. A
+//! string, an array of one around the object, one surplus closing bracket; in the block and in the text of `arguments`; and
+//! for every tool a code fence inside the tags, around the object. A
 //! bracket is dropped only if it is clear which one is surplus: not after a bracket of its kind closed a value before a
 //! comma, in a parent of the same kind. Quotes are never guessed, and a block that was cut off is never completed.
 //!
-//! **Strict.** A block that is not a call and names a strict tool is a failure, and nothing is repaired. An unknown name
+//! **Strict.** A block that is not a call and names a strict tool is a failure, and nothing in its JSON is repaired. An unknown name
 //! is a failure if every tool is strict. A block without a readable name is a failure if any tool is strict. Otherwise
 //! the block is text, complete.
 //!
@@ -59,7 +63,11 @@
 //! | `T{"name":"f","arguments":"{\"a\":1}}/T T{"name":"f"}/T` | text, then a call | failure, then a call |
 //! | `T{"name":"f","argu` and the end | text | failure |
 //! | `T` in prose, `TT{"name":"f"}/T` | text; text and a call | the same |
+//! | `T read x /T` | text | failure |
+//! | ```` T```json\n{"name":"f"}\n```/T ```` | call, repaired | the same |
 //! | `` `T{"name":"f"}/T` `` and fenced blocks | text, counted | the same |
+//! | `` a ` T{"name":"f"}/T ``, and no more backticks on the line | call | the same |
+//! | ```` ```\nx\nT{"name":"f"}/T ````, and the end | call | the same |
 
 mod arguments;
 mod call_block;
@@ -70,6 +78,7 @@ mod json;
 mod answer_parser;
 mod text_segment;
 mod quote_tracker;
+mod quoted_block;
 mod scanner;
 mod short_text;
 mod think_splitter;

@@ -41,9 +41,19 @@ struct MarkRun {
     leads: bool,
 }
 
+/// The kind of the code that a position is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CodeKind {
+    /// A code span that started on this line with so many backticks.
+    Span(u32),
+    Fence,
+}
+
 #[derive(Debug)]
 pub(super) struct QuoteTracker {
     inside: QuoteContext,
+    /// Whether backticks on this line turned out to open no span.
+    had_stray: bool,
     run: Option<MarkRun>,
     /// The number of spaces if the line has only those so far and a fence may follow.
     indent: Option<usize>,
@@ -52,12 +62,30 @@ pub(super) struct QuoteTracker {
 impl QuoteTracker {
     /// Starts at the beginning of a line, outside of code.
     pub(super) fn new() -> QuoteTracker {
-        QuoteTracker { inside: QuoteContext::Nothing, run: None, indent: Some(0) }
+        QuoteTracker { inside: QuoteContext::Nothing, had_stray: false, run: None, indent: Some(0) }
     }
 
-    /// Whether text at this position is quoted.
-    pub(super) fn is_quoted(&self) -> bool {
-        self.inside != QuoteContext::Nothing
+    /// Returns the code that this position is in, if any.
+    pub(super) fn code(&self) -> Option<CodeKind> {
+        match self.inside {
+            QuoteContext::Nothing => None,
+            QuoteContext::Span(length) => Some(CodeKind::Span(length)),
+            QuoteContext::Opening(_) | QuoteContext::Fence(_) | QuoteContext::Closing(_) => {
+                Some(CodeKind::Fence)
+            }
+        }
+    }
+
+    /// Whether [`leave`](QuoteTracker::leave) was called for a span on this line. The rest of the line is searched for
+    /// the end of a span once only, which keeps the scanner linear.
+    pub(super) fn had_stray(&self) -> bool {
+        self.had_stray
+    }
+
+    /// Continues outside of code: what seemed to open it did not.
+    pub(super) fn leave(&mut self) {
+        self.had_stray |= matches!(self.inside, QuoteContext::Span(_));
+        self.inside = QuoteContext::Nothing;
     }
 
     /// Skips a short chunk without relevant characters. Returns false if it has some, `None` if it was not tested.
@@ -155,6 +183,7 @@ impl QuoteTracker {
     }
 
     fn end_line(&mut self) {
+        self.had_stray = false;
         self.inside = match self.inside {
             QuoteContext::Nothing | QuoteContext::Span(_) | QuoteContext::Closing(_) => QuoteContext::Nothing,
             QuoteContext::Opening(fence) | QuoteContext::Fence(fence) => QuoteContext::Fence(fence),
@@ -214,7 +243,7 @@ mod tests {
         for piece in text.as_bytes().chunks(length) {
             let mut at = 0;
             while let Some(ahead) = quotes.find_angle(&piece[at..]) {
-                if quotes.is_quoted() {
+                if quotes.code().is_some() {
                     out[base + at + ahead] = b'!';
                 }
                 at += ahead + 1;

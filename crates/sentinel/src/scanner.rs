@@ -6,16 +6,22 @@
 
 use std::sync::Arc;
 
+use memchr::memchr;
+
 use super::buffer::TextBuffer;
 use super::call_block;
 use super::close_tag::{CLOSE, CloseTag};
 use super::fault::BlockFault;
 use super::json::{JsonError, JsonTokenizer, TokenizerProgress};
 use super::quote_tracker::QuoteTracker;
+use super::quoted_block::{QuotedBlock, QuotedOutcome};
 use super::text_segment::{FoundCall, RejectedBlock, TextSegment};
 use super::tool_names::ToolNames;
 
-const OPEN: &str = "<tool_call>";
+pub(super) const OPEN: &str = "<tool_call>";
+
+/// A close tag further away does not belong to an open tag that no object follows.
+const NO_OBJECT_LIMIT: usize = 1 << 10;
 
 /// The default limit of a block, both tags included.
 pub const DEFAULT_LIMIT: usize = 1 << 20;
@@ -81,13 +87,17 @@ impl Scanner {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum ScanStage {
     Text,
     /// So many bytes of an open tag matched.
     Tag(usize),
+    /// After an open tag in code.
+    Quoted(QuotedBlock),
     /// After an open tag; the tokenizer reads.
     Block,
+    /// After an open tag that no object follows; a close tag is searched, up to this index of the block.
+    NoObject(usize),
     /// The JSON is malformed; the close tag is searched.
     Broken,
 }
@@ -123,6 +133,8 @@ struct BlockFinder {
     /// The fault of the current block, if it is malformed.
     fault: Option<BlockFault>,
     close_tag: CloseTag,
+    /// Open tags before this index of the buffered text are quoted if they are in code.
+    quoted_until: usize,
     quoted: u64,
     looked_at: u64,
 }
@@ -137,6 +149,7 @@ impl BlockFinder {
             tokenizer: JsonTokenizer::default(),
             fault: None,
             close_tag: CloseTag::default(),
+            quoted_until: 0,
             quoted: 0,
             looked_at: 0,
         }
@@ -146,6 +159,7 @@ impl BlockFinder {
         self.stage = ScanStage::Text;
         self.quotes = QuoteTracker::new();
         self.close_tag = CloseTag::default();
+        self.quoted_until = 0;
     }
 
     /// Handles a short chunk that changes nothing, as most chunks of a stream do.
@@ -156,7 +170,11 @@ impl BlockFinder {
             ScanStage::Block if held + piece.len() < self.limit => {
                 (self.tokenizer.skip_plain(piece.as_bytes()), PassThrough::Held)
             }
-            ScanStage::Tag(_) | ScanStage::Block | ScanStage::Broken => return PassThrough::No,
+            ScanStage::Tag(_)
+            | ScanStage::Quoted(_)
+            | ScanStage::Block
+            | ScanStage::NoObject(_)
+            | ScanStage::Broken => return PassThrough::No,
         };
         let Some(passed) = passed else { return PassThrough::No };
         self.looked_at += piece.len() as u64;
@@ -168,7 +186,7 @@ impl BlockFinder {
     fn read(&mut self, window: &str, at_end: bool, found: &mut impl FnMut(TextSegment<'_>)) -> usize {
         let (mut told, mut at, mut open) = (0, 0, 0);
         loop {
-            if self.stage == ScanStage::Text {
+            if matches!(self.stage, ScanStage::Text) {
                 let rest = &window.as_bytes()[at..];
                 let Some(ahead) = self.quotes.find_angle(rest) else {
                     self.looked_at += rest.len() as u64;
@@ -197,6 +215,7 @@ impl BlockFinder {
         }
         emit_text(&window[told..open], found);
         self.close_tag.consume(open);
+        self.quoted_until = self.quoted_until.saturating_sub(open);
         open
     }
 
@@ -216,19 +235,41 @@ impl BlockFinder {
                     ScanOutcome::Undecided
                 };
             }
-            if self.quotes.is_quoted() {
-                self.quoted += 1;
-                return ScanOutcome::Text(seen);
-            }
-            self.stage = ScanStage::Block;
-            self.tokenizer.restart();
+            self.tokenizer.restart_block();
+            self.stage = match self.quotes.code() {
+                None => ScanStage::Block,
+                Some(_) if open < self.quoted_until || self.quotes.had_stray() => return self.quote(),
+                Some(code) => ScanStage::Quoted(QuotedBlock::new(code)),
+            };
         }
         let is_full = text.len() >= self.limit;
-        if self.stage == ScanStage::Block {
+        if let ScanStage::Quoted(block) = &mut self.stage {
+            let part = &text.as_bytes()[..text.len().min(self.limit)];
+            match block.decide(part, &mut self.tokenizer, at_end && !is_full, &mut self.looked_at) {
+                QuotedOutcome::Undecided if is_full => {
+                    self.quoted_until = open + self.limit;
+                    return self.quote();
+                }
+                QuotedOutcome::Undecided => return ScanOutcome::Undecided,
+                QuotedOutcome::Quoted(until) => {
+                    self.quoted_until = open + until;
+                    return self.quote();
+                }
+                QuotedOutcome::NotCode => {
+                    self.quotes.leave();
+                    self.tokenizer.restart_block();
+                    self.stage = ScanStage::Block;
+                }
+            }
+        }
+        if let ScanStage::NoObject(from) = self.stage {
+            return self.find_close(text, from, at_end);
+        }
+        if matches!(self.stage, ScanStage::Block) {
             match self.read_block(&text.as_bytes()[OPEN.len()..text.len().min(self.limit)]) {
                 TokenizerProgress::Closed => return self.complete_block(text),
                 TokenizerProgress::Broken(_) if !self.tokenizer.has_begun() => {
-                    return ScanOutcome::Text(OPEN.len());
+                    return self.find_close(text, OPEN.len(), at_end);
                 }
                 TokenizerProgress::Broken(error) => self.fault = Some(BlockFault::MalformedJson(error)),
                 TokenizerProgress::More if !is_full && !at_end => return ScanOutcome::Undecided,
@@ -243,6 +284,44 @@ impl BlockFinder {
             self.stage = ScanStage::Broken;
         }
         self.find_block_end(window, open, at_end)
+    }
+
+    /// Handles an open tag in code: it is text.
+    fn quote(&mut self) -> ScanOutcome {
+        self.quoted += 1;
+        ScanOutcome::Text(OPEN.len())
+    }
+
+    /// Handles an open tag that no object follows. With a close tag soon after it, and no other open tag between, it is a
+    /// block with a fault, and otherwise text. Searches from the index `from` of the block on.
+    fn find_close(&mut self, text: &str, from: usize, at_end: bool) -> ScanOutcome {
+        let limit = NO_OBJECT_LIMIT.min(self.limit);
+        let part = &text.as_bytes()[..text.len().min(limit)];
+        let is_all = at_end || part.len() == limit;
+        let mut at = from;
+        while let Some(ahead) = memchr(b'<', &part[at..]) {
+            self.looked_at += ahead as u64 + 1;
+            at += ahead;
+            let rest = &part[at..];
+            if rest.starts_with(CLOSE.as_bytes()) {
+                let fault = BlockFault::MalformedJson(JsonError { at: 0, what: "an object was expected" });
+                return ScanOutcome::Block(at + CLOSE.len(), Err((fault, None)));
+            }
+            if rest.starts_with(OPEN.as_bytes()) {
+                return ScanOutcome::Text(OPEN.len());
+            }
+            if !is_all && (CLOSE.as_bytes().starts_with(rest) || OPEN.as_bytes().starts_with(rest)) {
+                self.stage = ScanStage::NoObject(at);
+                return ScanOutcome::Undecided;
+            }
+            at += 1;
+        }
+        if is_all {
+            return ScanOutcome::Text(OPEN.len());
+        }
+        self.looked_at += (part.len() - at) as u64;
+        self.stage = ScanStage::NoObject(part.len());
+        ScanOutcome::Undecided
     }
 
     fn read_block(&mut self, body: &[u8]) -> TokenizerProgress {

@@ -46,7 +46,17 @@ pub(crate) struct JsonTokenizer {
     object: Range<usize>,
     members: MemberList,
     repairs: JsonRepairs,
+    /// Whether a code fence around the object is read.
+    takes_fence: bool,
+    /// The number of backticks of the fence around the object.
+    fence_length: u8,
+    fence_is_closed: bool,
 }
+
+/// The backticks of a code fence, at least.
+const LEAST_BACKTICKS: u8 = 3;
+/// The backticks of a code fence around a call, at most.
+const MOST_BACKTICKS: u8 = 16;
 
 type StepResult = Result<(), &'static str>;
 
@@ -57,12 +67,19 @@ impl JsonTokenizer {
         *self = JsonTokenizer { members, ..JsonTokenizer::default() };
     }
 
+    /// Resets the tokenizer for the object of a block, which may be in a code fence.
+    pub(crate) fn restart_block(&mut self) {
+        self.restart();
+        self.takes_fence = true;
+    }
+
     /// Continues. `body` is the whole input, of which only the new part is read.
     pub(crate) fn read(&mut self, body: &[u8]) -> TokenizerProgress {
         while let Some(&byte) = body.get(self.at) {
             let step = match self.state {
                 TokenizerState::Text => self.text(body),
                 TokenizerState::Start
+                | TokenizerState::Fenced
                 | TokenizerState::Wrapper
                 | TokenizerState::FirstKey
                 | TokenizerState::Key
@@ -72,6 +89,9 @@ impl JsonTokenizer {
                 | TokenizerState::Item
                 | TokenizerState::Next
                 | TokenizerState::Done => self.structure(byte),
+                TokenizerState::FenceOpen | TokenizerState::FenceWord | TokenizerState::FenceClose(_) => {
+                    self.fence(byte)
+                }
                 TokenizerState::Escape(escape) => self.escape(escape, byte),
                 TokenizerState::Number(number) => self.number(number, byte),
                 TokenizerState::Word(word, matched) => self.literal(word, matched, byte),
@@ -159,19 +179,67 @@ impl JsonTokenizer {
             (TokenizerState::Value | TokenizerState::FirstItem | TokenizerState::Item, _) => {
                 self.begin_value(byte)
             }
-            (TokenizerState::Next | TokenizerState::Done, b'}') => self.end_or_stray(JsonBracket::Object),
-            (TokenizerState::Next | TokenizerState::Done, b']') => self.end_or_stray(JsonBracket::Array),
+            (TokenizerState::Next | TokenizerState::Done, b'}') if !self.fence_is_closed => {
+                self.end_or_stray(JsonBracket::Object)
+            }
+            (TokenizerState::Next | TokenizerState::Done, b']') if !self.fence_is_closed => {
+                self.end_or_stray(JsonBracket::Array)
+            }
+            (TokenizerState::Done, b'<') if self.repairs.fenced && !self.fence_is_closed => {
+                Err("the code fence around the object is not closed")
+            }
             (TokenizerState::Done, b'<') => self.advance(TokenizerState::Close(1)),
-            (TokenizerState::Start | TokenizerState::Wrapper, b'{') => {
+            (TokenizerState::Start, b'`') if self.takes_fence => {
+                self.fence_length = 1;
+                self.advance(TokenizerState::FenceOpen)
+            }
+            (TokenizerState::Done, b'`') if self.repairs.fenced && !self.fence_is_closed => {
+                self.fence_is_closed = true;
+                self.advance(TokenizerState::FenceClose(self.fence_length - 1))
+            }
+            (TokenizerState::Start | TokenizerState::Fenced | TokenizerState::Wrapper, b'{') => {
                 self.object.start = self.at;
                 self.base = self.nesting.depth() + 1;
                 self.open(JsonBracket::Object)
             }
-            (TokenizerState::Start, b'[') => {
+            (TokenizerState::Start | TokenizerState::Fenced, b'[') => {
                 self.repairs.wrapped = true;
                 self.open(JsonBracket::Array)?;
                 self.state = TokenizerState::Wrapper;
                 Ok(())
+            }
+            (state, _) => Err(state.expected()),
+        }
+    }
+
+    /// Reads a code fence around the object: at least three backticks, a word, a line break; and as many backticks
+    /// after the object.
+    fn fence(&mut self, byte: u8) -> StepResult {
+        match (self.state, byte) {
+            (TokenizerState::FenceOpen, b'`') if self.fence_length < MOST_BACKTICKS => {
+                self.fence_length += 1;
+                self.advance(TokenizerState::FenceOpen)
+            }
+            (TokenizerState::FenceOpen | TokenizerState::FenceWord, b'\n')
+                if self.fence_length >= LEAST_BACKTICKS =>
+            {
+                self.repairs.fenced = true;
+                self.advance(TokenizerState::Fenced)
+            }
+            (TokenizerState::FenceOpen | TokenizerState::FenceWord, b' ' | b'\t' | b'\r')
+                if self.fence_length >= LEAST_BACKTICKS =>
+            {
+                self.advance(TokenizerState::FenceWord)
+            }
+            (TokenizerState::FenceOpen | TokenizerState::FenceWord, letter)
+                if self.fence_length >= LEAST_BACKTICKS
+                    && (letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-')) =>
+            {
+                self.advance(TokenizerState::FenceWord)
+            }
+            (TokenizerState::FenceClose(1), b'`') => self.advance(TokenizerState::Done),
+            (TokenizerState::FenceClose(missing), b'`') => {
+                self.advance(TokenizerState::FenceClose(missing - 1))
             }
             (state, _) => Err(state.expected()),
         }

@@ -7,6 +7,14 @@ use super::number::NumberState;
 pub(super) enum TokenizerState {
     #[default]
     Start,
+    /// In the backticks of a code fence before the object.
+    FenceOpen,
+    /// In the word after these backticks, up to the end of the line.
+    FenceWord,
+    /// After the first line of the fence.
+    Fenced,
+    /// In the backticks of the fence after the object; so many are missing.
+    FenceClose(u8),
     /// After the bracket of an array around the object.
     Wrapper,
     FirstKey,
@@ -51,7 +59,11 @@ impl TokenizerState {
     /// Returns the expected token, for an error.
     pub(super) fn expected(self) -> &'static str {
         match self {
-            TokenizerState::Start | TokenizerState::Wrapper => "an object was expected",
+            TokenizerState::Start
+            | TokenizerState::FenceOpen
+            | TokenizerState::FenceWord
+            | TokenizerState::Fenced
+            | TokenizerState::Wrapper => "an object was expected",
             TokenizerState::FirstKey | TokenizerState::Key => "a key in double quotes was expected",
             TokenizerState::Colon => "a colon was expected",
             TokenizerState::Value
@@ -61,6 +73,7 @@ impl TokenizerState {
             | TokenizerState::Word(..) => "a value was expected",
             TokenizerState::Next => "a comma or a closing bracket was expected",
             TokenizerState::Text | TokenizerState::Escape(_) => "the end of a string was expected",
+            TokenizerState::FenceClose(_) => "the end of the code fence was expected",
             TokenizerState::Done | TokenizerState::Close(_) => {
                 "nothing but the end was expected behind the object"
             }

@@ -1,6 +1,6 @@
 //! Whatever means something to the scanner, and halves of it.
 
-pub(crate) const FRAGMENTS: [&str; 58] = [
+pub(crate) const FRAGMENTS: [&str; 61] = [
     "<tool_call>",
     "</tool_call>",
     "<tool_call>{",
@@ -50,6 +50,9 @@ pub(crate) const FRAGMENTS: [&str; 58] = [
     "é",
     "🙂",
     "prose ",
+    "<tool_call>```json\n{\"name\":\"f\"}\n```\n</tool_call>",
+    "` <tool_call>{\"name\":\"f\"}</tool_call>",
+    "```\n<tool_call>{\"name\":\"f\"}</tool_call>\n",
     "\u{0}",
     "\u{2028}",
     "\r\n",

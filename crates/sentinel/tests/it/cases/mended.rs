@@ -12,6 +12,54 @@ pub(super) fn cases() -> Vec<Case> {
 fn repairs() -> Vec<Case> {
     vec![
         case(
+            "a code fence inside the tags",
+            "<tool_call>\n```json\n{\"name\":\"f\",\"arguments\":{\"t\":\"```\"}}\n```\n</tool_call>",
+            expect![[r#"
+                call f {"t":"```"}, repaired, as an object
+            "#]],
+        ),
+        case(
+            "a code fence inside the tags of a strict tool",
+            "<tool_call>````\n{\"name\":\"strict\"}````</tool_call>",
+            expect![[r#"
+                call strict {}, repaired
+            "#]],
+        ),
+        case(
+            "a code fence that is not closed inside the tags",
+            "<tool_call>```json\n{\"name\":\"f\"}</tool_call> and <tool_call>```json\n{\"name\":\"f\"}``</tool_call>",
+            expect![[r#"
+                rejected "<tool_call>```json\n{\"name\":\"f\"}</tool_call>" of f: the block is not JSON: at byte 20, the code fence around the object is not closed
+                text " and "
+                rejected "<tool_call>```json\n{\"name\":\"f\"}``</tool_call>" of f: the block is not JSON: at byte 22, the end of the code fence was expected
+            "#]],
+        ),
+        case(
+            "a code fence twice, and a bracket behind it",
+            "<tool_call>```\n```\n{\"name\":\"f\"}\n```\n```</tool_call> <tool_call>```\n{\"name\":\"f\"}\n```}</tool_call>",
+            expect![[r#"
+                rejected "<tool_call>```\n```\n{\"name\":\"f\"}\n```\n```</tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+                text " "
+                rejected "<tool_call>```\n{\"name\":\"f\"}\n```}</tool_call>" of f: the block is not JSON: at byte 20, nothing but the end was expected behind the object
+            "#]],
+        ),
+        case(
+            "words between the tags",
+            "<tool_call>read the note</tool_call> <tool_call> f(<b>) </tool_call>",
+            expect![[r#"
+                rejected "<tool_call>read the note</tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+                text " "
+                rejected "<tool_call> f(<b>) </tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+            "#]],
+        ),
+        case(
+            "a code fence of other words between the tags",
+            "<tool_call>```json\nread\n```</tool_call>",
+            expect![[r#"
+                rejected "<tool_call>```json\nread\n```</tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+            "#]],
+        ),
+        case(
             "commas before closing brackets",
             r#"<tool_call>{"name":"f","arguments":{"a":[1,2, ],},}</tool_call>"#,
             expect![[r#"
@@ -170,8 +218,8 @@ fn no_repairs() -> Vec<Case> {
             "two arrays around the call",
             r#"<tool_call>[[{"name":"f"}]]</tool_call>"#,
             expect![[r#"
-            text "<tool_call>[[{\"name\":\"f\"}]]</tool_call>"
-        "#]],
+                rejected "<tool_call>[[{\"name\":\"f\"}]]</tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+            "#]],
         ),
     ]
 }

@@ -30,8 +30,10 @@ fn plain() -> Vec<Case> {
             "a tag in prose",
             "I use the <tool_call> tag, then </tool_call>. Done.",
             expect![[r#"
-            text "I use the <tool_call> tag, then </tool_call>. Done."
-        "#]],
+                text "I use the "
+                rejected "<tool_call> tag, then </tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+                text ". Done."
+            "#]],
         ),
         case(
             "a close tag alone",
@@ -72,8 +74,8 @@ fn plain() -> Vec<Case> {
             "a tag before an array",
             "<tool_call>[1,2]</tool_call>",
             expect![[r#"
-            text "<tool_call>[1,2]</tool_call>"
-        "#]],
+                rejected "<tool_call>[1,2]</tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
+            "#]],
         ),
     ]
 }
