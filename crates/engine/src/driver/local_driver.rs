@@ -32,7 +32,7 @@ pub(super) async fn drive(mut run: PlanExecution) -> RunReport {
             biased;
             () = cancel.cancelled(), if !is_cancelled => {
                 is_cancelled = true;
-                MachineInput::CancelRequested { reason: "cancelled by the user".to_owned() }
+                MachineInput::CancelRequested { reason: "cancelled by the caller".to_owned() }
             }
             joined = tasks.join_next() => match joined {
                 Some(Ok(input)) => input,
