@@ -161,6 +161,7 @@ impl ServeCommand {
                 address: edge.address(),
                 token_file: &token_file,
                 model: &model.describe(),
+                has_model: !matches!(self.backend, BackendChoice::None),
                 named: self.model.as_deref(),
                 tools: self.tools.is_some(),
                 mcp: has_mcp,

@@ -14,6 +14,8 @@ pub(crate) struct StartupMessage<'a> {
     pub(crate) token_file: &'a Path,
     /// Description of the model.
     pub(crate) model: &'a str,
+    /// False if only MCP clients are served.
+    pub(crate) has_model: bool,
     /// The model that is always used, if one was chosen.
     pub(crate) named: Option<&'a str>,
     pub(crate) tools: bool,
@@ -44,22 +46,43 @@ impl StartupMessage<'_> {
     fn text(&self) -> String {
         let url = self.url();
         let token = quote_for_shell(self.token_file);
+        let mut parts = vec![format!(
+            "Serving {model_words}\n  at    {url}{path}\n  token {token_words}",
+            model_words = self.model,
+            path = if self.has_model { "/v1" } else { "" },
+            token_words = display_path(self.token_file),
+        )];
+        if self.has_model {
+            if self.tools {
+                parts.push(
+                    "Requests with {\"type\": \"tollgate\"} among their tools use the tools of the vault, with the usual checks."
+                        .to_owned(),
+                );
+            }
+            parts.push(self.model_clients(&url, &token));
+        }
+        parts.push(if self.mcp {
+            format!("MCP clients, with the token as a bearer token (`tollgate connect` writes their settings):\n  {url}/mcp")
+        } else {
+            "MCP clients are served only where there is a vault: name one with --vault DIR.".to_owned()
+        });
+        if self.has_model {
+            parts.push(format!(
+                "A plugin in Obsidian: base URL {url}/v1, the token as API key; start the server with\n  --origin app://obsidian.md
+
+Try it:
+  curl {url}/v1/models -H \"Authorization: Bearer $(cat {token})\""
+            ));
+        }
+        parts.push("Ctrl-C stops the server.".to_owned());
+        parts.join("\n\n")
+    }
+
+    /// Returns the settings of clients of the Responses API.
+    fn model_clients(&self, url: &str, token: &str) -> String {
         let model = self.named.unwrap_or("MODEL");
-        let tools = if self.tools {
-            "\nRequests with {\"type\": \"tollgate\"} among their tools use the tools of the vault, with the usual checks.\n"
-        } else {
-            ""
-        };
-        let mcp = if self.mcp {
-            format!(
-                "\nMCP clients, with the token as a bearer token (`tollgate connect` writes their settings):\n  {url}/mcp\n"
-            )
-        } else {
-            "\nMCP clients are served only where there is a vault: name one with --vault DIR.\n".to_owned()
-        };
         format!(
-            "Serving {model_words}\n  at    {url}/v1\n  token {token_words}\n{tools}
-The openai SDKs (Python, JavaScript) and most apps:
+            "The openai SDKs (Python, JavaScript) and most apps:
   export OPENAI_BASE_URL={url}/v1
   export OPENAI_API_KEY=\"$(cat {token})\"
 
@@ -70,16 +93,40 @@ codex, in ~/.codex/config.toml:
   name = \"Tollgate\"
   base_url = \"{url}/v1\"
   wire_api = \"responses\"
-  env_key = \"OPENAI_API_KEY\"
-{mcp}
-A plugin in Obsidian: base URL {url}/v1, the token as API key; start the server with
-  --origin app://obsidian.md
-
-Try it:
-  curl {url}/v1/models -H \"Authorization: Bearer $(cat {token})\"
-Ctrl-C stops the server.",
-            model_words = self.model,
-            token_words = display_path(self.token_file),
+  env_key = \"OPENAI_API_KEY\""
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use expect_test::expect;
+
+    use super::StartupMessage;
+
+    #[test]
+    fn a_server_without_a_model_shows_mcp_clients_only() {
+        let message = StartupMessage {
+            address: ([127, 0, 0, 1], 8800).into(),
+            token_file: Path::new("/state/token"),
+            model: "no model",
+            has_model: false,
+            named: None,
+            tools: false,
+            mcp: true,
+        };
+        expect![[r#"
+            Serving no model
+              at    http://127.0.0.1:8800
+              token /state/token
+
+            MCP clients, with the token as a bearer token (`tollgate connect` writes their settings):
+              http://127.0.0.1:8800/mcp
+
+            Ctrl-C stops the server."#]].assert_eq(&message.text());
+        let with_model = StartupMessage { has_model: true, ..message }.text();
+        assert!(with_model.contains("OPENAI_BASE_URL=http://127.0.0.1:8800/v1"), "{with_model}");
     }
 }
