@@ -117,13 +117,17 @@ impl SharedServers {
     }
 }
 
-/// Returns the servers whose current settings are approved.
+/// Returns the servers whose current settings are approved and can be used. Another one has no tools, and does not affect
+/// the rest of the vault.
 fn approved_servers(context: &VaultContext) -> Result<Vec<(String, ServerSettings, ServerPin)>, AppError> {
     if context.settings.servers.is_empty() {
         return Ok(Vec::new());
     }
     let mut approved = read(context)?.servers;
     let same = |(name, settings): (&String, &ServerSettings)| {
+        if trust::server_obstacle(context, name, settings).is_some() {
+            return None;
+        }
         let pin = approved.remove(name).filter(|pin| pin.identity == settings.identity())?;
         Some((name.clone(), settings.clone(), pin))
     };
@@ -161,10 +165,9 @@ fn make_server(
     session: Option<&Arc<ShellSession>>,
     approved: Option<ApprovalLookup>,
 ) -> Arc<UpstreamServer> {
-    let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let body = ServerResources {
         session: session.cloned(),
-        env: settings.env.iter().filter_map(value).collect(),
+        env: settings.variables(|name| std::env::var(name).ok()),
         token: settings.token_env.as_ref().and_then(|name| std::env::var(name).ok()),
     };
     let (name, settings, root) = (name.to_owned(), settings.clone(), context.vault.clone());

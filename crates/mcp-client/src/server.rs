@@ -324,6 +324,7 @@ impl UpstreamServer {
             argv: command.iter().map(OsString::from).collect(),
             env: self.parts.resources.env.clone(),
             readable: settings.readable.clone(),
+            writable: settings.writable.clone(),
             network: settings.network,
             mark: format!("server-{own}-{count}"),
         };

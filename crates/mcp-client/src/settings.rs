@@ -1,5 +1,6 @@
 //! One `[servers.NAME]` table of the settings.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub struct ServerSettings {
     pub command: Option<Vec<String>>,
     /// Address, for a remote server.
     pub url: Option<String>,
-    /// Names of environment variables that are passed to the program.
+    /// Environment variables of the program: `NAME` is passed on, `NAME=value` is set.
     pub env: Vec<String>,
     /// Name of the environment variable with the bearer token for the url.
     pub token_env: Option<String>,
@@ -30,6 +31,9 @@ pub struct ServerSettings {
     pub network: bool,
     /// Folders outside of the vault that the program may read.
     pub readable: Vec<PathBuf>,
+    /// Folders outside of the vault that the program may change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<PathBuf>,
     /// Whether its annotations (read-only, idempotent) are trusted.
     pub trust_hints: bool,
     /// Largest result of a call, in bytes.
@@ -53,6 +57,7 @@ impl Default for ServerSettings {
             timeout_ms: NonZeroU64::MIN.saturating_add(60_000 - 1),
             network: false,
             readable: Vec::new(),
+            writable: Vec::new(),
             trust_hints: false,
             max_output_bytes: NonZeroU64::MIN.saturating_add((4 << 20) - 1),
         }
@@ -72,9 +77,22 @@ impl ServerSettings {
             ));
         }
         let bad = |key: &str, why: &str| Err(format!("`servers.{name}.{key}` {why}"));
-        let not_a_variable = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
-        if let Some(variable) = self.env.iter().chain(&self.token_env).find(not_a_variable) {
-            return bad("env", &format!("cannot have `{variable}`: it is not a variable name"));
+        let is_set_twice = |(index, entry): (usize, &String)| {
+            self.env[..index].iter().any(|earlier| variable_name(earlier) == variable_name(entry))
+        };
+        if let Some(entry) =
+            self.env.iter().find(|entry| variable_name(entry).is_empty() || entry.contains('\0'))
+        {
+            return bad("env", &format!("cannot have `{entry}`: write `NAME` or `NAME=value`"));
+        }
+        if let Some((_, entry)) = self.env.iter().enumerate().find(|entry| is_set_twice(*entry)) {
+            return bad("env", &format!("has `{}` twice", variable_name(entry)));
+        }
+        if let Some(name) = self.token_env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+            return bad("token_env", &format!("cannot be `{name}`: it is not a variable name"));
+        }
+        if let Some(folder) = self.writable.iter().find(|folder| folder.parent().is_none()) {
+            return bad("writable", &format!("cannot have `{}`: that is the whole system", folder.display()));
         }
         if self.timeout_ms.get() > MAX_TIMEOUT_MS {
             return bad("timeout_ms", &format!("cannot be more than {MAX_TIMEOUT_MS}"));
@@ -112,12 +130,22 @@ impl ServerSettings {
                 "`servers.{name}.url` cannot be `{url}` with a `token_env`: the token could be read on the network; write `https://`, or an address of this machine such as `http://127.0.0.1:8080/mcp`"
             ));
         }
-        if !self.env.is_empty() || self.network || !self.readable.is_empty() {
+        if !self.env.is_empty() || self.network || !self.readable.is_empty() || !self.writable.is_empty() {
             return Err(format!(
-                "`servers.{name}` has a `url`: `env`, `network` and `readable` are for a `command`"
+                "`servers.{name}` has a `url`: `env`, `network`, `readable` and `writable` are for a `command`"
             ));
         }
         Ok(())
+    }
+
+    /// Returns the variables that are set for the program. `value_of` returns the value of a variable of the user; one
+    /// that has none is not set.
+    pub fn variables(&self, value_of: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
+        let variable = |entry: &String| match entry.split_once('=') {
+            Some((name, value)) => Some((name.to_owned(), value.to_owned())),
+            None => Some((entry.clone(), value_of(entry)?)),
+        };
+        self.env.iter().filter_map(variable).collect()
     }
 
     pub fn address(&self) -> Option<ServerAddress<'_>> {
@@ -130,10 +158,15 @@ impl ServerSettings {
 
     /// Hash of the settings that identify the server: an approval of one server does not apply to another.
     pub fn identity(&self) -> Hash {
-        canonical_hash(&json!({
+        let mut identity = json!({
             "command": self.command, "url": self.url, "env": self.env, "tokenEnv": self.token_env,
             "network": self.network, "readable": self.readable,
-        }))
+        });
+        // Absent if empty, so that approvals of earlier versions stay valid.
+        if !self.writable.is_empty() {
+            identity["writable"] = json!(self.writable);
+        }
+        canonical_hash(&identity)
     }
 
     /// Describes what trusting the vault permits this server, on one line.
@@ -153,9 +186,11 @@ impl ServerSettings {
         if self.network {
             text.push_str(", has network access");
         }
-        if !self.readable.is_empty() {
-            let folders: Vec<String> = self.readable.iter().map(|path| path.display().to_string()).collect();
-            text.push_str(&format!(", reads {}", folders.join(", ")));
+        for (what, folders) in [("reads", &self.readable), ("changes files in", &self.writable)] {
+            if !folders.is_empty() {
+                let folders: Vec<String> = folders.iter().map(|path| path.display().to_string()).collect();
+                text.push_str(&format!(", {what} {}", folders.join(", ")));
+            }
         }
         let variables: Vec<&str> = self.env.iter().chain(&self.token_env).map(String::as_str).collect();
         if !variables.is_empty() {
@@ -166,6 +201,11 @@ impl ServerSettings {
         }
         text
     }
+}
+
+/// Returns the name in an entry of `env`.
+fn variable_name(entry: &str) -> &str {
+    entry.split_once('=').map_or(entry, |(name, _)| name)
 }
 
 /// Returns true if data sent to the url leaves this machine unencrypted.
@@ -213,6 +253,45 @@ mod tests {
             assert!(refused.contains("the token could be read on the network"), "{refused}");
             assert_eq!(at(url, None).check("web"), Ok(()), "{url}");
         }
+    }
+
+    fn program(env: &[&str]) -> ServerSettings {
+        let env = env.iter().map(|entry| (*entry).to_owned()).collect();
+        ServerSettings { command: Some(vec!["x".to_owned()]), env, ..ServerSettings::default() }
+    }
+
+    #[test]
+    fn a_variable_is_passed_on_or_set() {
+        let settings = program(&["HOST", "GONE", "MODE=fast=yes", "EMPTY="]);
+        assert_eq!(settings.check("fs"), Ok(()));
+        let variables = settings.variables(|name| (name == "HOST").then(|| "h".to_owned()));
+        let variables: Vec<String> =
+            variables.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+        assert_eq!(variables, ["EMPTY:", "HOST:h", "MODE:fast=yes"]);
+        expect![[
+            r#"server fs runs ["x"] in the sandbox of commands, receives HOST, GONE, MODE=fast=yes, EMPTY="#
+        ]]
+        .assert_eq(&settings.describe("fs"));
+        for (env, expected) in [
+            (&["=x"][..], "`servers.fs.env` cannot have `=x`: write `NAME` or `NAME=value`"),
+            (&[""], "`servers.fs.env` cannot have ``: write `NAME` or `NAME=value`"),
+            (&["A", "A=1"], "`servers.fs.env` has `A` twice"),
+        ] {
+            assert_eq!(program(env).check("fs").unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_server_may_change_is_part_of_its_identity_and_of_what_is_trusted() {
+        let before = program(&[]);
+        let after = ServerSettings { writable: vec!["/var/lib/fs".into()], ..before.clone() };
+        assert_ne!(before.identity(), after.identity());
+        expect![[r#"server fs runs ["x"] in the sandbox of commands, changes files in /var/lib/fs"#]]
+            .assert_eq(&after.describe("fs"));
+        let whole = ServerSettings { writable: vec!["/".into()], ..before };
+        assert!(whole.check("fs").unwrap_err().contains("the whole system"));
+        let remote = ServerSettings { writable: vec!["/x".into()], ..at("https://example.org/", None) };
+        assert!(remote.check("web").unwrap_err().contains("`writable`"));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct ServerSpec {
     pub env: BTreeMap<String, String>,
     /// Folders outside of the vault that it can read.
     pub readable: Vec<PathBuf>,
+    /// Folders outside of the vault that it can change.
+    pub writable: Vec<PathBuf>,
     pub network: bool,
     /// Identifies its processes. No two programs may use the same mark.
     pub mark: String,
@@ -44,8 +46,8 @@ impl ShellSession {
         spec: ServerSpec,
     ) -> Result<(ServerProcess, StdioPipes), Fault> {
         let kind = self.sandbox_kind().await?;
-        let ServerSpec { argv, env, readable, network, mark } = spec;
-        let ready = self.prepare_server(kind, &mark, argv, &env, (readable, network))?;
+        let ready = self.prepare_server(kind, &spec)?;
+        let mark = spec.mark;
         let spawner = self.spawner()?;
         let (start_signal, notifier) = ready.start_signal.unzip();
         let prepared = ready.prepared;

@@ -19,6 +19,7 @@ use crate::sandbox::{
     self, AvailableSandboxes, CommandWorkdir, ExecPolicy, LaunchSpec, PreparedCommand, SandboxKind,
     SandboxProfile, StartNotifier, StartSignal, VaultFiles, program_files,
 };
+use crate::server_process::ServerSpec;
 use crate::settings::CommandSettings;
 
 /// The session. `None` if tools are only listed.
@@ -226,22 +227,17 @@ impl ShellSession {
 
     /// Prepares a server process, with its own access and without the variables of commands. It starts in a private
     /// folder: a tool could have put code into the vault that it would load from there.
-    pub(crate) fn prepare_server(
-        &self,
-        kind: SandboxKind,
-        mark: &str,
-        argv: Vec<OsString>,
-        given: &BTreeMap<String, String>,
-        (readable, network): (Vec<PathBuf>, bool),
-    ) -> Result<ReadyCommand, Fault> {
+    pub(crate) fn prepare_server(&self, kind: SandboxKind, spec: &ServerSpec) -> Result<ReadyCommand, Fault> {
         // The user has configured it, and it may be a file that it has downloaded itself.
-        let profile = self.profile(readable, network, ExecPolicy::unrestricted());
-        let env = self.environment(given, false, &[]);
+        let profile = self.profile(spec.readable.clone(), spec.network, ExecPolicy::unrestricted());
+        let profile = SandboxProfile { writable: spec.writable.clone(), ..profile };
+        let env = self.environment(&spec.env, false, &[]);
+        let argv = spec.argv.clone();
         self.prepare_sandboxed(
             kind,
             &profile,
             LaunchRequest { argv, workdir: CommandWorkdir::Private, env, tty: false },
-            mark,
+            &spec.mark,
         )
     }
 
@@ -252,6 +248,7 @@ impl ShellSession {
             // No command needs to read the records of runs.
             hidden: vec![OURS.to_owned()],
             readable,
+            writable: Vec::new(),
             network,
             exec,
             limits: self.parts.settings.limits(),

@@ -213,7 +213,7 @@ pub(super) const KEYS: &[SettingsKey] = &[
         "servers",
         "env",
         "[]",
-        "Names of variables that the program gets from you. Unless named here it gets none, so no secret either.",
+        "Variables of the program: `NAME` passes yours on, `NAME=value` sets one. Unless named here it gets none of yours, so no secret either; name a secret without its value.",
     ),
     key(
         "servers",
@@ -228,6 +228,12 @@ pub(super) const KEYS: &[SettingsKey] = &[
         "readable",
         "[]",
         "Folders outside of the vault that the program may read, such as the one it is installed in.",
+    ),
+    key(
+        "servers",
+        "writable",
+        "[]",
+        "Folders outside of the vault that the program may change, such as one for its database. They must exist; what it changes there is neither recorded nor undone.",
     ),
     key(
         "servers",

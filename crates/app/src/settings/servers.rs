@@ -15,9 +15,10 @@ pub(super) fn resolve(
     home: Option<&Path>,
 ) -> Result<BTreeMap<String, ServerSettings>, String> {
     let resolved = given.into_iter().map(|(name, mut server)| {
-        let key = format!("servers.{name}.readable");
-        server.readable =
-            server.readable.iter().map(|folder| whole(&key, folder, home)).collect::<Result<_, _>>()?;
+        for (key, folders) in [("readable", &mut server.readable), ("writable", &mut server.writable)] {
+            let key = format!("servers.{name}.{key}");
+            *folders = folders.iter().map(|folder| whole(&key, folder, home)).collect::<Result<_, _>>()?;
+        }
         server.check(&name)?;
         Ok((name, server))
     });

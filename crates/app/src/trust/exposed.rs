@@ -1,18 +1,20 @@
 //! Check for programs that tools can write: a client could choose what runs before the next call.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use mcp_client::ServerSettings;
 
 use crate::display_text::escape_line;
 use crate::error::AppError;
 use crate::error::ErrorKind;
 use crate::settings::DeclaredHook;
+use crate::trust::state_folder;
 use crate::vault_context::VaultContext;
 
-/// Fails if a hook or a server names a file of the vault that tools can write.
+/// Fails if a hook names a file of the vault that tools can write.
 pub fn refuse_exposed(context: &VaultContext) -> Result<(), AppError> {
     let vault = &context.vault;
     let kept = vault.join(".tollgate");
-    refuse_exposed_server(context)?;
     for hook in &context.settings.hooks {
         let name = escape_line(&hook.name);
         if let Some(folder) = vault_folder(hook, vault) {
@@ -32,26 +34,47 @@ pub fn refuse_exposed(context: &VaultContext) -> Result<(), AppError> {
     Ok(())
 }
 
-/// Fails if the program of a server lies in the vault: tools could change it, and it can receive secrets.
-fn refuse_exposed_server(context: &VaultContext) -> Result<(), AppError> {
-    for (name, server) in &context.settings.servers {
-        let command = server.command.as_deref().unwrap_or_default();
-        let named = command.iter().enumerate().filter(|(context, word)| *context > 0 || word.contains('/'));
-        let in_vault = |path: &Path| {
-            let real = path.canonicalize();
-            path.is_file()
-                && (path.starts_with(&context.vault)
-                    || real.is_ok_and(|real| real.starts_with(&context.vault)))
-        };
-        if let Some((_, file)) = named.into_iter().find(|(_, word)| in_vault(&context.vault.join(word))) {
+/// Returns why a server of the settings is not started, if there is a reason: a file of the vault is its program, because
+/// tools could change it and it can receive secrets, or it could change a folder that must be out of its reach.
+pub fn server_obstacle(context: &VaultContext, name: &str, server: &ServerSettings) -> Option<AppError> {
+    let command = server.command.as_deref().unwrap_or_default();
+    let named = command.iter().enumerate().filter(|(index, word)| *index > 0 || word.contains('/'));
+    let in_vault = |path: &Path| {
+        let real = path.canonicalize();
+        path.is_file()
+            && (path.starts_with(&context.vault) || real.is_ok_and(|real| real.starts_with(&context.vault)))
+    };
+    let server_name = escape_line(name);
+    let denied = |message: String| AppError::new(ErrorKind::Denied, "exposed_server", message);
+    for (_, word) in named {
+        // Also the value of an option: `--config=FILE`.
+        let value = word.split_once('=').map(|(_, value)| value);
+        if std::iter::once(word.as_str()).chain(value).any(|file| in_vault(&context.vault.join(file))) {
             let message =
-                format!("server `{}` names `{}`, a file of the vault", escape_line(name), escape_line(file));
-            return Err(AppError::new(ErrorKind::Denied, "exposed_server", message).hint(
-                "keep its program outside of the vault, and name the folder in `readable` of that server",
+                format!("server `{server_name}` names `{}`, a file of the vault", escape_line(word));
+            return Some(denied(message).hint(
+                "keep its program and its data outside of the vault, and name the folders in `readable` or `writable` of that server",
             ));
         }
     }
-    Ok(())
+    let kept_from_it = [context.vault.clone(), context.state()]
+        .into_iter()
+        .chain(state_folder(Some(&context.vault)).ok())
+        .map(|folder| folder.canonicalize().unwrap_or(folder));
+    for kept in kept_from_it {
+        let overlaps = |folder: &&PathBuf| {
+            let folder = folder.canonicalize().unwrap_or_else(|_| (*folder).clone());
+            folder.starts_with(&kept) || kept.starts_with(&folder)
+        };
+        if let Some(folder) = server.writable.iter().find(overlaps) {
+            let shown = escape_line(&folder.to_string_lossy());
+            let kept = escape_line(&kept.to_string_lossy());
+            let message =
+                format!("server `{server_name}` could change `{shown}`, which is, holds or lies in `{kept}`");
+            return Some(denied(message).hint("name another folder in `writable` of that server"));
+        }
+    }
+    None
 }
 
 /// Returns a folder of the vault that a command names. Its content cannot be bound to a hash.

@@ -28,7 +28,7 @@ use crate::settings::DeclaredHook;
 use crate::vault_context::VaultContext;
 
 pub use self::comparison::{SettingsDifference, TrustedSettings};
-pub use self::exposed::refuse_exposed;
+pub use self::exposed::{refuse_exposed, server_obstacle};
 use self::file::NO_STATE_HOME;
 pub use self::file::{lock_file, state_folder, trust_file, write_private_file};
 

@@ -12,7 +12,7 @@ use super::workdir::outside_root;
 /// What one command can access. It comes from the settings; no part of it comes from the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxProfile {
-    /// The vault, as a real path: the only folder of the user that a command can change.
+    /// The vault, as a real path: the only folder of the user that a command can change; a server may have others.
     pub root: PathBuf,
     /// Names at the top of the root that are read-only, and that cannot be created if they do not exist.
     pub protected: Vec<String>,
@@ -20,6 +20,8 @@ pub struct SandboxProfile {
     pub hidden: Vec<String>,
     /// Readable folders outside the root.
     pub readable: Vec<PathBuf>,
+    /// Folders outside of the root that can be changed.
+    pub writable: Vec<PathBuf>,
     pub network: bool,
     pub exec: ExecPolicy,
     pub limits: ResourceLimits,

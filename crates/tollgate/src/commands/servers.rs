@@ -91,6 +91,9 @@ pub(crate) fn describe_server(
     name: &str,
     settings: &ServerSettings,
 ) -> Result<(bool, String, String), app::AppError> {
+    if let Some(obstacle) = trust::server_obstacle(context, name, settings) {
+        return Ok((false, format!("not used: {}", obstacle.message), obstacle.hint.unwrap_or_default()));
+    }
     let approve = format!("tollgate servers approve {name} {}", context.vault_arguments());
     Ok(match servers::server_approval_state(context, name, settings)? {
         ServerApprovalState::New => (false, "not approved".to_owned(), approve),
@@ -141,6 +144,9 @@ fn list(context: &VaultContext, json: bool) -> CommandResult {
 
 fn approve(context: &VaultContext, name: &str, yes: bool, json: bool) -> CommandResult {
     let settings = find_server(context, name)?;
+    if let Some(obstacle) = trust::server_obstacle(context, name, settings) {
+        return Err(obstacle.into());
+    }
     // The program of a server is started only if the vault that names it is trusted.
     drop(trust::hooks(context)?);
     let offer = list_offered_tools(context, name, settings, json)?;

@@ -177,6 +177,7 @@ mod tests {
             protected: Vec::new(),
             hidden: Vec::new(),
             readable: Vec::new(),
+            writable: Vec::new(),
             network: false,
             exec: ExecPolicy::unrestricted(),
             limits: CommandSettings::default().limits(),

@@ -103,6 +103,7 @@ impl ProbeWorld {
             protected: [".obsidian", ".git", ".trash", ".stversions"].map(str::to_owned).to_vec(),
             hidden: vec![".tollgate".to_owned()],
             readable: vec![self.path("readable")],
+            writable: Vec::new(),
             network: false,
             exec: ExecPolicy::unrestricted(),
             limits,

@@ -6,7 +6,8 @@ use expect_test::expect;
 use serde_json::json;
 
 use crate::servers::rig::{approved, call, failure, hostile_config, no_wall};
-use crate::support::TestVault;
+use crate::support::sandboxes::SandboxChoice;
+use crate::support::{TestVault, ended};
 
 #[test]
 fn a_vault_from_elsewhere_starts_no_server() {
@@ -24,16 +25,94 @@ fn a_vault_from_elsewhere_starts_no_server() {
 }
 
 #[test]
-fn a_program_in_the_vault_is_refused() {
+fn a_server_that_names_a_file_of_the_vault_is_left_out_and_nothing_else() {
     let sandbox = TestVault::new();
     sandbox.write("vault/server.py", "");
-    sandbox.config("[servers.own]\ncommand = [\"python3\", \"server.py\"]\n");
-    let ended = sandbox.tollgate(&["trust", "--yes"]).expect_code(3);
+    sandbox.write("vault/Inbox.md", "# Inbox\n");
+    sandbox.write("vault/store.db", "");
+    let state = sandbox.vault().join("inner");
+    sandbox.trusted_config(&format!(
+        "[servers.own]\ncommand = [\"python3\", \"server.py\"]\n[servers.store]\ncommand = [\"store\", \"--db-path={}\"]\n[servers.wide]\ncommand = [\"store\"]\nwritable = [{state:?}]\n",
+        sandbox.vault().join("store.db").display()
+    ));
+    sandbox.tollgate(&["call", "vault.readFile", r#"{"path": "Inbox.md"}"#]).expect_code(0);
+    let listed = sandbox.tollgate(&["servers"]).expect_code(0);
     expect![[r#"
-        error: server `own` names `server.py`, a file of the vault
-        hint: keep its program outside of the vault, and name the folder in `readable` of that server
-    "#]]
-    .assert_eq(&sandbox.scrub(&ended.err));
+        own  not used: server `own` names `server.py`, a file of the vault
+          server own runs ["python3","server.py"] in the sandbox of commands
+          next: keep its program and its data outside of the vault, and name the folders in `readable` or `writable` of that server
+        store  not used: server `store` names `--db-path=DIR/vault/store.db`, a file of the vault
+          server store runs ["store","--db-path=DIR/vault/store.db"] in the sandbox of commands
+          next: keep its program and its data outside of the vault, and name the folders in `readable` or `writable` of that server
+        wide  not used: server `wide` could change `DIR/vault/inner`, which is, holds or lies in `DIR/vault`
+          server wide runs ["store"] in the sandbox of commands, changes files in DIR/vault/inner
+          next: name another folder in `writable` of that server
+    "#]].assert_eq(&sandbox.scrub(&listed.out));
+    for name in ["own", "store", "wide"] {
+        let ended = sandbox.tollgate(&["servers", "approve", name, "--yes"]).expect_code(3);
+        assert!(ended.err.contains(&format!("error: server `{name}`")), "{}", ended.err);
+    }
+}
+
+/// A server with one tool, which writes a variable into two folders and says what became of it.
+const WRITER: &str = r#"
+import json, os, sys
+
+def put(folder):
+    try:
+        with open(os.path.join(folder, "mode"), "w") as file:
+            file.write(os.environ.get("MODE", "none"))
+        return "written"
+    except OSError as error:
+        return type(error).__name__
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    reply = {"jsonrpc": "2.0", "id": request["id"]}
+    if request["method"] == "initialize":
+        reply["result"] = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                           "serverInfo": {"name": "writer", "version": "1"}}
+    elif request["method"] == "tools/list":
+        reply["result"] = {"tools": [{"name": "put", "inputSchema": {"type": "object"}}]}
+    elif request["method"] == "tools/call":
+        said = " ".join(put(folder) for folder in sys.argv[1:])
+        reply["result"] = {"content": [{"type": "text", "text": said}]}
+    else:
+        reply["error"] = {"code": -32601, "message": "no such method"}
+    print(json.dumps(reply), flush=True)
+"#;
+
+#[test]
+fn a_server_can_change_the_folders_that_it_was_given_and_no_others() {
+    if no_wall() {
+        return;
+    }
+    let sandbox = TestVault::new();
+    sandbox.write("program/writer.py", WRITER);
+    for folder in ["data", "other"] {
+        sandbox.write(&format!("{folder}/before"), "");
+    }
+    let path = |name: &str| sandbox.path(name).canonicalize().unwrap();
+    let (program, data, other) = (path("program"), path("data"), path("other"));
+    sandbox.trusted_config(&format!(
+        "[servers.writer]\ncommand = [\"python3\", \"-B\", {:?}, {data:?}, {other:?}]\nreadable = [{program:?}]\nwritable = [{data:?}]\nenv = [\"MODE=fast\"]\n",
+        program.join("writer.py")
+    ));
+    for kind in [SandboxChoice::Bubblewrap, SandboxChoice::Landlock] {
+        if !kind.is_available(&sandbox) {
+            continue;
+        }
+        sandbox.write("data/mode", "before");
+        let run = |args: &[&str]| ended(kind.around(sandbox.command(args)).output().unwrap());
+        run(&["servers", "approve", "writer", "--yes"]).expect_code(0);
+        let ended = run(&["call", "mcp.writer.put", "{}", "--yes", "--json"]);
+        let said = ended.json()["data"]["content"][0]["text"].as_str().unwrap().to_owned();
+        assert!(said.starts_with("written ") && !said.ends_with("written"), "{kind:?}: {said}");
+        assert_eq!(std::fs::read_to_string(data.join("mode")).unwrap(), "fast", "{kind:?}");
+        assert!(!other.join("mode").exists(), "{kind:?}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn program() -> Option<&'static Path> {
 
 /// Returns the arguments before `--`.
 ///
-/// Later mounts cover earlier ones, so the order is: system folders, private folders, readable folders, the vault, and
+/// Later mounts cover earlier ones, so the order is: system folders, private folders, readable and writable folders, the vault, and
 /// last the protected entries in it.
 pub(super) fn arguments(
     profile: &SandboxProfile,
@@ -54,6 +54,9 @@ pub(super) fn arguments(
     words.add(["--remount-ro", "/dev", "--dir", HOME]);
     for folder in &profile.readable {
         words.mount("--ro-bind-try", folder);
+    }
+    for folder in &profile.writable {
+        words.mount("--bind-try", folder);
     }
     mount_vault(&mut words, profile, top);
     for program in profile.exec.denied.iter().filter(|program| is_visible(program, profile)) {

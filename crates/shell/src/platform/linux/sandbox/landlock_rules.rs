@@ -127,6 +127,7 @@ fn restrict_alone(spec: &LauncherSpec) -> Result<RestrictionStatus, RulesetError
         .add_rules(path_beneath_rules(readable, read))?
         .add_rules(path_beneath_rules(listed, BitFlags::from(AccessFs::ReadDir)))?
         .add_rules(path_beneath_rules(top.writable(), change))?
+        .add_rules(path_beneath_rules(&spec.profile.writable, change))?
         .add_rules(path_beneath_rules(private, change))?
         .add_rules(path_beneath_rules(executable(spec, &closed), BitFlags::from(AccessFs::Execute)))?
         .add_rules(path_beneath_rules(DEVICES, use_device))?

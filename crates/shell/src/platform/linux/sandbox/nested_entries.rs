@@ -217,6 +217,7 @@ mod tests {
             protected: vec![".git".to_owned(), ".obsidian".to_owned()],
             hidden: Vec::new(),
             readable: Vec::new(),
+            writable: Vec::new(),
             network: false,
             exec: ExecPolicy::unrestricted(),
             limits,

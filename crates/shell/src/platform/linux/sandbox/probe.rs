@@ -64,6 +64,7 @@ fn probe_profile(folders: &ProbeFolders) -> SandboxProfile {
         protected: vec![KEPT.to_owned(), ABSENT.to_owned()],
         hidden: Vec::new(),
         readable: Vec::new(),
+        writable: Vec::new(),
         network: false,
         exec: ExecPolicy::unrestricted(),
         limits,
