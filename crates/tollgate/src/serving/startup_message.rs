@@ -125,7 +125,8 @@ mod tests {
             MCP clients, with the token as a bearer token (`tollgate connect` writes their settings):
               http://127.0.0.1:8800/mcp
 
-            Ctrl-C stops the server."#]].assert_eq(&message.text());
+            Ctrl-C stops the server."#]]
+        .assert_eq(&message.text());
         let with_model = StartupMessage { has_model: true, ..message }.text();
         assert!(with_model.contains("OPENAI_BASE_URL=http://127.0.0.1:8800/v1"), "{with_model}");
     }
