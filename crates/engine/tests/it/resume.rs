@@ -55,6 +55,7 @@ impl Past {
             plan_hash: checked.hash,
             policy_hash: canonical_hash(&policy_json),
             policy: Some(policy_json),
+            call_policy: None,
             tools: tools.into_iter().map(Into::into).collect(),
             registry_version: version.to_owned(),
             executor_version: "test".to_owned(),
