@@ -37,6 +37,7 @@ mod verify;
 mod catalog;
 mod divergence;
 mod run_replay;
+mod brace_rule;
 mod replay;
 mod session_replay;
 
@@ -55,6 +56,7 @@ mod prune_tests;
 #[cfg(test)]
 mod replay_tests;
 
+pub use brace_rule::brace_rule;
 pub use divergence::{Divergence, DivergenceKind, ReplayReport};
 pub use error::JournalError;
 pub use log_kind::{ChainHead, LogKind, Seq};

@@ -67,6 +67,11 @@ impl RunFolder {
         Ok(RecordReader { path: self.path(), form: LineForm::of(self.header()), scan, ended: false })
     }
 
+    /// Whether the plan may have been read with [`plan::BraceRule::Everywhere`].
+    pub fn may_have_other_braces(&self) -> bool {
+        self.run.header.format < RunHeader::BRACES_AROUND_SCOPE
+    }
+
     /// Reads stored data by its hash, and checks it.
     pub fn object(&self, data: &DataRef) -> Result<Vec<u8>, JournalError> {
         self.objects.get(data)

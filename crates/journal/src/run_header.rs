@@ -206,6 +206,8 @@ impl From<ToolDecl> for RecordedTool {
 impl RunHeader {
     /// The format version of run folders that this build writes.
     pub const FORMAT: u32 = 3;
+    /// The first format whose plans were all read with [`plan::BraceRule::AroundScope`].
+    pub(crate) const BRACES_AROUND_SCOPE: u32 = 2;
     /// The first format whose lines leave out what `run.json` says.
     pub(crate) const SHORT_LINES: u32 = 3;
     /// The oldest format version that this build reads: the policy and the declarations are in `run.json`.

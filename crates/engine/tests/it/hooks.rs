@@ -8,7 +8,7 @@ use crate::support::{Build, Hooked, TestEngine, plan, test_engine};
 use engine::{
     AfterCall, AfterReply, BeforeCall, BeforeReply, CommandHook, Hook, HookError, HookWhen, RunPlace,
 };
-use envelope::{Failure, Phase, ToolCall, ToolName, ToolResult};
+use envelope::{Failure, Phase, ToolName, ToolResult};
 use journal::{JournalRecord, LogKind};
 use serde_json::{Value, json};
 use toolkit::{BoxFuture, CancelCause, CancelToken};

@@ -7,7 +7,7 @@ use engine::{
     ApprovalDecision, BeforeReply, ConfirmAnswer, Hook, HookDecision, Mode, Policy, Rule, RuleEffect,
     RunPlace,
 };
-use envelope::{ApprovalChannel, Failure, Phase, ToolCall, ToolResult};
+use envelope::{ApprovalChannel, Failure, Phase, ToolResult};
 use expect_test::{Expect, expect};
 use journal::{JournalRecord, LogKind};
 use plan::RunStatus;

@@ -253,3 +253,57 @@ fn two_retries_that_begin_at_the_same_moment_make_the_calls_once() {
     assert_eq!(runs(&sandbox).len(), 2);
     assert_eq!(read(&sandbox, "Out/3.md").unwrap(), "note 3\n");
 }
+
+/// Records the only run again, as a build did that wrote format 1.
+fn record_as_an_early_build(sandbox: &TestVault) {
+    let run = sandbox.only_run();
+    let kept = sandbox.path("kept").join(run.file_name().unwrap());
+    std::fs::create_dir_all(sandbox.path("kept")).unwrap();
+    let folder = journal::RunFolder::open(&run).unwrap();
+    let header = journal::RunHeader {
+        format: 1,
+        policy: Some(folder.policy().unwrap()),
+        call_policy: None,
+        tools: folder.tools().unwrap().into_iter().map(Into::into).collect(),
+        ..folder.header().clone()
+    };
+    let confirmation = folder.confirmation().cloned();
+    drop(folder);
+    std::fs::rename(&run, &kept).unwrap();
+    let early = journal::Journal::create(&run, &header).unwrap();
+    if let Some(confirmation) = confirmation {
+        early.confirm(&confirmation).unwrap();
+    }
+    for entry in journal::RunFolder::open(&kept).unwrap().records().unwrap() {
+        match entry.unwrap().record {
+            journal::JournalRecord::Call(call) => early.call(&call),
+            journal::JournalRecord::Result(result) => early.result(&result),
+            journal::JournalRecord::Event(event) => early.event(&event),
+        }
+        .unwrap();
+    }
+    early.close().unwrap();
+}
+
+#[test]
+fn a_retry_of_an_early_run_is_refused_if_its_braces_mean_something_else_now() {
+    for (text, code) in [("{{date}}", 3), ("{date}", 0)] {
+        let sandbox = TestVault::new();
+        sandbox.write("vault/Daily.md", "mine\n");
+        let plan = json!({
+            "version": "1.0", "goal": "Create a note", "riskLevel": "writes",
+            "steps": [{ "id": "create", "tool": "vault.createFile", "args": { "path": "Daily.md", "content": text } }]
+        });
+        let plan = sandbox.plan_file("plan.json", &plan);
+        sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(1);
+        record_as_an_early_build(&sandbox);
+        sandbox.tollgate(&["verify", "last"]).expect_code(0);
+        std::fs::remove_file(sandbox.vault().join("Daily.md")).unwrap();
+        let retried =
+            sandbox.tollgate(&["resume", "last", "--retry-failed", "--yes", "--json"]).expect_code(code);
+        if code == 3 {
+            assert_eq!(retried.json()["error"]["code"], "changed");
+        }
+        assert_eq!(read(&sandbox, "Daily.md").as_deref(), (code == 0).then_some(text));
+    }
+}
