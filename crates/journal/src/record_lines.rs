@@ -94,7 +94,7 @@ pub(crate) struct CallLine<'a> {
     #[serde(default = "first_attempt", skip_serializing_if = "is_first_attempt")]
     attempt: u32,
     args: Cow<'a, Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     filled_in: Cow<'a, [String]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     args_hash: Option<Hash>,
@@ -126,7 +126,7 @@ pub(crate) struct CallLine<'a> {
     confirmation_id: Option<Cow<'a, ConfirmationId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     called_with: Option<Cow<'a, Map<String, Value>>>,
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     intent: Cow<'a, [VaultChange]>,
 }
 
@@ -160,9 +160,9 @@ pub(crate) struct ResultLine<'a> {
     duration_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     effects: Option<Cow<'a, Effects>>,
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     changes: Cow<'a, [VaultChange]>,
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     artifacts: Cow<'a, [Artifact]>,
     /// Left out if it is the summary of the canonical result; null if there is none although that has one.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -178,11 +178,11 @@ pub(crate) struct ResultLine<'a> {
     repeats: Vec<RepeatedPart>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     phases: Vec<PhaseItem<'a>>,
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     mutations: Cow<'a, [Mutation]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cancellation: Option<Cow<'a, Cancellation>>,
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     context_modifiers: Cow<'a, [ContextModifier]>,
     #[serde(default, skip_serializing_if = "is_no")]
     reconciled: bool,
@@ -576,10 +576,6 @@ pub(crate) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(from).map(Some)
-}
-
-fn is_empty<T: Clone>(items: &Cow<'_, [T]>) -> bool {
-    items.is_empty()
 }
 
 fn first_attempt() -> u32 {

@@ -28,10 +28,8 @@ fn with_hooks(hooks: Vec<Hooked>) -> TestEngine {
 }
 
 fn logged_call(gate_scope: &Arc<engine::RunScope>) -> ToolCall {
-    match gate_scope.journal().records(LogKind::Call).remove(0) {
-        JournalRecord::Call(call) => *call,
-        other => panic!("{other:?}"),
-    }
+    let JournalRecord::Call(call) = gate_scope.journal().records(LogKind::Call).remove(0) else { panic!() };
+    *call
 }
 
 // Conformance: pipeline 1.1
