@@ -114,6 +114,8 @@ impl From<journal::JournalError> for AppError {
             | E::ArtifactChanged { .. }
             | E::PlanRejected { .. } => (ErrorKind::Damaged, "journal_damaged"),
             E::NotARun { .. } => (ErrorKind::BadInput, "no_such_run"),
+            E::LinkedMeanwhile { .. } => (ErrorKind::BadInput, "linked_meanwhile"),
+            E::LinkedRunGone { .. } => (ErrorKind::BadInput, "no_such_run"),
             E::PruneRunning { .. } => (ErrorKind::Failed, "prune_running"),
             E::OtherVault { .. } => (ErrorKind::Denied, "other_vault"),
             E::Link { .. } => (ErrorKind::Denied, "runs_behind_a_link"),

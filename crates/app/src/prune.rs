@@ -148,6 +148,18 @@ impl PreparedPrune {
             lines
                 .push(format!("Stored contents stay while run {run} is being written by an earlier version"));
         }
+        if !plan.unreadable.is_empty() {
+            let names: Vec<String> =
+                plan.unreadable.iter().take(LISTED_RUNS).map(|name| escape_line(name)).collect();
+            let more = plan.unreadable.len() - names.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            lines.push(format!(
+                "Stored contents stay while {}{more} in {} cannot be read: a link or a name that is not UTF-8 may belong \
+                 to a run that needs them; move it elsewhere to free the space",
+                names.join(", "),
+                escape_line(&self.runs.path().display().to_string())
+            ));
+        }
         lines
     }
 
@@ -164,7 +176,7 @@ impl PreparedPrune {
             .collect();
         json!({ "runs": runs, "runBytes": plan.run_bytes(), "interruptedRemoval": plan.begun, "keptRuns": plan.kept,
                 "objects": plan.objects, "objectBytes": plan.object_bytes,
-                "objectsInUseBy": plan.objects_in_use_by })
+                "objectsInUseBy": plan.objects_in_use_by, "unreadableEntries": plan.unreadable })
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use engine::UndoHistory;
 use envelope::SchemasOnly;
 use journal::{Continuation, JournalError, RunFolder, RunKind, RunState, RunSummary};
-use plan::{CheckedPlan, RunStatus};
+use plan::{BraceRule, CheckedPlan, RunStatus};
 use shell::ProcessLifetime;
 
 use crate::error::{AppError, ErrorKind};
@@ -49,6 +49,7 @@ pub fn prepare_retry(context: &VaultContext, run_dir: &Path) -> Result<PreparedR
     let folder = RunFolder::open(run_dir)?;
     let tools = Arc::new(Toolset::open(context, ProcessLifetime::Run)?);
     let plan = check_again(context, &tools, &folder)?;
+    refuse_other_braces(context, &tools, &folder, &plan)?;
     let continues = engine::continuation(&folder, &plan)?;
     refuse_other_types(&tools, &folder, &plan, &continues)?;
     let (kind, planner) = (run.kind, folder.header().planner_version.clone());
@@ -145,6 +146,28 @@ fn check_again(context: &VaultContext, tools: &Toolset, folder: &RunFolder) -> R
         let message = format!("the plan of this run no longer passes its check:{}", listed.concat());
         AppError::bad_input("plan_rejected", message).details(findings::findings_json(&found, None))
     })
+}
+
+/// Fails if doubled braces in the plan meant single ones when the run was made: its texts would mean something else in
+/// the new run.
+fn refuse_other_braces(
+    context: &VaultContext,
+    tools: &Toolset,
+    folder: &RunFolder,
+    plan: &CheckedPlan,
+) -> Result<(), AppError> {
+    if !folder.may_have_other_braces() {
+        return Ok(());
+    }
+    let text = folder.header().plan.to_string();
+    let (catalog, limits) = (SchemasOnly(&*tools.surface), context.settings.check_limits());
+    let report = plan::check_recorded(&text, &catalog, &limits, BraceRule::Everywhere);
+    if report.plan.is_some_and(|before| before.has_same_templates(plan)) {
+        return Ok(());
+    }
+    let message = "doubled braces in the plan of this run may have meant single ones when it was made, and keep both now";
+    Err(AppError::new(ErrorKind::Denied, "changed", message)
+        .hint("the plan is in run.json under `plan`; check its braces and run it again for what is left"))
 }
 
 /// Fails if an output would be read as another type than it was written as.

@@ -117,11 +117,7 @@ impl Policy {
     pub(crate) fn snapshot(&self) -> Arc<PolicySnapshot> {
         Arc::new(PolicySnapshot {
             confirmations_required: self.mode == Mode::Ask,
-            sandbox: SandboxSnapshot {
-                enabled: true,
-                allowed_roots: vec!["/".to_owned()],
-                deny_patterns: vec!["..".to_owned(), "://".to_owned()],
-            },
+            sandbox: SandboxSnapshot::of_vault(),
             limits: LimitsSnapshot {
                 max_concurrency: self.limits.max_concurrency.get(),
                 max_attempts: Some(self.limits.max_attempts.get()),

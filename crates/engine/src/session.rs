@@ -11,7 +11,7 @@ use envelope::{
     CallId, Effects, EventLevel, EventType, ExecutionEvent, Hash, PLAN_VERSION, Risk, RunId, StepId,
     ToolCall, ToolError, ToolName, ToolResult, canonical_hash, canonical_object_hash,
 };
-use journal::{Journal, JournalRecord, RunFolder, RunHeader, RunKind};
+use journal::{CallPolicy, Journal, JournalRecord, RunFolder, RunHeader, RunKind};
 use plan::{RunStatus, StepStatus, StepSummary};
 use serde_json::{Map, Value, json};
 use toolkit::CancelToken;
@@ -140,6 +140,7 @@ impl Engine {
             plan,
             policy_hash: canonical_hash(&policy),
             policy: Some(policy),
+            call_policy: Some(CallPolicy::from(&*self.policy().snapshot())),
             tools: request.tools.iter().filter_map(known).map(|entry| (*entry.decl).clone().into()).collect(),
             registry_version: self.inner.registry_version.to_string(),
             executor_version: self.inner.executor_version.to_string(),

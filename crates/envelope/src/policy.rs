@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The policy that applied to a call. Shared by all calls of a run; written with each, so that a record is
-/// self-contained.
+/// The policy that applied to a call. Shared by all calls of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySnapshot {
@@ -18,6 +17,18 @@ pub struct SandboxSnapshot {
     pub enabled: bool,
     pub allowed_roots: Vec<String>,
     pub deny_patterns: Vec<String>,
+}
+
+impl SandboxSnapshot {
+    /// Returns the sandbox of the tools of a vault. Records leave it out, so it can only change together with their
+    /// format.
+    pub fn of_vault() -> SandboxSnapshot {
+        SandboxSnapshot {
+            enabled: true,
+            allowed_roots: vec!["/".to_owned()],
+            deny_patterns: vec!["..".to_owned(), "://".to_owned()],
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

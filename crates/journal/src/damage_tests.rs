@@ -210,7 +210,7 @@ fn a_line_moved_to_another_log_is_named() {
     run.write(LogKind::Call, b"");
     run.write(LogKind::Event, &[events[..2].concat(), call, events[2..].concat()].concat());
     run.found(expect![[r#"
-        reordered: events.jsonl line 3 (byte 817), record 3: this line belongs in calls.jsonl
+        reordered: events.jsonl line 3 (byte 755), record 3: this line belongs in calls.jsonl
         orphan result: results.jsonl line 1 (byte 0), record 5: no call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` is recorded before it"#]]);
 }
 
@@ -277,7 +277,7 @@ fn changes_to_run_json_are_found() {
     let mut told = Vec::new();
     for (from, to) in [
         ("Make notes", "Make votes"),
-        ("\"format\":2,", "\"format\":2,\"extra\":1,"),
+        ("\"format\":3,", "\"format\":3,\"extra\":1,"),
         ("\"yes-1\"", "\"yes-2\""),
         (&confirmation().binding.to_string(), &confirmation().shown.to_string()),
         ("\"terminal\"", "\"embedder\""),
@@ -294,7 +294,7 @@ fn changes_to_run_json_are_found() {
     expect![[r#"
         Make notes -> Make votes
             header changed: run.json: it is not the run.json that this record was started with
-        "format":2, -> "format":2,"extra":1,
+        "format":3, -> "format":3,"extra":1,
             header changed: run.json: it is not the run.json that this record was started with
         "yes-1" -> "yes-2"
             confirmation mismatch: run.json: no recorded confirmation is the one in here
@@ -317,7 +317,7 @@ fn several_breaks_are_all_reported() {
     run.found(expect![[r#"
         changed: calls.jsonl line 1 (byte 0), record 3: this line was changed after it was written
         orphan result: results.jsonl line 1 (byte 0), record 5: no call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` is recorded before it
-        missing: calls.jsonl line 4 (byte 2250), record 11: record 11 is missing; this line is record 12"#]]);
+        missing: calls.jsonl line 4 (byte 1524), record 11: record 11 is missing; this line is record 12"#]]);
 }
 
 /// The two headers of a write-ahead log, the second generation's first.

@@ -109,18 +109,20 @@ impl FolderHandle {
         Ok(self.entry_names_and_others()?.0)
     }
 
-    /// Returns the names in the folder, sorted, and whether there are others that are not UTF-8.
-    pub(crate) fn entry_names_and_others(&self) -> io::Result<(Vec<String>, bool)> {
-        let (mut names, mut has_others) = (Vec::new(), false);
+    /// Returns the names in the folder, sorted, and those that are not UTF-8, with replacement characters.
+    pub(crate) fn entry_names_and_others(&self) -> io::Result<(Vec<String>, Vec<String>)> {
+        let (mut names, mut others) = (Vec::new(), Vec::new());
         for entry in rustix::fs::Dir::read_from(&self.fd)? {
-            match entry?.file_name().to_str() {
+            let entry = entry?;
+            match entry.file_name().to_str() {
                 Ok("." | "..") => {}
                 Ok(name) => names.push(name.to_owned()),
-                Err(_) => has_others = true,
+                Err(_) => others.push(entry.file_name().to_string_lossy().into_owned()),
             }
         }
         names.sort();
-        Ok((names, has_others))
+        others.sort();
+        Ok((names, others))
     }
 
     /// Whether the entry is a folder; a link to one is not.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use envelope::Hash;
+use envelope::{Hash, RunId};
 
 use crate::problem::JournalProblem;
 
@@ -29,6 +29,10 @@ pub enum JournalError {
     Locked { path: PathBuf },
     #[error("another prune of `{}` is running; wait until it ends", path.display())]
     PruneRunning { path: PathBuf },
+    #[error("run {run} was continued or undone by run {by} in the meantime; `tollgate show {by}` shows it")]
+    LinkedMeanwhile { run: RunId, by: RunId },
+    #[error("run {run} was removed in the meantime; `tollgate runs` lists the runs that are left")]
+    LinkedRunGone { run: RunId },
     #[error("`{}` is not a run: it has no run.json", path.display())]
     NotARun { path: PathBuf },
     #[error("`{}` is a run of another vault", path.display())]

@@ -16,8 +16,8 @@ use crate::samples::{call, confirmation, event, finished_run, header, result, wr
 use crate::sim::SimDisk;
 use crate::summary_cache::SUMMARIES_FILE;
 use crate::{
-    FindError, Journal, JournalEntry, JournalError, JournalRecord, LogKind, ProblemKind, RunFolder, RunState,
-    RunsFolder, list_runs, run_ids, run_summary, verify,
+    FindError, Journal, JournalEntry, JournalError, JournalRecord, LogKind, ProblemKind, RunFolder,
+    RunHeader, RunState, RunsFolder, list_runs, run_ids, run_summary, verify,
 };
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -393,12 +393,12 @@ fn records_that_contradict_each_other_are_found() {
     journal.close().unwrap();
     let told: Vec<String> = verify(&dir, None).unwrap().problems.iter().map(ToString::to_string).collect();
     expect![[r#"
-        orphan result: results.jsonl line 2 (byte 521), record 5: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` has a result already
-        contradiction: calls.jsonl line 3 (byte 1500), record 6: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` was made again after it had ended
-        orphan result: results.jsonl line 3 (byte 1042), record 7: no call `c3331b04-4d3a-5892-9e05-cac164ba27e2` is recorded before it
-        contradiction: results.jsonl line 5 (byte 2004), record 9: `ok` is false although `status` is ok
-        foreign: events.jsonl line 2 (byte 536), record 11: this record belongs to run `run-2`
-        call without result: calls.jsonl line 4 (byte 2250), record 10: the run is finished, but this call has no result"#]].assert_eq(&told.join("\n"));
+        orphan result: results.jsonl line 2 (byte 475), record 5: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` has a result already
+        contradiction: calls.jsonl line 3 (byte 1016), record 6: call `6c78d14e-5ec8-5e2d-9167-499b2e52da19` was made again after it had ended
+        orphan result: results.jsonl line 3 (byte 950), record 7: no call `c3331b04-4d3a-5892-9e05-cac164ba27e2` is recorded before it
+        contradiction: results.jsonl line 5 (byte 1820), record 9: `ok` is false although `status` is ok
+        foreign: events.jsonl line 2 (byte 505), record 11: this record belongs to run `run-2`
+        call without result: calls.jsonl line 4 (byte 1524), record 10: the run is finished, but this call has no result"#]].assert_eq(&told.join("\n"));
 }
 
 #[test]
@@ -606,4 +606,62 @@ fn the_newest_run_is_found_without_reading_the_others() {
     assert_eq!(read.into_inner(), [names[39].as_str(), &names[38]]);
     assert_eq!(RunsFolder::from(runs.clone()).find("last").unwrap(), runs.join(&names[39]));
     assert_eq!(fs::metadata(runs.join(SUMMARIES_FILE)).unwrap().len(), 0);
+}
+
+#[test]
+fn a_confirmation_in_a_run_of_an_earlier_format_leaves_its_header_as_it_was() {
+    let temp = tempfile::tempdir().unwrap();
+    let run = temp.path().join("runs").join("run-1");
+    let journal =
+        Journal::create(&run, &RunHeader { format: 2, call_policy: None, ..header("run-1") }).unwrap();
+    journal.event(&event(EventType::RunStarted, None)).unwrap();
+    drop(journal);
+    // What an earlier build has written: all fields, also those with a default.
+    let read =
+        || serde_json::from_slice::<serde_json::Value>(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let before = read();
+    assert_eq!((&before["sibling"], &before["confirm"]), (&json!("ignore"), &json!(true)));
+    let (journal, _recovery) = Journal::reopen(&run).unwrap();
+    journal.event(&event(EventType::RunConfirmed, Some(json!(confirmation())))).unwrap();
+    journal.confirm(&confirmation()).unwrap();
+    journal.event(&event(EventType::RunFinished, Some(json!({ "status": "ok" })))).unwrap();
+    journal.close().unwrap();
+    let mut after = read();
+    assert!(after.as_object_mut().unwrap().shift_remove("confirmation").is_some());
+    assert_eq!(after, before);
+    assert_eq!(verify(&run, None).unwrap().problems, []);
+}
+
+#[test]
+fn a_run_of_an_earlier_format_is_read_verified_and_continued_in_its_own_form() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = |run: &str| temp.path().join("runs").join(run);
+    let mut read = Vec::new();
+    for format in [1, 2, RunHeader::FORMAT] {
+        let run = dir(&format!("format-{format}")).join("run-1");
+        // Earlier builds know no common policy of calls.
+        let call_policy = header("run-1").call_policy.filter(|_policy| format == RunHeader::FORMAT);
+        let journal = Journal::create(&run, &RunHeader { format, call_policy, ..header("run-1") }).unwrap();
+        journal.event(&event(EventType::RunStarted, None)).unwrap();
+        journal.call(&call(0)).unwrap();
+        drop(journal);
+        let (journal, _recovery) = Journal::reopen(&run).unwrap();
+        journal.result(&result(0)).unwrap();
+        journal.event(&event(EventType::RunFinished, Some(json!({ "status": "ok" })))).unwrap();
+        journal.close().unwrap();
+        let lines: Vec<String> =
+            LogKind::ALL.iter().map(|kind| fs::read_to_string(run.join(kind.file())).unwrap()).collect();
+        let (lines, named) = (lines.concat(), format < 3);
+        assert!(lines.lines().all(|line| line.contains("\"runId\":\"run-1\"") == named), "{lines}");
+        let folder = RunFolder::open(&run).unwrap();
+        read.push(folder.records().unwrap().map(Result::unwrap).collect::<Vec<JournalEntry>>());
+        let problems = verify(&run, None).unwrap().problems;
+        // Only the approval is missing.
+        assert!(
+            problems.iter().all(|problem| problem.what == ProblemKind::ConfirmationMismatch),
+            "{problems:?}"
+        );
+    }
+    assert_eq!(read[0], read[1]);
+    assert_eq!(read[1], read[2]);
 }

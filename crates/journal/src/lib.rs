@@ -8,6 +8,8 @@
 
 mod log_kind;
 mod record_serializer;
+mod repeated_text;
+mod record_lines;
 mod line;
 mod error;
 mod problem;
@@ -35,6 +37,7 @@ mod verify;
 mod catalog;
 mod divergence;
 mod run_replay;
+mod brace_rule;
 mod replay;
 mod session_replay;
 
@@ -53,6 +56,7 @@ mod prune_tests;
 #[cfg(test)]
 mod replay_tests;
 
+pub use brace_rule::brace_rule;
 pub use divergence::{Divergence, DivergenceKind, ReplayReport};
 pub use error::JournalError;
 pub use log_kind::{ChainHead, LogKind, Seq};
@@ -63,7 +67,7 @@ pub use prune::{PruneLimits, PrunePlan, PruneReport, PrunedRun, StateSizes};
 pub use recover::{DroppedTail, RecoveryReport};
 pub use replay::replay;
 pub use run_folder::{JournalEntry, JournalRecord, RecordReader, RunFolder};
-pub use run_header::{Continuation, RecordedTool, RunHeader, RunKind, StoredTool, UncertainCall};
+pub use run_header::{CallPolicy, Continuation, RecordedTool, RunHeader, RunKind, StoredTool, UncertainCall};
 pub use run_list::{FindError, RunState, RunSummary, list_runs, run_ids, run_summary};
 pub use run_log::Journal;
 pub use run_replay::{OpenCall, RunReplay};

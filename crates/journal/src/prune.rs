@@ -65,6 +65,9 @@ pub struct PrunePlan {
     pub object_bytes: u64,
     /// Set if objects cannot be removed, because this run is being written by an earlier build.
     pub objects_in_use_by: Option<RunId>,
+    /// Entries beside the runs that may have a record and cannot be read: links, and names that are not UTF-8, with
+    /// replacement characters. They are left alone, and as long as there are any, no object is removed.
+    pub unreadable: Vec<String>,
 }
 
 /// What a prune has removed.
@@ -115,18 +118,18 @@ type BeforeStep<'a> = &'a mut dyn FnMut(PruneStep) -> io::Result<()>;
 impl RunsFolder {
     /// Returns what a prune would remove. Changes nothing.
     pub fn plan_prune(&self, limits: &PruneLimits) -> Result<PrunePlan, JournalError> {
-        let all = list_runs(self.path())?;
+        let failed = |source| io_error("read", self.path(), source);
+        let folders = FoldersOfRecords::list(self.path()).map_err(failed)?;
+        let all = folders.without_links(list_runs(self.path())?);
         let chosen = self.removable_runs(&all, limits);
         let begun = self.begun_removals()?;
         let removed: HashSet<&str> =
             chosen.iter().map(|run| &run.run_id).chain(&begun).map(RunId::as_str).collect();
-        let failed = |source| io_error("read", self.path(), source);
         let mut unnamed = StoredObjects::list(&self.state()).map_err(failed)?;
-        let folders = FoldersOfRecords::list(self.path()).map_err(failed)?;
         for name in folders.names.iter().filter(|name| !removed.contains(name.as_str())) {
             unnamed.keep_named(&self.path().join(name)).map_err(failed)?;
         }
-        if folders.has_unreadable {
+        if !folders.unreadable.is_empty() {
             unnamed.objects.clear();
         }
         let in_use = writer_of_earlier_build(&all);
@@ -140,6 +143,7 @@ impl RunsFolder {
             objects,
             object_bytes,
             objects_in_use_by: in_use,
+            unreadable: folders.unreadable,
             runs: chosen
                 .into_iter()
                 .map(|run| PrunedRun { bytes: size_of_folder(&run.dir).1, run: run.clone() })
@@ -163,14 +167,17 @@ impl RunsFolder {
     ) -> Result<PruneReport, JournalError> {
         let failed = |source| io_error("prune", self.path(), source);
         let runs_dir = FolderHandle::open(self.path()).map_err(failed)?;
-        if !runs_dir.lock().map_err(failed)? {
-            return Err(JournalError::PruneRunning { path: self.path().to_owned() });
+        // A run that is linked to others is created under a shared lock, which is held for a moment.
+        match lock(&runs_dir) {
+            Err(JournalError::Locked { path }) => return Err(JournalError::PruneRunning { path }),
+            locked => locked?,
         }
         let mut removal = Removal { state: self.state(), report: PruneReport::default(), before };
         removal.complete_begun(&runs_dir).map_err(failed)?;
         let shown: HashSet<&RunId> = plan.runs.iter().map(|pruned| &pruned.run.run_id).collect();
         // The runs are listed again: an undo may have linked two of them since.
-        let all = list_runs(self.path())?;
+        let folders = FoldersOfRecords::list(self.path()).map_err(failed)?;
+        let all = folders.without_links(list_runs(self.path())?);
         let approval = Approval { limits, shown };
         for batch in batches(self.approved_groups(&all, &approval)) {
             self.remove_batch(&mut removal, &runs_dir, &batch, &all, &approval)?;
@@ -195,7 +202,8 @@ impl RunsFolder {
         let lock = |group: &Vec<RunId>| Some((group.clone(), lock_all(runs_dir, group)?));
         let mut locked: Vec<(Vec<RunId>, Vec<FolderHandle>)> = groups.iter().filter_map(lock).collect();
         // An undo or a continuation may have been created while earlier runs were removed.
-        let now = list_runs_again(self.path(), known)?;
+        let folders = FoldersOfRecords::list(self.path()).map_err(failed)?;
+        let now = folders.without_links(list_runs_again(self.path(), known)?);
         let approved: HashSet<Vec<RunId>> = self.approved_groups(&now, approval).into_iter().collect();
         locked.retain(|(group, _locks)| approved.contains(group));
         let removed: BTreeSet<RunId> = locked.iter().flat_map(|(group, _locks)| group).cloned().collect();
@@ -231,7 +239,7 @@ impl RunsFolder {
                 unnamed.keep_named(&dir).map_err(failed)?;
             }
         }
-        if folders.has_unreadable {
+        if !folders.unreadable.is_empty() {
             unnamed.objects.clear();
         }
         removal.remove_unnamed(&unnamed).map_err(failed)
@@ -488,28 +496,34 @@ impl Removal<'_> {
 /// The folders beside each other in `runs`, whether or not they are runs that can be listed.
 struct FoldersOfRecords {
     names: Vec<String>,
-    /// Whether there is an entry that may have a record and cannot be read: one whose name is not UTF-8, or a link.
-    has_unreadable: bool,
+    /// See [`PrunePlan::unreadable`].
+    unreadable: Vec<String>,
 }
 
 impl FoldersOfRecords {
     fn list(runs_dir: &Path) -> io::Result<FoldersOfRecords> {
-        let mut found = FoldersOfRecords { names: Vec::new(), has_unreadable: false };
+        let mut found = FoldersOfRecords { names: Vec::new(), unreadable: Vec::new() };
         let folder = match FolderHandle::open(runs_dir) {
             Ok(folder) => folder,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
             Err(error) => return Err(error),
         };
-        let (names, has_others) = folder.entry_names_and_others()?;
-        found.has_unreadable = has_others;
+        let (names, others) = folder.entry_names_and_others()?;
+        found.unreadable = others;
         for name in names {
             if folder.is_folder(&name)? {
                 found.names.push(name);
             } else if folder.is_link(&name)? {
-                found.has_unreadable = true;
+                found.unreadable.push(name);
             }
         }
         Ok(found)
+    }
+
+    /// Leaves out the links, which a list shows as damaged runs: a link is no run that could be kept.
+    fn without_links(&self, mut runs: Vec<RunSummary>) -> Vec<RunSummary> {
+        runs.retain(|run| !self.unreadable.iter().any(|name| name == run.run_id.as_str()));
+        runs
     }
 }
 

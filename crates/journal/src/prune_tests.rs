@@ -239,6 +239,91 @@ fn an_undo_that_began_while_runs_were_being_removed_keeps_its_run() {
 }
 
 #[test]
+fn an_undo_that_begins_after_the_removal_was_decided_is_refused() {
+    let (_temp, state) = state();
+    history(&state);
+    let all = limits(100, 1);
+    let runs = folder(&state);
+    let plan = runs.plan_prune(&all).unwrap();
+    std::thread::scope(|threads| {
+        let mut undo = None;
+        let mut begin = |step: PruneStep| {
+            if step == PruneStep::WriteList {
+                let create = || folder(&state).create(&header_of("undo-a", 10, &["a"])).map(|_journal| ());
+                undo = Some(threads.spawn(create));
+            }
+            Ok(())
+        };
+        assert_eq!(runs.prune_in_steps(&plan, &all, &mut begin).unwrap().runs, 5);
+        let refused = undo.unwrap().join().unwrap().unwrap_err();
+        expect!["run a was removed in the meantime; `tollgate runs` lists the runs that are left"]
+            .assert_eq(&refused.to_string());
+    });
+    assert_eq!(listed(&state), "new");
+}
+
+#[test]
+fn a_run_is_continued_once_also_by_two_processes_at_the_same_moment() {
+    let (_temp, state) = state();
+    add(&state, "failed", 1, &[], "failed");
+    // Both have checked already that nothing continues the run.
+    let begin = |run: &str| {
+        let continues = Some(crate::Continuation {
+            run_id: RunId::parse("failed").unwrap(),
+            carried: Vec::new(),
+            uncertain: Vec::new(),
+            context: serde_json::Map::new(),
+        });
+        let newer = |runs: &[crate::RunSummary]| {
+            let found = runs.iter().find(|run| run.continues.is_some());
+            found.map(|run| run.run_id.clone())
+        };
+        let header = RunHeader { continues, ..header_of(run, 2, &[]) };
+        folder(&state).create_unless(&header, &newer).map(|_journal| ())
+    };
+    for round in 0..20 {
+        let names = [format!("one-{round}"), format!("two-{round}")];
+        let done: Vec<Result<(), JournalError>> = std::thread::scope(|threads| {
+            let begun: Vec<_> = names.iter().map(|run| threads.spawn(|| begin(run))).collect();
+            begun.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let refused =
+            done.iter().filter(|done| matches!(done, Err(JournalError::LinkedMeanwhile { .. }))).count();
+        assert_eq!((done.iter().filter(|done| done.is_ok()).count(), refused), (1, 1), "{done:?}");
+        for run in names {
+            let _made = fs::remove_dir_all(state.join("runs").join(run));
+        }
+    }
+}
+
+#[test]
+fn content_that_only_the_details_of_a_failure_name_stays_with_its_run() {
+    let (_temp, state) = state();
+    for (run, day) in [("old", 1), ("new", 9)] {
+        let journal = Journal::create(&state.join("runs").join(run), &header_of(run, day, &[])).unwrap();
+        let kept = journal.put_object(format!("text of {run}").as_bytes()).unwrap();
+        let details = serde_json::json!({ "storedAs": { "hash": kept.hash, "bytes": kept.bytes } });
+        let error = envelope::ToolError {
+            code: "CONFLICT".to_owned(),
+            message: "another program wrote the note".to_owned(),
+            details: details.as_object().cloned(),
+            retryable: None,
+            kind: None,
+            recovery_hint: None,
+        };
+        let run_id = RunId::parse(run).unwrap();
+        let called = envelope::ToolCall { run_id: run_id.clone(), confirmation_id: None, ..call(0) };
+        journal.call(&called).unwrap();
+        let (status, ok) = (envelope::Status::Error, false);
+        let failed = ToolResult { run_id, status, ok, data: None, error: Some(error), ..result(0) };
+        journal.result(&failed).unwrap();
+        finish(&journal, run);
+    }
+    assert_eq!(prune(&state, &limits(100, 1)).runs, 1);
+    assert!(!has_object(&state, "text of old") && has_object(&state, "text of new"));
+}
+
+#[test]
 fn a_run_that_is_linked_to_one_of_another_vault_stays() {
     let (_temp, state) = state();
     let of =
@@ -298,22 +383,24 @@ fn while_an_entry_beside_the_runs_cannot_be_read_every_object_stays() {
     use std::ffi::OsStr;
     use std::os::unix::{ffi::OsStrExt, fs::symlink};
     let all = limits(100, 1);
-    let make = |state: &Path, is_link: bool| -> io::Result<()> {
-        if is_link {
-            return symlink(state, state.join("runs/a link"));
-        }
-        fs::create_dir(state.join("runs").join(OsStr::from_bytes(b"run-\xff")))
+    // The name of the second link is that of a run, and greater than the others.
+    let entries: [(&[u8], bool); 3] = [(b"a link", true), (b"zz-run", true), (b"run-\xff", false)];
+    let make = |state: &Path, name: &[u8], is_link: bool| -> io::Result<()> {
+        let path = state.join("runs").join(OsStr::from_bytes(name));
+        if is_link { symlink(state, path) } else { fs::create_dir(path) }
     };
-    for is_link in [true, false] {
+    for (name, is_link) in entries {
         let (_temp, state) = state();
         history(&state);
         // Some file systems refuse a name that is not UTF-8.
-        if make(&state, is_link).is_err() {
+        if make(&state, name, is_link).is_err() {
             continue;
         }
         let plan = folder(&state).plan_prune(&all).unwrap();
         let report = folder(&state).prune(&plan, &all).unwrap();
-        assert_eq!((plan.objects, report.runs, report.objects), (0, 5, 0));
+        assert_eq!((plan.objects, plan.kept, report.runs, report.objects), (0, 1, 5, 0));
+        assert_eq!(plan.unreadable, [String::from_utf8_lossy(name)]);
+        assert!(fs::symlink_metadata(state.join("runs").join(OsStr::from_bytes(name))).is_ok());
         assert!(has_object(&state, "old a"));
     }
 }

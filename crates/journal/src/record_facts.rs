@@ -14,13 +14,15 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::record_lines::present;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallFacts<'a> {
     #[serde(borrow)]
     pub call_id: Cow<'a, str>,
-    #[serde(borrow)]
-    pub run_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub run_id: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -28,8 +30,8 @@ pub(crate) struct CallFacts<'a> {
 pub(crate) struct ResultFacts<'a> {
     #[serde(borrow)]
     pub call_id: Cow<'a, str>,
-    #[serde(borrow)]
-    pub run_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub run_id: Option<Cow<'a, str>>,
     status: Status,
     ok: bool,
     #[serde(default)]
@@ -39,7 +41,9 @@ pub(crate) struct ResultFacts<'a> {
     #[serde(default)]
     error: Option<IgnoredAny>,
     #[serde(default)]
-    user_message: Option<IgnoredAny>,
+    canonical: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "present")]
+    user_message: Option<Option<IgnoredAny>>,
     #[serde(default)]
     effects: Option<IgnoredAny>,
     #[serde(default)]
@@ -63,8 +67,8 @@ impl ResultFacts<'_> {
 pub(crate) struct EventFacts<'a> {
     #[serde(rename = "type")]
     pub event_type: EventType,
-    #[serde(borrow)]
-    pub run_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub run_id: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub payload: Option<&'a RawValue>,
 }
@@ -111,8 +115,13 @@ impl ResultRules {
         ResultRules { shape: shape() }
     }
 
-    /// Returns the invariant that a result violates, if any.
-    pub(crate) fn broken_invariant(&mut self, facts: &ResultFacts<'_>) -> Option<&'static str> {
+    /// Returns the invariant that a result violates, if any. In a short line, the message can be left out if the
+    /// canonical result has it.
+    pub(crate) fn broken_invariant(
+        &mut self,
+        facts: &ResultFacts<'_>,
+        is_short: bool,
+    ) -> Option<&'static str> {
         let shape = self.shape.as_mut()?;
         shape.status = facts.status;
         shape.ok = facts.ok;
@@ -125,7 +134,11 @@ impl ResultRules {
             kind: None,
             recovery_hint: None,
         });
-        shape.user_message = facts.user_message.is_some().then(String::new);
+        let has_message = match &facts.user_message {
+            Some(message) => message.is_some(),
+            None => is_short && facts.canonical.is_some(),
+        };
+        shape.user_message = has_message.then(String::new);
         shape.broken_invariant()
     }
 }

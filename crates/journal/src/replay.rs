@@ -8,8 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use envelope::{LimitsSnapshot, PolicySnapshot, SandboxSnapshot, ToolDecl};
-use plan::{CheckLimits, CheckedPlan, PlanFinding, RunSpec, Severity, check};
+use plan::{BraceRule, CheckLimits, CheckedPlan, PlanFinding, RunSpec, Severity, check_recorded};
 
+use crate::brace_rule::brace_rule;
 use crate::catalog::RecordedTools;
 use crate::divergence::ReplayReport;
 use crate::error::JournalError;
@@ -26,14 +27,20 @@ pub fn replay(run_dir: &Path) -> Result<ReplayReport, JournalError> {
     if folder.header().kind == RunKind::Session {
         return session_replay::replay(&folder);
     }
-    let spec = run_spec(folder.header(), &folder.tools()?)?;
+    let tools = folder.tools()?;
+    let braces = brace_rule(&folder, &|braces| run_spec(folder.header(), &tools, braces).ok())?;
+    let spec = run_spec(folder.header(), &tools, braces)?;
     Ok(RunReplay::rebuild(&folder, spec)?.into_replay())
 }
 
-pub(crate) fn run_spec(header: &RunHeader, tools: &[ToolDecl]) -> Result<RunSpec, JournalError> {
+pub(crate) fn run_spec(
+    header: &RunHeader,
+    tools: &[ToolDecl],
+    braces: BraceRule,
+) -> Result<RunSpec, JournalError> {
     Ok(RunSpec {
         run_id: header.run_id.clone(),
-        plan: Arc::new(compile_plan(header, tools)?),
+        plan: Arc::new(compile_plan(header, tools, braces)?),
         policy: Arc::new(empty_policy()),
         limits: header.limits,
         executor_version: header.executor_version.as_str().into(),
@@ -46,10 +53,14 @@ pub(crate) fn run_spec(header: &RunHeader, tools: &[ToolDecl]) -> Result<RunSpec
 }
 
 /// Compiles the recorded plan again, against the recorded tools.
-fn compile_plan(header: &RunHeader, tools: &[ToolDecl]) -> Result<CheckedPlan, JournalError> {
+fn compile_plan(
+    header: &RunHeader,
+    tools: &[ToolDecl],
+    braces: BraceRule,
+) -> Result<CheckedPlan, JournalError> {
     // The current limits do not apply to a plan that was accepted earlier.
     let limits = CheckLimits { max_attempts: u32::MAX, max_call_timeout_ms: u64::MAX };
-    let report = check(&header.plan.to_string(), &RecordedTools(tools), &limits);
+    let report = check_recorded(&header.plan.to_string(), &RecordedTools(tools), &limits, braces);
     let first_error = |findings: &[PlanFinding]| {
         let error = findings.iter().find(|finding| finding.severity == Severity::Error);
         error.map_or_else(|| "it has no plan".to_owned(), ToString::to_string)

@@ -9,7 +9,7 @@ use envelope::{
     ToolCall, ToolDecl, ToolName, ToolResult, canonical_hash,
 };
 use expect_test::{Expect, expect};
-use plan::{MachineInput, MachineOutput, RunMachine, SiblingPolicy, TimerId};
+use plan::{BraceRule, MachineInput, MachineOutput, RunMachine, SiblingPolicy, TimerId};
 use serde_json::{Value, json};
 
 use crate::object_folder::object_path;
@@ -197,9 +197,14 @@ impl Driver<'_> {
 }
 
 fn record(state: &Path, header: &RunHeader, world: World) -> PathBuf {
+    record_with(state, header, world, BraceRule::AroundScope)
+}
+
+fn record_with(state: &Path, header: &RunHeader, world: World, braces: BraceRule) -> PathBuf {
     let folder = state.join("runs").join("run-1");
     let journal = Journal::create(&folder, header).unwrap();
-    let machine = RunMachine::new(crate::replay::run_spec(header, &[list_tool(), make_tool()]).unwrap());
+    let machine =
+        RunMachine::new(crate::replay::run_spec(header, &[list_tool(), make_tool()], braces).unwrap());
     let (calls, timers) = (VecDeque::new(), VecDeque::new());
     let yes = confirmation_of(header);
     let mut driver =
@@ -237,6 +242,33 @@ fn rewrite(folder: &Path, state: &Path, change: impl Fn(JournalEntry) -> Vec<Jou
     }
     journal.close().unwrap();
     to
+}
+
+#[test]
+fn doubled_braces_in_the_plan_of_an_early_run_are_read_as_they_were_then() {
+    let plan = json!({
+        "version": "1.0", "goal": "Make a note", "riskLevel": "writes",
+        "steps": [{ "id": "daily", "tool": "vault.make", "args": { "path": "Daily/{{date}}.md" } }]
+    });
+    let replayed = |format, braces| {
+        let temp = tempfile::tempdir().unwrap();
+        let header = RunHeader { format, call_policy: None, ..plan_header(plan.clone()) };
+        let folder = record_with(temp.path(), &header, GOOD, braces);
+        let calls = fs::read_to_string(folder.join("calls.jsonl")).unwrap();
+        let path = calls.split("\"path\":\"").nth(1).unwrap().split('"').next().unwrap();
+        format!("format {format}, {path}: {}", told(&folder).replace('\n', "; "))
+    };
+    let told = [
+        replayed(1, BraceRule::Everywhere),
+        replayed(1, BraceRule::AroundScope),
+        replayed(2, BraceRule::AroundScope),
+        replayed(2, BraceRule::Everywhere),
+    ];
+    expect![[r#"
+        format 1, Daily/{date}.md: 1 calls, complete true, Some(Ok)
+        format 1, Daily/{{date}}.md: 1 calls, complete true, Some(Ok)
+        format 2, Daily/{{date}}.md: 1 calls, complete true, Some(Ok)
+        format 2, Daily/{date}.md: 1 calls, complete true, Some(Ok); Args: record 5, step `daily`: other arguments follow from the plan and the recorded results"#]].assert_eq(&told.join("\n"));
 }
 
 fn told(folder: &Path) -> String {

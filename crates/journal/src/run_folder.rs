@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use crate::disk::FolderHandle;
 use crate::error::JournalError;
-use crate::log_kind::{ChainHead, LogKind, Seq};
+use crate::log_kind::{ChainHead, Seq};
 use crate::log_scanner::{CurrentRecord, LogScanner, ScanItem};
 use crate::object_folder::ObjectFolder;
 use crate::problem::{JournalProblem, ProblemKind};
+use crate::record_lines::LineForm;
 use crate::recover::read_run;
 use crate::run_header::{RecordedTool, RunFile, RunHeader};
 use crate::run_log::{io_error, open_run};
@@ -63,7 +64,12 @@ impl RunFolder {
     pub fn records(&self) -> Result<RecordReader<'_>, JournalError> {
         let scan = LogScanner::open(&self.dir, self.run.start())
             .map_err(|source| io_error("read", self.path(), source))?;
-        Ok(RecordReader { path: self.path(), scan, ended: false })
+        Ok(RecordReader { path: self.path(), form: LineForm::of(self.header()), scan, ended: false })
+    }
+
+    /// Whether the plan may have been read with [`plan::BraceRule::Everywhere`].
+    pub fn may_have_other_braces(&self) -> bool {
+        self.run.header.format < RunHeader::BRACES_AROUND_SCOPE
     }
 
     /// Reads stored data by its hash, and checks it.
@@ -116,6 +122,7 @@ impl RunFolder {
 /// The records of a run, in order.
 pub struct RecordReader<'a> {
     path: &'a Path,
+    form: LineForm,
     scan: LogScanner<'a>,
     ended: bool,
 }
@@ -135,7 +142,7 @@ impl Iterator for RecordReader<'_> {
             return None;
         }
         let next = match self.scan.next() {
-            Ok(Some(ScanItem::Record)) => Some(read(&self.scan.current)),
+            Ok(Some(ScanItem::Record)) => Some(read(&self.form, &self.scan.current)),
             Ok(Some(ScanItem::Problem(problem))) => Some(Err(JournalError::Damaged(Box::new(problem)))),
             Ok(None) => None,
             Err(source) => Some(Err(io_error("read", self.path, source))),
@@ -145,19 +152,8 @@ impl Iterator for RecordReader<'_> {
     }
 }
 
-fn read(current: &CurrentRecord) -> Result<JournalEntry, JournalError> {
-    let record = match current.kind {
-        LogKind::Call => {
-            serde_json::from_slice(&current.text).map(|call| JournalRecord::Call(Box::new(call)))
-        }
-        LogKind::Result => {
-            serde_json::from_slice(&current.text).map(|result| JournalRecord::Result(Box::new(result)))
-        }
-        LogKind::Event => {
-            serde_json::from_slice(&current.text).map(|event| JournalRecord::Event(Box::new(event)))
-        }
-    };
-    match record {
+fn read(form: &LineForm, current: &CurrentRecord) -> Result<JournalEntry, JournalError> {
+    match form.read(current.kind, &current.text) {
         Ok(record) => Ok(JournalEntry { seq: current.seq, record }),
         Err(error) => {
             let message = format!("this line is not a record that this build can read: {error}");

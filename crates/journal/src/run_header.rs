@@ -8,12 +8,12 @@
 use std::path::Path;
 
 use envelope::{
-    Confirmation, Hash, ReceiptFamily, RunId, StepId, Timestamp, ToolDecl, ToolName, canonical_bytes,
-    canonical_hash,
+    Confirmation, Hash, LimitsSnapshot, PolicySnapshot, ReceiptFamily, RunId, SandboxSnapshot, StepId,
+    Timestamp, ToolDecl, ToolName, canonical_bytes, canonical_hash,
 };
 use plan::{CarriedCall, CarriedCalls, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::JournalError;
 use crate::log_kind::ChainHead;
@@ -76,6 +76,10 @@ pub struct RunHeader {
     pub policy: Option<Value>,
     /// [`canonical_hash`] of the policy, and so the hash of its object.
     pub policy_hash: Hash,
+    /// The part of the policy that calls carry, apart from `limits`. A line that leaves out the policy of its call has
+    /// this one. `None` in runs of earlier builds, whose lines leave out nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_policy: Option<CallPolicy>,
     /// The tools that the plan uses.
     pub tools: Vec<RecordedTool>,
     pub registry_version: String,
@@ -83,9 +87,41 @@ pub struct RunHeader {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner_version: Option<String>,
     pub limits: RunLimits,
+    #[serde(default = "ignore_siblings", skip_serializing_if = "ignores_siblings")]
     pub sibling: SiblingPolicy,
     /// True if the user was to be asked before the first call.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub confirm: bool,
+}
+
+fn ignore_siblings() -> SiblingPolicy {
+    SiblingPolicy::Ignore
+}
+
+fn ignores_siblings(sibling: &SiblingPolicy) -> bool {
+    *sibling == ignore_siblings()
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What [`PolicySnapshot`] has beside the sandbox of the vault and the limits of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallPolicy {
+    pub confirmations_required: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_timeout_ms: Option<u64>,
+}
+
+impl From<&PolicySnapshot> for CallPolicy {
+    fn from(snapshot: &PolicySnapshot) -> CallPolicy {
+        CallPolicy {
+            confirmations_required: snapshot.confirmations_required,
+            call_timeout_ms: snapshot.limits.call_timeout_ms,
+        }
+    }
 }
 
 /// A finished run of the same plan that another run continues.
@@ -169,13 +205,44 @@ impl From<ToolDecl> for RecordedTool {
 
 impl RunHeader {
     /// The format version of run folders that this build writes.
-    pub const FORMAT: u32 = 2;
+    pub const FORMAT: u32 = 3;
+    /// The first format whose plans were all read with [`plan::BraceRule::AroundScope`].
+    pub(crate) const BRACES_AROUND_SCOPE: u32 = 2;
+    /// The first format whose lines leave out what `run.json` says.
+    pub(crate) const SHORT_LINES: u32 = 3;
     /// The oldest format version that this build reads: the policy and the declarations are in `run.json`.
     const OLDEST_FORMAT: u32 = 1;
+
+    /// Returns the policy of the calls whose lines have none.
+    pub(crate) fn call_policy_snapshot(&self) -> Option<PolicySnapshot> {
+        self.call_policy.map(|policy| PolicySnapshot {
+            confirmations_required: policy.confirmations_required,
+            sandbox: SandboxSnapshot::of_vault(),
+            limits: LimitsSnapshot {
+                max_concurrency: self.limits.max_parallel,
+                max_attempts: Some(self.limits.max_attempts),
+                call_timeout_ms: policy.call_timeout_ms,
+                max_foreach_items: Some(self.limits.max_foreach_items),
+            },
+        })
+    }
 
     /// Returns the calls that are not made again; none if the run continues no other one.
     pub fn carried_calls(&self) -> CarriedCalls {
         CarriedCalls::new(self.continues.iter().flat_map(|run| run.carried.iter().cloned()))
+    }
+
+    /// Returns the JSON of `run.json` without the confirmation.
+    fn to_json_value(&self) -> serde_json::Result<Value> {
+        let mut value = serde_json::to_value(self)?;
+        if self.format < RunHeader::SHORT_LINES
+            && let Some(fields) = value.as_object_mut()
+        {
+            // Earlier builds wrote the defaults too, and the chain starts from the hash of what they wrote.
+            fields.entry("sibling").or_insert(json!(self.sibling));
+            fields.entry("confirm").or_insert(json!(self.confirm));
+        }
+        Ok(value)
     }
 
     /// Returns the header with hashes in place of the policy and the declarations, and their contents.
@@ -208,7 +275,7 @@ pub(crate) struct RunFile {
 impl RunFile {
     pub(crate) fn new(header: &RunHeader) -> RunFile {
         // A header always has a JSON form; otherwise `to_json` would fail before anything is written.
-        let value = serde_json::to_value(header).unwrap_or_default();
+        let value = header.to_json_value().unwrap_or_default();
         RunFile { header: header.clone(), confirmation: None, genesis: canonical_hash(&value) }
     }
 
@@ -217,7 +284,7 @@ impl RunFile {
     }
 
     pub(crate) fn to_json(&self) -> Result<Vec<u8>, JournalError> {
-        let mut value = serde_json::to_value(&self.header).map_err(JournalError::NotJson)?;
+        let mut value = self.header.to_json_value().map_err(JournalError::NotJson)?;
         if let (Some(confirmation), Some(fields)) = (&self.confirmation, value.as_object_mut()) {
             let confirmation = serde_json::to_value(confirmation).map_err(JournalError::NotJson)?;
             fields.insert(CONFIRMATION.to_owned(), confirmation);

@@ -18,8 +18,10 @@ use crate::line::{MAX_CHAIN, MAX_LINE, write_line};
 use crate::log_kind::{ChainHead, LogKind, Seq};
 use crate::no_links::is_link_error;
 use crate::object_folder::ObjectFolder;
+use crate::record_lines::LineForm;
 use crate::record_serializer::serialize_record;
 use crate::recover::{RecoveredRun, RecoveryReport, recover};
+use crate::run_folder::JournalRecord;
 use crate::run_header::{RUN_FILE, RunFile, RunHeader};
 use crate::wal::{WAL_FILE, WalCheckpoint, WalWriter};
 use crate::writer::JournalWriter;
@@ -37,6 +39,7 @@ enum JournalBackend {
 
 struct DiskJournal {
     folder: FolderHandle,
+    form: LineForm,
     /// Guards `run.json`; the logs belong to the committer.
     run: Mutex<(RunFile, Box<dyn RunDisk>)>,
     writer: Arc<JournalWriter>,
@@ -47,6 +50,7 @@ struct DiskJournal {
 }
 
 struct MemoryJournal {
+    form: LineForm,
     run: Mutex<RunFile>,
     logs: Mutex<MemoryLogs>,
     objects: Mutex<HashMap<Hash, Vec<u8>>>,
@@ -158,6 +162,7 @@ impl Journal {
             ObjectFolder::for_writer(&folder).map_err(|source| io_error("open", folder.path(), source))?;
         let on_disk = DiskJournal {
             folder,
+            form: LineForm::of(&run.header),
             run: Mutex::new((run, disk)),
             writer,
             committer: Mutex::new(Some(committer)),
@@ -175,23 +180,40 @@ impl Journal {
         let run = RunFile::new(&header);
         let lines = [Vec::new(), Vec::new(), Vec::new()];
         let logs = Mutex::new(MemoryLogs { head: run.start(), newest: 0, raw: RawRecords::default(), lines });
-        let memory = MemoryJournal { run: Mutex::new(run), logs, objects: Mutex::new(objects) };
+        let form = LineForm::of(&header);
+        let memory = MemoryJournal { form, run: Mutex::new(run), logs, objects: Mutex::new(objects) };
         Journal { backend: Arc::new(JournalBackend::Memory(Box::new(memory))) }
     }
 
     /// Appends a call. Not durable yet.
     pub fn call(&self, call: &ToolCall) -> Result<Seq, JournalError> {
-        self.append(LogKind::Call, call)
+        match self.form() {
+            LineForm::Whole => self.append(LogKind::Call, call),
+            LineForm::Short(run) => self.append(LogKind::Call, &run.call_line(call)),
+        }
     }
 
     /// Appends a result. Not durable yet.
     pub fn result(&self, result: &ToolResult) -> Result<Seq, JournalError> {
-        self.append(LogKind::Result, result)
+        match self.form() {
+            LineForm::Whole => self.append(LogKind::Result, result),
+            LineForm::Short(run) => self.append(LogKind::Result, &run.result_line(result)),
+        }
     }
 
     /// Appends an event. Not durable yet.
     pub fn event(&self, event: &ExecutionEvent) -> Result<Seq, JournalError> {
-        self.append(LogKind::Event, event)
+        match self.form() {
+            LineForm::Whole => self.append(LogKind::Event, event),
+            LineForm::Short(run) => self.append(LogKind::Event, &run.event_line(event)),
+        }
+    }
+
+    fn form(&self) -> &LineForm {
+        match &*self.backend {
+            JournalBackend::Disk(on_disk) => &on_disk.form,
+            JournalBackend::Memory(memory) => &memory.form,
+        }
     }
 
     /// Appends a record. Blocks only when megabytes are queued, and then only for the committer, which has a
@@ -371,6 +393,13 @@ impl Journal {
             JournalBackend::Disk(on_disk) => Some(on_disk.folder.path()),
             JournalBackend::Memory(_) => None,
         }
+    }
+
+    /// Returns the records of one log of a journal in memory, as a reader of a run folder gets them; empty for one on
+    /// disk, which [`crate::RunFolder`] reads.
+    pub fn records(&self, kind: LogKind) -> Vec<JournalRecord> {
+        let read = |line: &String| self.form().read(kind, line.as_bytes()).ok();
+        self.lines(kind).iter().filter_map(read).collect()
     }
 
     /// Returns the lines of one log of a journal in memory; empty for one on disk, which has files to read.

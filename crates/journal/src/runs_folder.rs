@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use envelope::RunId;
+use rustix::fs::FlockOperation;
 
-use crate::disk::ensure_folder;
+use crate::disk::{FolderHandle, ensure_folder};
 use crate::error::JournalError;
 use crate::run_folder::RunFolder;
 use crate::run_header::RunHeader;
@@ -59,9 +60,56 @@ impl RunsFolder {
     }
 
     /// Starts the record of a run of this vault.
+    ///
+    /// Fails with [`JournalError::LinkedRunGone`] if a run that it undoes or continues was removed.
     pub fn create(&self, header: &RunHeader) -> Result<Journal, JournalError> {
+        self.create_unless(header, &|_runs| None)
+    }
+
+    /// Like [`RunsFolder::create`], for a run that continues another one. Two processes may have checked at the same
+    /// moment whether that is allowed, so it is checked again here, where one of them waits for the other.
+    ///
+    /// `linked` gets all runs, newest first, and returns a run that forbids it. The error is then
+    /// [`JournalError::LinkedMeanwhile`].
+    pub fn create_unless(
+        &self,
+        header: &RunHeader,
+        linked: &dyn Fn(&[RunSummary]) -> Option<RunId>,
+    ) -> Result<Journal, JournalError> {
         let header = RunHeader { vault: self.vault().map(str::to_owned), ..header.clone() };
+        let _locks = self.lock_linked(&header)?;
+        if let Some(continues) = &header.continues
+            && let Some(by) = linked(&self.list()?)
+        {
+            return Err(JournalError::LinkedMeanwhile { run: continues.run_id.clone(), by });
+        }
         Journal::create(&self.path.join(header.run_id.as_str()), &header)
+    }
+
+    /// Keeps a prune from removing runs, and others from continuing the same run, until the new run is there. A prune
+    /// that began before is waited for.
+    fn lock_linked(&self, header: &RunHeader) -> Result<Vec<FolderHandle>, JournalError> {
+        let continued = header.continues.as_ref().map(|run| &run.run_id);
+        let linked: Vec<&RunId> = header.undoes.iter().chain(continued).collect();
+        if linked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let failed = |source| io_error("lock", &self.path, source);
+        let runs = FolderHandle::open(&self.path).map_err(failed)?;
+        runs.wait_for_lock(FlockOperation::LockShared).map_err(failed)?;
+        for run in linked {
+            if run_summary(&self.path.join(run.as_str())).is_none() {
+                return Err(JournalError::LinkedRunGone { run: run.clone() });
+            }
+        }
+        let mut locks = vec![runs];
+        if let Some(run) = continued {
+            // It has ended, so nobody else keeps this lock for long.
+            let folder = FolderHandle::open(&self.path.join(run.as_str())).map_err(failed)?;
+            folder.wait_for_lock(FlockOperation::LockExclusive).map_err(failed)?;
+            locks.push(folder);
+        }
+        Ok(locks)
     }
 
     /// Returns [`list_runs`] of this vault.

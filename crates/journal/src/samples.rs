@@ -37,6 +37,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         plan,
         policy_hash: canonical_hash(&policy),
         policy: Some(policy),
+        call_policy: Some((&*call_policy()).into()),
         tools: Vec::new(),
         registry_version: "registry".to_owned(),
         executor_version: "0.1.0".to_owned(),
@@ -71,6 +72,19 @@ pub(crate) fn call_id(index: u64) -> CallId {
     CallId::derive(&run_id(), &StepId::parse("s1").unwrap(), Some(index), 1)
 }
 
+fn call_policy() -> Arc<PolicySnapshot> {
+    Arc::new(PolicySnapshot {
+        confirmations_required: true,
+        sandbox: SandboxSnapshot::of_vault(),
+        limits: LimitsSnapshot {
+            max_concurrency: 4,
+            max_attempts: Some(3),
+            call_timeout_ms: Some(600_000),
+            max_foreach_items: Some(100),
+        },
+    })
+}
+
 pub(crate) fn call(index: u64) -> ToolCall {
     let args = json!({ "path": format!("Notes/{index}.md"), "content": "text “with” quotes\n" });
     let Value::Object(args) = args else { panic!("not an object") };
@@ -95,20 +109,7 @@ pub(crate) fn call(index: u64) -> ToolCall {
         preview: None,
         risk_level: Risk::Writes,
         category: None,
-        policy: Arc::new(PolicySnapshot {
-            confirmations_required: true,
-            sandbox: SandboxSnapshot {
-                enabled: true,
-                allowed_roots: vec!["/".to_owned()],
-                deny_patterns: Vec::new(),
-            },
-            limits: LimitsSnapshot {
-                max_concurrency: 4,
-                max_attempts: None,
-                call_timeout_ms: None,
-                max_foreach_items: None,
-            },
-        }),
+        policy: call_policy(),
         confirmation_id: Some(confirmation().confirmation_id),
         called_with: None,
         intent: Vec::new(),

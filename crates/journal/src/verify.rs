@@ -15,7 +15,7 @@ use crate::object_folder::{OBJECTS, ObjectFolder, object_path};
 use crate::problem::{JournalProblem, ProblemKind, TornTail};
 use crate::record_facts::{CallFacts, EventFacts, ResultFacts, ResultRules, compact_id};
 use crate::run_folder::RunFolder;
-use crate::run_header::{RUN_FILE, RecordedTool, RunFile};
+use crate::run_header::{RUN_FILE, RecordedTool, RunFile, RunHeader};
 use crate::run_log::io_error;
 use crate::wal::{WAL_FILE, WalFile};
 
@@ -214,14 +214,22 @@ impl<'a> RecordVerifier<'a> {
         self.problems.push(current.problem(what, message));
     }
 
-    fn check_run_id(&mut self, current: &CurrentRecord, run_id: &str) {
-        if run_id != self.run.header.run_id.as_str() {
-            self.add_problem(current, ProblemKind::Foreign, format!("this record belongs to run `{run_id}`"));
+    /// Checks the run that a line names. Lines of [`RunHeader::SHORT_LINES`] name one only if it is another.
+    fn check_run_id(&mut self, current: &CurrentRecord, named: Option<&str>) {
+        match named {
+            Some(named) if named != self.run.header.run_id.as_str() => {
+                let message = format!("this record belongs to run `{named}`");
+                self.add_problem(current, ProblemKind::Foreign, message);
+            }
+            None if self.run.header.format < RunHeader::SHORT_LINES => {
+                self.add_problem(current, ProblemKind::Invariant, "this line names no run".to_owned());
+            }
+            Some(_) | None => {}
         }
     }
 
     fn check_call(&mut self, current: &CurrentRecord, facts: &CallFacts<'_>) {
-        self.check_run_id(current, &facts.run_id);
+        self.check_run_id(current, facts.run_id.as_deref());
         self.calls_made = true;
         let open = UnansweredCall { seq: current.seq, line: current.line, offset: current.offset };
         // An open call can be recorded again: a resume after a crash does that.
@@ -232,8 +240,9 @@ impl<'a> RecordVerifier<'a> {
     }
 
     fn check_result(&mut self, current: &CurrentRecord, facts: &ResultFacts<'_>) -> Result<(), JournalError> {
-        self.check_run_id(current, &facts.run_id);
-        if let Some(rule) = self.rules.broken_invariant(facts) {
+        self.check_run_id(current, facts.run_id.as_deref());
+        let is_short = self.run.header.format >= RunHeader::SHORT_LINES;
+        if let Some(rule) = self.rules.broken_invariant(facts, is_short) {
             self.add_problem(current, ProblemKind::Invariant, rule.to_owned());
         }
         match self.calls.insert(compact_id(&facts.call_id), None) {
@@ -312,7 +321,7 @@ impl<'a> RecordVerifier<'a> {
     }
 
     fn check_event(&mut self, current: &CurrentRecord, facts: &EventFacts<'_>) -> Result<(), JournalError> {
-        self.check_run_id(current, &facts.run_id);
+        self.check_run_id(current, facts.run_id.as_deref());
         self.finished |= facts.event_type == EventType::RunFinished;
         if facts.event_type == EventType::RunConfirmed {
             let given: Option<Confirmation> =

@@ -23,6 +23,20 @@ pub struct CheckedPlan {
     pub vars: Map<String, Value>,
 }
 
+impl CheckedPlan {
+    /// Returns whether every text means the same in both plans.
+    pub fn has_same_templates(&self, other: &CheckedPlan) -> bool {
+        let texts = |plan: &CheckedPlan| {
+            let of_step = |step: &CheckedStep| {
+                let from = step.foreach.as_ref().map(|foreach| foreach.from.clone());
+                (step.args.clone(), step.preview.clone(), from)
+            };
+            (plan.steps.iter().map(of_step).collect::<Vec<_>>(), plan.outputs.clone())
+        };
+        texts(self) == texts(other)
+    }
+}
+
 /// A step with its tool resolved and its defaults filled in.
 #[derive(Debug, Clone)]
 pub struct CheckedStep {

@@ -12,7 +12,7 @@ mod machine;
 mod reference;
 mod template;
 
-pub use check::{CheckLimits, CheckReport, check};
+pub use check::{CheckLimits, CheckReport, check, check_recorded};
 pub use checked::{CheckedForeach, CheckedPlan, CheckedStep};
 pub use finding::{FindingCode, PlanFinding, Severity};
 pub use literal::literal;
@@ -20,7 +20,7 @@ pub use machine::{
     CarriedCall, CarriedCalls, MachineInput, MachineOutput, RunLimits, RunMachine, RunOutcome, RunQuestion,
     RunSpec, RunStatus, SiblingPolicy, StepStatus, StepSummary, TimerId,
 };
-pub use reference::{PathSegment, Reference, ReferenceRoot, TemplateScope};
+pub use reference::{BraceRule, PathSegment, Reference, ReferenceRoot, TemplateScope};
 pub use template::{
     NoteKind, ReferencePosition, Template, TemplateBindings, TemplateNote, TemplatePiece,
     UnresolvedReference, ValueSource,

@@ -41,6 +41,17 @@ pub struct Reference {
 pub struct TemplateScope<'a> {
     pub item_name: Option<&'a str>,
     pub index_name: Option<&'a str>,
+    pub braces: BraceRule,
+}
+
+/// Where doubled braces in a text mean single ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BraceRule {
+    /// Around a word in scope.
+    #[default]
+    AroundScope,
+    /// Everywhere. Only for the plans of runs that earlier versions recorded.
+    Everywhere,
 }
 
 /// The result of parsing the text after `$` or between braces.
@@ -193,9 +204,10 @@ mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::{any, proptest};
 
-    use super::{Reference, ReferenceParse, TemplateScope};
+    use super::{BraceRule, Reference, ReferenceParse, TemplateScope};
 
-    const SCOPE: TemplateScope<'static> = TemplateScope { item_name: Some("note"), index_name: Some("i") };
+    const SCOPE: TemplateScope<'static> =
+        TemplateScope { item_name: Some("note"), index_name: Some("i"), braces: BraceRule::AroundScope };
 
     #[track_caller]
     fn check(texts: &[&str], expected: &Expect) {

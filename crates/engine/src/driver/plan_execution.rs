@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use envelope::{CallId, ConfirmationId, Effects, ExecutionEvent, RunId, ToolCall, ToolResult};
-use journal::{Continuation, Journal, OpenCall};
+use journal::{Continuation, Journal, OpenCall, RunSummary};
 use plan::{
     CarriedCalls, CheckedPlan, MachineInput, MachineOutput, RunMachine, RunOutcome, RunQuestion, RunSpec,
     TimerId,
@@ -23,6 +23,7 @@ use crate::panic_guard::catch_call;
 use crate::question::question_text;
 use crate::run_report::{RunReport, unfinished};
 use crate::run_scope::RunScope;
+use crate::undo::UndoHistory;
 use crate::{Engine, Purpose};
 
 /// Something that a driver carries out. Each ends in one input for [`PlanExecution::accept`].
@@ -107,7 +108,9 @@ impl PlanExecution {
         let links = RunLinks { undoes: request.undoes, continues: request.continues };
         let header = engine.run_header(&spec, request.kind, links);
         let journal = match request.place {
-            RunPlace::Disk(runs) => runs.create(&header)?,
+            RunPlace::Disk(runs) => {
+                runs.create_unless(&header, &|runs| newer_link(runs, continues.as_ref()))?
+            }
             RunPlace::Memory => Journal::in_memory(&header),
         };
         let (scope, order) = RunScope::ordered(journal);
@@ -415,4 +418,12 @@ impl PlanExecution {
             journal_error: self.journal_error.or(lost),
         }
     }
+}
+
+/// Returns the run that continues or undoes the continued run already, if one does.
+fn newer_link(runs: &[RunSummary], continues: Option<&Continuation>) -> Option<RunId> {
+    let run = &continues?.run_id;
+    let history = UndoHistory::of(runs);
+    let undone = history.active_undos(run).first().copied();
+    history.continued_by(run).or(undone).map(|newer| newer.run_id.clone())
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use envelope::{EventLevel, EventType, ExecutionEvent, SchemasOnly};
 use journal::{
     Journal, JournalError, OpenCall, RecordedTool, RecoveryReport, RunFolder, RunHeader, RunKind, RunReplay,
+    brace_rule,
 };
-use plan::{MachineOutput, PlanFinding, RunSpec};
+use plan::{BraceRule, MachineOutput, PlanFinding, RunSpec};
 
 use super::local_driver::drive;
 use super::plan_execution::{PlanExecution, ResumedState};
@@ -100,7 +101,8 @@ impl PlanExecution {
     /// the plan.
     pub fn resume(engine: &Engine, interrupted: InterruptedRun) -> Result<PlanExecution, ResumeError> {
         let InterruptedRun { request, folder, journal, recovery } = interrupted;
-        let spec = rebuild_spec(engine, folder.header())?;
+        let braces = brace_rule(&folder, &|braces| rebuild_spec(engine, folder.header(), braces).ok())?;
+        let spec = rebuild_spec(engine, folder.header(), braces)?;
         let approved = stored_forecast(engine, &folder, &spec)?;
         let replay = RunReplay::rebuild(&folder, spec.clone())?;
         if replay.is_finished() {
@@ -167,7 +169,7 @@ fn stored_forecast(
 
 /// Returns the spec of the interrupted run if nothing that it depends on has changed. Permissions are derived from the
 /// policy again, never taken from the folder.
-fn rebuild_spec(engine: &Engine, header: &RunHeader) -> Result<RunSpec, ResumeError> {
+fn rebuild_spec(engine: &Engine, header: &RunHeader, braces: BraceRule) -> Result<RunSpec, ResumeError> {
     if header.policy_hash != engine.policy().hash() {
         return Err(ResumeError::Changed { what: "the policy" });
     }
@@ -177,10 +179,11 @@ fn rebuild_spec(engine: &Engine, header: &RunHeader) -> Result<RunSpec, ResumeEr
     if !header.tools.iter().all(same_tool) {
         return Err(ResumeError::Changed { what: "a tool of the plan" });
     }
-    let report = plan::check(
+    let report = plan::check_recorded(
         &header.plan.to_string(),
         &SchemasOnly(engine.surface()),
         &engine.policy().check_limits(),
+        braces,
     );
     let Some(plan) = report.plan else {
         return Err(ResumeError::PlanRejected(report.findings));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use command_line::CommandLine;
 use envelope::{Confirmation, Hash, RunId, ToolDecl};
-use journal::{Continuation, RecordedTool, RunHeader, RunKind};
+use journal::{CallPolicy, Continuation, RecordedTool, RunHeader, RunKind};
 use plan::{CheckedPlan, CheckedStep, RunSpec, Template};
 
 use crate::panic_guard::catch_call;
@@ -69,6 +69,7 @@ impl Engine {
             plan_hash: spec.plan.hash,
             policy_hash: envelope::canonical_hash(&policy),
             policy: Some(policy),
+            call_policy: Some(CallPolicy::from(&*spec.policy)),
             tools: declarations(&spec.plan).into_iter().map(RecordedTool::from).collect(),
             registry_version: spec.registry_version.to_string(),
             executor_version: self.inner.executor_version.to_string(),

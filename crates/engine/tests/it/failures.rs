@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::{Build, Hooked, ScriptedApprover, TestEngine, test_engine};
 use engine::{AfterReply, BeforeReply, HookDecision, HookError, Mode, Policy, Rule, RuleEffect};
 use envelope::{Failure, Phase, PhaseOutcome, ToolResult};
-use journal::LogKind;
+use journal::{JournalRecord, LogKind};
 use serde_json::{Value, json};
 use toolkit::{CancelCause, CancelToken, SurfaceRules};
 
@@ -450,8 +450,10 @@ async fn every_failure_ends_as_one_recorded_result() {
         let lines =
             (scope.journal().lines(LogKind::Call).len(), scope.journal().lines(LogKind::Result).len());
         assert_eq!(lines, (1, 1), "{kind}");
-        let recorded: ToolResult = serde_json::from_str(&scope.journal().lines(LogKind::Result)[0]).unwrap();
-        assert_eq!(recorded, result, "{kind}");
+        let JournalRecord::Result(recorded) = scope.journal().records(LogKind::Result).remove(0) else {
+            panic!()
+        };
+        assert_eq!(*recorded, result, "{kind}");
         reached.insert(kind, ());
     }
     // Causes that only a tool can name travel the road of `execution_failed`; the vault's tests reach them.

@@ -8,8 +8,8 @@ use crate::support::{Build, Hooked, TestEngine, plan, test_engine};
 use engine::{
     AfterCall, AfterReply, BeforeCall, BeforeReply, CommandHook, Hook, HookError, HookWhen, RunPlace,
 };
-use envelope::{Failure, Phase, ToolCall, ToolName, ToolResult};
-use journal::LogKind;
+use envelope::{Failure, Phase, ToolName, ToolResult};
+use journal::{JournalRecord, LogKind};
 use serde_json::{Value, json};
 use toolkit::{BoxFuture, CancelCause, CancelToken};
 
@@ -41,7 +41,7 @@ async fn a_hook_that_hands_back_what_it_was_shown_changes_only_what_it_changed()
     let result = test_engine.call_in(&scope, "test.write", args, CancelToken::new()).await;
     assert_eq!(test_engine.work.begun(), ["שלום\u{200f}!"]);
     assert_eq!(result.mutations[0].fields, ["/path"]);
-    let logged: ToolCall = serde_json::from_str(&scope.journal().lines(LogKind::Call)[0]).unwrap();
+    let JournalRecord::Call(logged) = scope.journal().records(LogKind::Call).remove(0) else { panic!() };
     assert_eq!(logged.called_with.map(Value::Object), Some(json!({"text": "שלום\u{200f}!", "path": "b.md"})));
 }
 

@@ -7,9 +7,9 @@ use engine::{
     ApprovalDecision, BeforeReply, ConfirmAnswer, Hook, HookDecision, Mode, Policy, Rule, RuleEffect,
     RunPlace,
 };
-use envelope::{ApprovalChannel, Failure, Phase, ToolCall, ToolResult};
+use envelope::{ApprovalChannel, Failure, Phase, ToolResult};
 use expect_test::{Expect, expect};
-use journal::LogKind;
+use journal::{JournalRecord, LogKind};
 use plan::RunStatus;
 use serde_json::json;
 use toolkit::{CancelCause, CancelToken};
@@ -323,7 +323,7 @@ async fn what_a_tool_is_comes_from_its_declaration_and_not_from_the_caller() {
     (call.category, call.cancellable, call.args_hash) = (Some("harmless".into()), false, None);
     let scope = test_engine.scope();
     test_engine.engine.run_call(&scope, call, CancelToken::new()).await;
-    let logged: ToolCall = serde_json::from_str(&scope.journal().lines(LogKind::Call)[0]).unwrap();
+    let JournalRecord::Call(logged) = scope.journal().records(LogKind::Call).remove(0) else { panic!() };
     assert_eq!(
         (logged.tool.as_str(), logged.risk_level, logged.category.as_deref(), logged.cancellable),
         ("test.command", envelope::Risk::Commands, Some("test"), true)

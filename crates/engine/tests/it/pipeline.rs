@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support::{Build, Hooked, ScriptedApprover, TestEngine, test_engine};
 use engine::{AfterReply, BeforeReply, HookDecision, Mode, Policy, Rule, RuleEffect};
 use envelope::{Actor, EventType, Failure, Mutation, Phase, PhaseOutcome, ToolCall, ToolResult};
-use journal::LogKind;
+use journal::{JournalRecord, LogKind};
 use serde_json::{Value, json};
 use toolkit::{CancelCause, CancelToken};
 
@@ -28,7 +28,8 @@ fn with_hooks(hooks: Vec<Hooked>) -> TestEngine {
 }
 
 fn logged_call(gate_scope: &Arc<engine::RunScope>) -> ToolCall {
-    serde_json::from_str(&gate_scope.journal().lines(LogKind::Call)[0]).unwrap()
+    let JournalRecord::Call(call) = gate_scope.journal().records(LogKind::Call).remove(0) else { panic!() };
+    *call
 }
 
 // Conformance: pipeline 1.1
@@ -388,8 +389,10 @@ async fn a_result_is_mapped_once() {
     let test_engine = test_engine();
     let scope = test_engine.scope();
     let result = test_engine.call_in(&scope, "test.look", json!({"text": "once"}), CancelToken::new()).await;
-    let recorded: ToolResult = serde_json::from_str(&scope.journal().lines(LogKind::Result)[0]).unwrap();
-    assert_eq!(recorded, result);
+    let JournalRecord::Result(recorded) = scope.journal().records(LogKind::Result).remove(0) else {
+        panic!()
+    };
+    assert_eq!(*recorded, result);
     assert_eq!(test_engine.work.mapped.load(std::sync::atomic::Ordering::SeqCst), 1);
     let canonical = result.canonical.unwrap();
     assert_eq!(canonical.result, result.data);
@@ -441,7 +444,9 @@ async fn a_large_result_is_stored_once_by_its_hash() {
     assert_eq!(result.data_hash, Some(kept.hash));
     let line = &scope.journal().lines(LogKind::Result)[0];
     assert!(line.len() < 5000, "the line holds a reference, not the data");
-    let recorded: ToolResult = serde_json::from_str(line).unwrap();
+    let JournalRecord::Result(recorded) = scope.journal().records(LogKind::Result).remove(0) else {
+        panic!()
+    };
     assert_eq!((recorded.data, recorded.data_ref), (None, Some(kept)));
     assert!(result.data.is_some(), "later steps still read the whole");
 }

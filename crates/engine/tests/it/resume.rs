@@ -12,7 +12,7 @@ use envelope::{
     ToolCall, ToolDecl, ToolResult, canonical_hash,
 };
 use journal::{Journal, JournalRecord, RunFolder, RunHeader, RunKind};
-use plan::{MachineInput, MachineOutput, RunLimits, RunMachine, RunSpec, RunStatus, TimerId};
+use plan::{BraceRule, MachineInput, MachineOutput, RunLimits, RunMachine, RunSpec, RunStatus, TimerId};
 use serde_json::{Value, json};
 
 /// Drives a machine by hand and writes what the engine would write, up to the moment of the crash.
@@ -31,8 +31,20 @@ fn now() -> Timestamp {
 
 impl Past {
     fn begin(test_engine: &TestEngine, plan: &Value, folder: &Path) -> Past {
-        let checked = Arc::new(test_engine.check(plan));
+        Past::begin_as(test_engine, plan, folder, (RunHeader::FORMAT, BraceRule::AroundScope))
+    }
+
+    /// Begins the run as a build did that wrote this format and read braces so.
+    fn begin_as(
+        test_engine: &TestEngine,
+        plan: &Value,
+        folder: &Path,
+        (format, braces): (u32, BraceRule),
+    ) -> Past {
         let policy = test_engine.engine.policy();
+        let (surface, limits) = (test_engine.engine.surface(), policy.check_limits());
+        let report = plan::check_recorded(&plan.to_string(), surface, &limits, braces);
+        let checked = Arc::new(report.plan.unwrap());
         let limits = RunLimits {
             max_parallel: policy.limits.max_concurrency.get(),
             max_attempts: policy.limits.max_attempts.get(),
@@ -44,7 +56,7 @@ impl Past {
         let policy_json = serde_json::to_value(policy).unwrap();
         let version = test_engine.engine.surface().version();
         let header = RunHeader {
-            format: RunHeader::FORMAT,
+            format,
             run_id: RunId::parse("past").unwrap(),
             created_at: now(),
             kind: RunKind::Plan,
@@ -55,6 +67,7 @@ impl Past {
             plan_hash: checked.hash,
             policy_hash: canonical_hash(&policy_json),
             policy: Some(policy_json),
+            call_policy: None,
             tools: tools.into_iter().map(Into::into).collect(),
             registry_version: version.to_owned(),
             executor_version: "test".to_owned(),
@@ -200,6 +213,35 @@ async fn a_retry_that_had_ended_is_not_made_again() {
     assert_eq!(report.status, RunStatus::Ok);
     assert!(!test_engine.work.begun().contains(&"A".to_owned()), "{:?}", test_engine.work.begun());
     intact(&run_dir);
+}
+
+#[tokio::test]
+async fn doubled_braces_of_a_run_of_an_early_build_are_written_as_that_build_would_have() {
+    let notes = plan(json!([
+        { "id": "a", "tool": "test.write", "args": { "text": "{{date}}", "path": "a.md" } },
+        { "id": "b", "tool": "test.write", "args": { "text": "{{title}}", "path": "b.md" } }
+    ]));
+    // Nothing shows which of the two rules a run of format 1 had before its first call: the older one.
+    let runs = [
+        (1, BraceRule::Everywhere, false, vec!["{date}", "{title}"]),
+        (1, BraceRule::Everywhere, true, vec!["{title}"]),
+        (1, BraceRule::AroundScope, true, vec!["{{title}}"]),
+        (2, BraceRule::AroundScope, false, vec!["{{date}}", "{{title}}"]),
+    ];
+    for (format, braces, has_made_a, expected) in runs {
+        let folder = tempfile::tempdir().unwrap();
+        let test_engine = test_engine();
+        let mut past = Past::begin_as(&test_engine, &notes, folder.path(), (format, braces));
+        if has_made_a {
+            past.made("a#1");
+            past.ended("a#1", Ok(()));
+        }
+        let run_dir = past.crash();
+        let report = resume(&test_engine, run_dir.clone()).await.unwrap();
+        assert_eq!(report.status, RunStatus::Ok);
+        assert_eq!(test_engine.work.begun(), expected, "format {format}, {braces:?}");
+        intact(&run_dir);
+    }
 }
 
 #[tokio::test]

@@ -26,6 +26,10 @@ pub struct LinkResolver {
     /// Positions in `files`, sorted by folded name, then shortest path first. The files of one name have the same range
     /// in both lists.
     by_length: Vec<u32>,
+    /// Positions in `files`, sorted by folded name, then by the folders of the path from the last to the first. So the
+    /// files whose paths end alike are beside each other. The ranges are those of `files`.
+    by_end: Vec<u32>,
+    shortest: ShortestPaths,
 }
 
 #[derive(Clone)]
@@ -58,10 +62,9 @@ impl IndexedFile {
         (self.length, &self.folded, &self.path)
     }
 
-    /// Whether the path ends with these complete segments.
-    fn ends_with(&self, folded: &str) -> bool {
-        let before = self.folded.strip_suffix(folded);
-        before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    /// Returns the segments of the path, the name first.
+    fn segments(&self) -> impl Iterator<Item = &str> {
+        self.folded.rsplit('/')
     }
 }
 
@@ -84,7 +87,13 @@ impl LinkResolver {
                 files[*a as usize].length_order().cmp(&files[*b as usize].length_order())
             });
         }
-        LinkResolver { files, by_length }
+        let mut by_end: Vec<u32> = (0..).take(files.len()).collect();
+        for same_name in by_end.chunk_by_mut(|a, b| files[*a as usize].name() == files[*b as usize].name()) {
+            same_name
+                .sort_unstable_by(|a, b| files[*a as usize].segments().cmp(files[*b as usize].segments()));
+        }
+        let shortest = ShortestPaths::of(&files);
+        LinkResolver { files, by_length, by_end, shortest }
     }
 
     /// Returns the resolver for the vault after the files have moved.
@@ -165,19 +174,42 @@ impl LinkResolver {
         let nearest_named = |path: &str| {
             let folded = fold(path);
             let named = self.named(name_of(&folded));
-            let below = folder.as_deref().and_then(|folder| {
-                let files = below(&self.files[named.clone()], folder);
-                files.iter().filter(|file| file.ends_with(&folded)).min_by_key(|file| file.length_order())
-            });
-            let anywhere = || {
-                let mut shortest_first = self.by_length[named.clone()].iter();
-                shortest_first.find_map(|at| Some(&self.files[*at as usize]).filter(|f| f.ends_with(&folded)))
+            let best = if folded.contains('/') {
+                let ending = self.ending(named.clone(), &folded);
+                let is_elsewhere = |file: &IndexedFile| {
+                    folder.as_deref().is_none_or(|folder| !file.folded.starts_with(folder))
+                };
+                ending.min_by(|a, b| {
+                    (is_elsewhere(a), a.length_order()).cmp(&(is_elsewhere(b), b.length_order()))
+                })
+            } else {
+                let below = folder.as_deref().map(|folder| self.below(named.clone(), folder));
+                let below = below.and_then(|below| self.shortest.in_range(&self.files, below));
+                below.or_else(|| self.by_length[named.clone()].first().map(|at| &self.files[*at as usize]))
             };
-            let best = &below.or_else(anywhere)?.folded;
+            let best = &best?.folded;
             let group = &self.files[named];
             spelled_like(path, &group[group.partition_point(|file| file.folded < *best)..], best)
         };
         nearest_named(path).or_else(|| nearest_named(&with_md(path)))
+    }
+
+    /// Returns the files of one name whose paths end with these complete segments.
+    fn ending(&self, named: Range<usize>, folded: &str) -> impl Iterator<Item = &IndexedFile> {
+        let count = folded.split('/').count();
+        let ending = |at: &u32| self.files[*at as usize].segments().take(count).cmp(folded.rsplit('/'));
+        let same_name = &self.by_end[named];
+        let rest = &same_name[same_name.partition_point(|at| ending(at).is_lt())..];
+        let ending = &rest[..rest.partition_point(|at| ending(at).is_eq())];
+        ending.iter().map(|at| &self.files[*at as usize])
+    }
+
+    /// Returns the range of the files of one name whose folded paths begin with `folder`.
+    fn below(&self, named: Range<usize>, folder: &str) -> Range<usize> {
+        let same_name = &self.files[named.clone()];
+        let start = same_name.partition_point(|file| *file.folded < *folder);
+        let count = same_name[start..].partition_point(|file| file.folded.starts_with(folder));
+        named.start + start..named.start + start + count
     }
 
     /// Returns the range of the files with this name.
@@ -193,10 +225,48 @@ impl LinkResolver {
     }
 }
 
-/// Returns the files of one name whose folded paths begin with `folder`.
-fn below<'a>(files: &'a [IndexedFile], folder: &str) -> &'a [IndexedFile] {
-    let rest = &files[files.partition_point(|file| *file.folded < *folder)..];
-    &rest[..rest.partition_point(|file| file.folded.starts_with(folder))]
+/// Finds the shortest path in any range of files in logarithmic time: in a vault, thousands of notes can have the same
+/// name below one folder, and each of them a link to it.
+struct ShortestPaths {
+    /// A binary tree in an array: the second half are the positions of all files, and each entry before is the one of
+    /// its two children with the shorter path.
+    tree: Vec<u32>,
+}
+
+impl ShortestPaths {
+    fn of(files: &[IndexedFile]) -> ShortestPaths {
+        let mut tree: Vec<u32> = vec![0; files.len()];
+        tree.extend((0..).take(files.len()));
+        for at in (1..files.len()).rev() {
+            tree[at] = shorter(files, tree[2 * at], tree[2 * at + 1]);
+        }
+        ShortestPaths { tree }
+    }
+
+    fn in_range<'a>(&self, files: &'a [IndexedFile], range: Range<usize>) -> Option<&'a IndexedFile> {
+        let mut best: Option<u32> = None;
+        let mut take = |at: usize| {
+            let found = self.tree[at];
+            best = Some(best.map_or(found, |best| shorter(files, best, found)));
+        };
+        let (mut start, mut end) = (range.start + files.len(), range.end + files.len());
+        while start < end {
+            if start % 2 == 1 {
+                take(start);
+                start += 1;
+            }
+            if end % 2 == 1 {
+                end -= 1;
+                take(end);
+            }
+            (start, end) = (start / 2, end / 2);
+        }
+        best.map(|best| &files[best as usize])
+    }
+}
+
+fn shorter(files: &[IndexedFile], a: u32, b: u32) -> u32 {
+    if files[b as usize].length_order() < files[a as usize].length_order() { b } else { a }
 }
 
 /// Of the first files, those with this folded path, returns the one spelled like the path.
@@ -217,6 +287,7 @@ fn with_md(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use envelope::VaultPath;
+    use proptest::prelude::{prop, prop_assert_eq, proptest};
 
     use super::LinkResolver;
 
@@ -269,6 +340,49 @@ mod tests {
             ],
         );
         check(&files, "d/e/From.md", &[("c/Note", Some("b/c/Note.md"))]);
+    }
+
+    /// What the rules say, by looking at every file.
+    fn nearest_of_all<'a>(files: &'a [VaultPath], source: &VaultPath, target: &str) -> Option<&'a VaultPath> {
+        let folder = source.as_str().rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+        [target.to_owned(), format!("{target}.md")].iter().find_map(|target| {
+            let ends = |file: &&VaultPath| {
+                let before = file.as_str().strip_suffix(target.as_str());
+                before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            };
+            let is_elsewhere = |file: &VaultPath| {
+                folder.as_ref().is_none_or(|folder| !file.as_str().starts_with(folder.as_str()))
+            };
+            let key = |file: &&VaultPath| (is_elsewhere(file), file.as_str().len(), file.as_str().to_owned());
+            files.iter().filter(ends).min_by_key(key)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_what_looking_at_every_file_finds(
+            files in prop::collection::btree_set(r"([ab]/){0,4}[ab]\.md", 0..30),
+            source in r"([ab]/){0,3}s\.md",
+            target in r"([ab]/){0,2}[abc](\.md)?",
+        ) {
+            let files: Vec<VaultPath> = files.iter().map(|file| path(file)).collect();
+            let index = LinkResolver::new(files.iter().cloned());
+            let expected = nearest_of_all(&files, &path(&source), &target);
+            prop_assert_eq!(index.nearest(&path(&source), &target), expected);
+        }
+    }
+
+    /// Looking at each of the files of the name would take minutes.
+    #[test]
+    fn many_links_to_many_files_of_one_name_are_found_quickly() {
+        let numbers = 0..40_000_u32;
+        let index = LinkResolver::new(numbers.clone().map(|n| path(&format!("docs/deep/{n}/x/index.md"))));
+        for n in numbers {
+            let source = path(&format!("docs/{n}.md"));
+            assert_eq!(index.find(&source, "index"), Some(&path("docs/deep/0/x/index.md")));
+            let expected = path(&format!("docs/deep/{n}/x/index.md"));
+            assert_eq!(index.find(&source, &format!("{n}/x/index")), Some(&expected));
+        }
     }
 
     /// Bytes would put the emoji after the umlauts, and a folded `ß` has two characters.

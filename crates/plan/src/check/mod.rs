@@ -44,7 +44,7 @@ use std::collections::HashSet;
 use envelope::{Requirement, ToolCatalog, ToolDecl};
 use serde_json::Value;
 
-use crate::{CheckedPlan, PlanFinding, Severity};
+use crate::{BraceRule, CheckedPlan, PlanFinding, Severity};
 use build::CheckedParts;
 use dependency_order::DependencyGraph;
 use draft::PlanDraft;
@@ -68,9 +68,19 @@ pub struct CheckReport {
 
 /// Reads and checks a plan. Pure, and never panics: every text yields a report.
 pub fn check(text: &str, catalog: &dyn ToolCatalog, limits: &CheckLimits) -> CheckReport {
+    check_recorded(text, catalog, limits, BraceRule::AroundScope)
+}
+
+/// Reads and checks the plan of a recorded run, with the rule about braces that applied then.
+pub fn check_recorded(
+    text: &str,
+    catalog: &dyn ToolCatalog,
+    limits: &CheckLimits,
+    braces: BraceRule,
+) -> CheckReport {
     let mut findings = Vec::new();
     let root = json::read(text, &mut findings);
-    let plan = root.and_then(|root| check_value(&root, catalog, limits, &mut findings));
+    let plan = root.and_then(|root| check_value(&root, catalog, limits, braces, &mut findings));
     let findings = sort_findings(findings);
     let plan = plan.filter(|_| !has_errors(&findings));
     CheckReport { findings, plan }
@@ -80,11 +90,12 @@ fn check_value(
     root: &Value,
     catalog: &dyn ToolCatalog,
     limits: &CheckLimits,
+    braces: BraceRule,
     findings: &mut Vec<PlanFinding>,
 ) -> Option<CheckedPlan> {
     let draft = draft::read(root, findings);
     name_steps(&draft, findings);
-    let world = SymbolTable::new(&draft, catalog);
+    let world = SymbolTable::new(&draft, catalog, braces);
     let mut edges = steps::check(&draft, &world, catalog, limits, findings);
     templates::check_vars(&draft, findings);
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::draft::{DraftStep, PlanDraft};
 use super::shape::{JsonType, ValueShape};
+use crate::BraceRule;
 
 /// A name that `$vars` can refer to.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,8 @@ pub(super) struct SymbolTable<'a> {
     pub(super) steps: BTreeMap<&'a str, usize>,
     pub(super) vars: BTreeMap<&'a str, PlanVariable<'a>>,
     pub(super) tools: Vec<Option<&'a ToolDecl>>,
+    /// The rule about braces in the texts of the plan.
+    pub(super) braces: BraceRule,
     outputs: Vec<ValueShape<'a>>,
     /// Remaining name comparisons for "did you mean" hints.
     comparisons: Cell<usize>,
@@ -32,13 +35,23 @@ pub(super) struct SymbolTable<'a> {
 const COMPARISONS: usize = 100_000;
 
 impl<'a> SymbolTable<'a> {
-    pub(super) fn new(draft: &'a PlanDraft<'a>, catalog: &'a dyn ToolCatalog) -> SymbolTable<'a> {
+    pub(super) fn new(
+        draft: &'a PlanDraft<'a>,
+        catalog: &'a dyn ToolCatalog,
+        braces: BraceRule,
+    ) -> SymbolTable<'a> {
         let tools: Vec<_> = draft.steps.iter().map(|step| tool_of(step, catalog)).collect();
         let outputs =
             draft.steps.iter().zip(&tools).map(|(step, tool)| output_of(step, *tool, draft)).collect();
         let comparisons = Cell::new(COMPARISONS);
-        let mut world =
-            SymbolTable { steps: BTreeMap::new(), vars: BTreeMap::new(), tools, outputs, comparisons };
+        let mut world = SymbolTable {
+            steps: BTreeMap::new(),
+            vars: BTreeMap::new(),
+            tools,
+            braces,
+            outputs,
+            comparisons,
+        };
         for (index, step) in draft.steps.iter().enumerate() {
             if let Some(label) = step.label {
                 // If two steps have the same id, references mean the first; the second has its own finding.

@@ -12,7 +12,8 @@ use super::template_context::TemplateContext;
 use super::type_check::{self, TemplateTarget};
 use super::{foreach_list, literals, placeholders, spelling};
 use crate::{
-    FindingCode, PlanFinding, Reference, ReferenceRoot, Severity, Template, TemplateScope, json_pointer,
+    BraceRule, FindingCode, PlanFinding, Reference, ReferenceRoot, Severity, Template, TemplateScope,
+    json_pointer,
 };
 
 /// The compiled templates of one step.
@@ -39,7 +40,7 @@ pub(super) fn check_step<'a>(
         step: Some(index),
         label: step.label,
         pointer: String::new(),
-        scope: TemplateScope::default(),
+        scope: TemplateScope { braces: world.braces, ..TemplateScope::default() },
         item: ValueShape::Unknown,
     };
     if let Some(foreach) = &step.foreach {
@@ -51,7 +52,7 @@ pub(super) fn check_step<'a>(
             compiled.from = Some(template);
             place.item = looped.item;
         }
-        place.scope = scope_of(foreach);
+        place.scope = scope_of(foreach, world.braces);
     }
     if let Some(args) = &step.args {
         place.pointer.clone_from(&args.pointer);
@@ -71,8 +72,9 @@ pub(super) fn check_step<'a>(
 }
 
 /// Returns the names that a foreach defines in its step. Missing names are replaced by the usual ones.
-fn scope_of<'a>(foreach: &'a DraftForeach<'_>) -> TemplateScope<'a> {
+fn scope_of<'a>(foreach: &'a DraftForeach<'_>, braces: BraceRule) -> TemplateScope<'a> {
     TemplateScope {
+        braces,
         item_name: Some(foreach.item_name.as_ref().map_or("item", |at| at.value.as_str())),
         index_name: Some(foreach.index_name.as_ref().map_or("index", |at| at.value.as_str())),
     }
@@ -134,7 +136,7 @@ fn unused_foreach(
             FindingCode::BadReference | FindingCode::ForeignTemplate | FindingCode::UnscopedBrace
         )
     });
-    let item = scope_of(foreach).item_name.unwrap_or("item");
+    let item = scope_of(foreach, BraceRule::default()).item_name.unwrap_or("item");
     // The same applies to an item name that cannot be used in a reference.
     if !used && !meant && !RESERVED.contains(&item) {
         findings.push(
@@ -163,7 +165,7 @@ pub(super) fn check_outputs<'a>(
             step: None,
             label: None,
             pointer: at.pointer.clone(),
-            scope: TemplateScope::default(),
+            scope: TemplateScope { braces: world.braces, ..TemplateScope::default() },
             item: ValueShape::Unknown,
         };
         let template = compile(&place, at, findings);

@@ -53,7 +53,7 @@ impl EventBuilder {
 }
 
 pub(super) fn started(plan: &CheckedPlan) -> EventBuilder {
-    let payload = json!({ "planHash": plan.hash, "steps": plan.steps.len() });
+    let payload = json!({ "steps": plan.steps.len() });
     EventBuilder::new(EventType::RunStarted, EventLevel::Info, plan.plan.goal.clone(), payload)
 }
 

@@ -18,7 +18,8 @@ const PARALLEL: u32 = 8;
 
 fn spec(keep_output: bool) -> RunSpec {
     let compile = |value: &Value, scope: &TemplateScope<'_>| Template::compile(value, scope, &mut Vec::new());
-    let scope = TemplateScope { item_name: Some("item"), index_name: Some("index") };
+    let scope =
+        TemplateScope { item_name: Some("item"), index_name: Some("index"), ..TemplateScope::default() };
     let step = CheckedStep {
         id: StepId::parse("each").unwrap(),
         decl: Arc::new(decl()),

@@ -9,9 +9,10 @@ use envelope::nearest;
 use serde_json::{Map, Value};
 
 use super::braces::{BracedKind, BracedText};
+use super::doubled_braces;
 use super::{NoteKind, Template, TemplateNote, TemplatePiece};
 use crate::reference::ReferenceParse;
-use crate::{Reference, TemplateScope, json_pointer};
+use crate::{BraceRule, Reference, TemplateScope, json_pointer};
 
 pub(super) fn value(
     value: &Value,
@@ -131,6 +132,10 @@ fn add_note(notes: &mut Vec<TemplateNote>, first: usize, note: TemplateNote) {
 
 /// Compiles the braces of a string.
 fn text(raw: &str, scope: &TemplateScope<'_>, note: &mut dyn FnMut(NoteKind)) -> Template {
+    match scope.braces {
+        BraceRule::AroundScope => {}
+        BraceRule::Everywhere => return doubled_braces::text(raw, scope, note),
+    }
     let mut pieces = Vec::new();
     let mut plain = String::with_capacity(raw.len());
     let mut rest = raw;

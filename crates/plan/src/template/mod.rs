@@ -6,6 +6,7 @@
 
 pub(crate) mod braces;
 mod compile;
+mod doubled_braces;
 mod resolve;
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptes
 use serde_json::{Map, Value, json};
 
 use super::{NoteKind, Template, TemplateBindings, TemplateNote, ValueSource};
-use crate::{TemplateScope, literal};
+use crate::{BraceRule, TemplateScope, literal};
 
-const SCOPE: TemplateScope<'static> = TemplateScope { item_name: Some("note"), index_name: Some("i") };
+const SCOPE: TemplateScope<'static> =
+    TemplateScope { item_name: Some("note"), index_name: Some("i"), braces: BraceRule::AroundScope };
 
 struct World {
     steps: Map<String, Value>,

@@ -169,3 +169,141 @@ fn a_rename_that_left_a_linked_note_as_it_was_is_partial_and_says_so() {
     sandbox.tollgate(&["undo", "last", "--yes"]).expect_code(0);
     assert_eq!(read(&sandbox, "Old.md").unwrap(), "text\n");
 }
+
+/// A run of one call that replaced `x` by `xx`, and failed because a hook withheld its result.
+fn doubled_before_the_hook_stopped_it() -> (TestVault, String) {
+    let sandbox = TestVault::new();
+    sandbox.write("vault/Note.md", "x\n");
+    let hook = sandbox.script("hook.sh", r#"cat > /dev/null; echo '{"stop": true, "reason": "not today"}'"#);
+    sandbox.trusted_config(&format!(
+        "[[hooks]]\nname = \"guard\"\ncommand = [\"{hook}\"]\nwhen = \"after\"\ntimeout_ms = 60000\n"
+    ));
+    let plan = json!({
+        "version": "1.0", "goal": "Double it", "riskLevel": "writes",
+        "steps": [{ "id": "double", "tool": "vault.replaceText",
+                    "args": { "path": "Note.md", "find": "x", "replace": "xx" } }]
+    });
+    let plan = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(3);
+    assert_eq!(read(&sandbox, "Note.md").unwrap(), "xx\n");
+    let run = runs(&sandbox)[0]["runId"].as_str().unwrap().to_owned();
+    (sandbox, run)
+}
+
+const MAY_HAVE_HAPPENED: &str =
+    "May have happened already, and would be made again: double [vault.replaceText]";
+
+#[test]
+fn the_effect_of_a_call_that_a_hook_stopped_afterwards_is_not_repeated_unasked() {
+    let (sandbox, first) = doubled_before_the_hook_stopped_it();
+    let refused =
+        sandbox.tollgate(&["resume", &first, "--retry-failed", "--yes", "--json"]).expect_code(3).json();
+    assert_eq!(refused["error"]["code"], "uncertain");
+    assert_eq!(runs(&sandbox).len(), 1);
+    let mut terminal = sandbox.terminal(&["resume", &first, "--retry-failed"]);
+    terminal.wait_for("May this run? [y/N]");
+    terminal.type_in("n\r");
+    let (screen, ended) = terminal.end();
+    assert_eq!(ended, 3, "{screen}");
+    assert!(screen.contains(MAY_HAVE_HAPPENED), "{screen}");
+    assert_eq!(read(&sandbox, "Note.md").unwrap(), "xx\n");
+}
+
+#[test]
+fn the_question_of_a_retry_that_was_killed_is_not_answered_unseen() {
+    let (sandbox, first) = doubled_before_the_hook_stopped_it();
+    let mut terminal = sandbox.terminal(&["resume", &first, "--retry-failed"]);
+    terminal.wait_for("May this run? [y/N]");
+    terminal.kill();
+    let refused = sandbox.tollgate(&["resume", "last", "--yes", "--json"]).expect_code(3).json();
+    assert_eq!(refused["error"]["code"], "uncertain");
+    assert_eq!(read(&sandbox, "Note.md").unwrap(), "xx\n");
+    let mut terminal = sandbox.terminal(&["resume", "last"]);
+    terminal.wait_for("May this run? [y/N]");
+    terminal.type_in("n\r");
+    let (screen, ended) = terminal.end();
+    assert_eq!(ended, 3, "{screen}");
+    assert!(screen.contains(MAY_HAVE_HAPPENED), "{screen}");
+    assert_eq!(read(&sandbox, "Note.md").unwrap(), "xx\n");
+
+    // A call that certainly did not happen may be approved in advance.
+    let (sandbox, first) = four_of_five("stop");
+    std::fs::remove_file(sandbox.vault().join("Out/3.md")).unwrap();
+    let mut terminal = sandbox.terminal(&["resume", &first, "--retry-failed"]);
+    terminal.wait_for("May this run? [y/N]");
+    terminal.kill();
+    assert_eq!(read(&sandbox, "Out/3.md"), None);
+    sandbox.tollgate(&["resume", "last", "--yes"]).expect_code(0);
+    assert_eq!(read(&sandbox, "Out/3.md").unwrap(), "note 3\n");
+    assert_eq!(read(&sandbox, "Index.md").unwrap(), "made 5, 0 failed\n");
+}
+
+#[test]
+fn two_retries_that_begin_at_the_same_moment_make_the_calls_once() {
+    let (sandbox, first) = four_of_five("stop");
+    std::fs::remove_file(sandbox.vault().join("Out/3.md")).unwrap();
+    let retry = || sandbox.command(&["resume", &first, "--retry-failed", "--yes"]).output().unwrap();
+    let ended: Vec<_> = std::thread::scope(|threads| {
+        let begun: Vec<_> = (0..3).map(|_| threads.spawn(retry)).collect();
+        begun.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let codes: Vec<_> = ended.iter().map(|ended| ended.status.code().unwrap()).collect();
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{ended:?}");
+    assert_eq!(codes.iter().filter(|code| **code == 2).count(), 2, "{ended:?}");
+    assert_eq!(runs(&sandbox).len(), 2);
+    assert_eq!(read(&sandbox, "Out/3.md").unwrap(), "note 3\n");
+}
+
+/// Records the only run again, as a build did that wrote format 1.
+fn record_as_an_early_build(sandbox: &TestVault) {
+    let run = sandbox.only_run();
+    let kept = sandbox.path("kept").join(run.file_name().unwrap());
+    std::fs::create_dir_all(sandbox.path("kept")).unwrap();
+    let folder = journal::RunFolder::open(&run).unwrap();
+    let header = journal::RunHeader {
+        format: 1,
+        policy: Some(folder.policy().unwrap()),
+        call_policy: None,
+        tools: folder.tools().unwrap().into_iter().map(Into::into).collect(),
+        ..folder.header().clone()
+    };
+    let confirmation = folder.confirmation().cloned();
+    drop(folder);
+    std::fs::rename(&run, &kept).unwrap();
+    let early = journal::Journal::create(&run, &header).unwrap();
+    if let Some(confirmation) = confirmation {
+        early.confirm(&confirmation).unwrap();
+    }
+    for entry in journal::RunFolder::open(&kept).unwrap().records().unwrap() {
+        match entry.unwrap().record {
+            journal::JournalRecord::Call(call) => early.call(&call),
+            journal::JournalRecord::Result(result) => early.result(&result),
+            journal::JournalRecord::Event(event) => early.event(&event),
+        }
+        .unwrap();
+    }
+    early.close().unwrap();
+}
+
+#[test]
+fn a_retry_of_an_early_run_is_refused_if_its_braces_mean_something_else_now() {
+    for (text, code) in [("{{date}}", 3), ("{date}", 0)] {
+        let sandbox = TestVault::new();
+        sandbox.write("vault/Daily.md", "mine\n");
+        let plan = json!({
+            "version": "1.0", "goal": "Create a note", "riskLevel": "writes",
+            "steps": [{ "id": "create", "tool": "vault.createFile", "args": { "path": "Daily.md", "content": text } }]
+        });
+        let plan = sandbox.plan_file("plan.json", &plan);
+        sandbox.tollgate(&["run", &plan, "--yes"]).expect_code(1);
+        record_as_an_early_build(&sandbox);
+        sandbox.tollgate(&["verify", "last"]).expect_code(0);
+        std::fs::remove_file(sandbox.vault().join("Daily.md")).unwrap();
+        let retried =
+            sandbox.tollgate(&["resume", "last", "--retry-failed", "--yes", "--json"]).expect_code(code);
+        if code == 3 {
+            assert_eq!(retried.json()["error"]["code"], "changed");
+        }
+        assert_eq!(read(&sandbox, "Daily.md").as_deref(), (code == 0).then_some(text));
+    }
+}

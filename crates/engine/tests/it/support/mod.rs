@@ -145,6 +145,7 @@ impl TestEngine {
             plan: json!({}),
             plan_hash: envelope::canonical_hash(&json!({})),
             policy: Some(json!({})),
+            call_policy: None,
             policy_hash: envelope::canonical_hash(&json!({})),
             tools: Vec::new(),
             registry_version: "test".to_owned(),

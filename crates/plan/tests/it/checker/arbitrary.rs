@@ -174,7 +174,7 @@ proptest! {
 
     #[test]
     fn a_literal_value_resolves_to_itself(value in json_value()) {
-        let scope = plan::TemplateScope { item_name: Some("item"), index_name: Some("index") };
+        let scope = plan::TemplateScope { item_name: Some("item"), index_name: Some("index"), ..Default::default() };
         let escaped = plan::literal(&value, &scope);
         let template = plan::Template::compile(&escaped, &scope, &mut Vec::new());
         assert_eq!(template, plan::Template::Literal(value));

@@ -92,6 +92,7 @@ fn compiled(step: &PlanStep) -> CheckedStep {
     let scope = TemplateScope {
         item_name: foreach.as_ref().map(|foreach| foreach.item_name.as_str()),
         index_name: foreach.as_ref().map(|foreach| foreach.index_name.as_str()),
+        ..TemplateScope::default()
     };
     let compile = |value: &Value| Template::compile(value, &scope, &mut Vec::new());
     CheckedStep {
