@@ -1,7 +1,7 @@
 //! The target run of an undo or redo, and whether it can be reverted.
 
 use engine::{IrreversibleCall, RunChanges, UndoHistory};
-use envelope::{EntryKind, RunId, VaultChange, VaultPath};
+use envelope::{EntryKind, RunId, Timestamp, VaultChange, VaultPath};
 use journal::{JournalError, RunFolder, RunState, RunSummary};
 
 use crate::display_text::escape_line;
@@ -21,6 +21,8 @@ pub struct UndoTarget {
     /// Their changes, in order.
     pub made: Vec<VaultChange>,
     pub irreversible: Vec<IrreversibleCall>,
+    /// When the changes began. A link in a note that was written earlier is not a link to a name that they made.
+    pub since: Timestamp,
     /// Folder of any of them: all runs of a vault share one object store.
     pub folder: RunFolder,
     /// True if one of the runs was interrupted, so that its last calls may have left hidden files.
@@ -155,6 +157,7 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         undoes: takers.iter().map(|taker| taker.run_id.clone()).collect(),
         made,
         irreversible,
+        since: earliest(takers.iter().map(|taker| taker.created_at)),
         folder: RunFolder::open(newest)?,
         interrupted: takers.iter().any(|taker| taker.state == RunState::Interrupted),
         scope: UndoScope::default(),
@@ -211,10 +214,15 @@ fn undoing(
         undoes: connected.iter().map(|run| run.run_id.clone()).collect(),
         made,
         irreversible,
+        since: earliest(connected.iter().map(|run| history.made_at(run))),
         folder: RunFolder::open(&run.dir)?,
         interrupted: connected.iter().any(|run| run.state == RunState::Interrupted),
         scope: UndoScope::default(),
     })
+}
+
+fn earliest(times: impl Iterator<Item = Timestamp>) -> Timestamp {
+    times.min().unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// Fails if an undo is running or was interrupted: it must be finished first.

@@ -44,4 +44,5 @@ mod support;
 mod token;
 mod trust;
 mod undo;
+mod undo_links;
 mod undo_after_kill;

@@ -637,7 +637,7 @@ impl RestorePlanner<'_> {
         if self.is_kept(history) {
             match why {
                 RestoreCause::Gone => self.plan.missing.push(path.to_owned()),
-                RestoreCause::Edited | RestoreCause::Taken | RestoreCause::Added => {
+                RestoreCause::Edited | RestoreCause::Taken | RestoreCause::Added | RestoreCause::Links => {
                     self.plan.kept.push(path.to_owned());
                 }
             }

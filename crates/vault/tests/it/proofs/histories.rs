@@ -1,7 +1,7 @@
 //! Random histories of runs, edits by another program, undos and redos lose nothing and leave nothing half done.
 //!
 //! The model is a map from path to content and the list of texts that the other program wrote; it shares no code with
-//! the vault. `RUN_SLOW_TESTS` makes 2,000 histories. A failing history prints its seed and its steps; `HISTORY_SEED`
+//! the vault. Times of files are steps of the history, far in the future. `RUN_SLOW_TESTS` makes 2,000 histories. A failing history prints its seed and its steps; `HISTORY_SEED`
 //! runs that seed alone.
 
 use std::cell::RefCell;
@@ -9,12 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use envelope::{EntryKind, Fault, FileState, Hash, VaultChange};
+use envelope::{EntryKind, Fault, FileState, Hash, Timestamp, VaultChange};
 use serde_json::json;
-use vault::{IoContext, RestoreCause, RestoreChoices, RestorePlan, Vault, plan_restore};
+use vault::{
+    IoContext, RestoreCause, RestoreChoices, RestorePlan, RestoredLinks, Vault, plan_link_updates,
+    plan_restore,
+};
 
 use super::call_runner::CallRunner;
+use super::link_model::{masked, resolve, wiki_targets};
 use super::scaled;
 use super::seeded_random::SeededRandom;
 use super::tree::tree;
@@ -32,6 +37,41 @@ fn read(vault: &Path) -> Entries {
         (path, (!is_folder).then_some((mode & 0o7777, bytes)))
     };
     tree(vault).into_iter().map(entry).collect()
+}
+
+/// Seconds of the first step: no real file is that young.
+const FIRST_STEP: u64 = 4_000_000_000;
+
+/// Step in which each file was written.
+fn steps_of_files(vault: &Path, entries: &Entries) -> BTreeMap<String, u64> {
+    let files = entries.iter().filter(|(_, entry)| entry.is_some());
+    let step = |(path, _): (&String, _)| (path.clone(), seconds(&vault.join(path)) - FIRST_STEP);
+    files.map(step).collect()
+}
+
+fn seconds(file: &Path) -> u64 {
+    let modified: SystemTime = file.metadata().unwrap().modified().unwrap();
+    modified.duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// Returns the path that a file has after the changes; `None` if it is gone or in the trash.
+fn path_after(path: &str, changes: &[VaultChange]) -> Option<String> {
+    let mut now = path.to_owned();
+    for change in changes {
+        match change {
+            VaultChange::FileRemoved { path, .. } if *path == now => return None,
+            VaultChange::Moved { from, to, .. } if is_at_or_below(&now, from) => {
+                now = format!("{to}{}", &now[from.len()..]);
+            }
+            VaultChange::FileRemoved { .. }
+            | VaultChange::Moved { .. }
+            | VaultChange::FileCreated { .. }
+            | VaultChange::FileReplaced { .. }
+            | VaultChange::FolderCreated { .. }
+            | VaultChange::FolderRemoved { .. } => {}
+        }
+    }
+    is_visible(&now).then_some(now)
 }
 
 fn is_visible(path: &str) -> bool {
@@ -83,8 +123,19 @@ struct PastRun {
     made: Vec<VaultChange>,
     /// How many texts the other program had written when the run, or its last redo, ended.
     texts: usize,
-    /// Changes of the undo, and how many texts there were when it ended.
-    undo: Option<(Vec<VaultChange>, usize)>,
+    /// Step in which the run, or its last redo, began.
+    began: u64,
+    /// The undo.
+    undo: Option<PastUndo>,
+}
+
+#[derive(Clone)]
+struct PastUndo {
+    made: Vec<VaultChange>,
+    /// How many texts there were when it ended.
+    texts: usize,
+    /// Step in which it began.
+    began: u64,
 }
 
 /// How conflicts are decided.
@@ -117,6 +168,8 @@ struct History {
     /// Everything that the other program wrote, in order. No two texts are equal.
     texts: Vec<Vec<u8>>,
     number: usize,
+    /// Number of the current step.
+    clock: u64,
     log: Vec<String>,
     /// Conflicts of the last refusal.
     refusal: RefCell<Vec<String>>,
@@ -136,7 +189,7 @@ impl History {
         let runner = CallRunner::with_restore(&vault, &folder.path().join("store"));
         let vault = Vault::open(&vault).unwrap();
         let (runs, texts, log) = (Vec::new(), Vec::new(), Vec::new());
-        History {
+        let history = History {
             folder,
             runner,
             vault,
@@ -144,8 +197,22 @@ impl History {
             runs,
             texts,
             number: 0,
+            clock: 0,
             log,
             refusal: RefCell::default(),
+        };
+        history.stamp();
+        history
+    }
+
+    /// Gives every file that was written in this step the time of the step.
+    fn stamp(&self) {
+        let now = UNIX_EPOCH + Duration::from_secs(FIRST_STEP + self.clock);
+        for path in self.entries().into_iter().filter_map(|(path, entry)| entry.map(|_| path)) {
+            let at = self.root().join(path);
+            if seconds(&at) < FIRST_STEP {
+                fs::File::open(at).unwrap().set_modified(now).unwrap();
+            }
         }
     }
 
@@ -176,7 +243,10 @@ impl History {
     fn step(&mut self) {
         match self.random.below(10) {
             0..3 => self.run(),
-            3..6 => self.other_program(),
+            3..6 => {
+                self.other_program();
+                self.stamp();
+            }
             _ => self.undo_or_redo(),
         }
     }
@@ -184,6 +254,7 @@ impl History {
     /// Makes a run of some calls. A refused call changes nothing, and a record explains every difference.
     fn run(&mut self) {
         let mut made = Vec::new();
+        self.clock += 1;
         for _ in 0..=self.random.below(4) {
             let (path, other, text) = (self.path(), self.path(), self.text("run"));
             let strategy = self.random.of(&["error", "create-unique", "overwrite"]);
@@ -217,8 +288,9 @@ impl History {
             self.assert_explained(before, &outcome.changes);
             made.extend(outcome.changes);
         }
+        self.stamp();
         if !made.is_empty() {
-            self.runs.push(PastRun { made, texts: self.texts.len(), undo: None });
+            self.runs.push(PastRun { made, texts: self.texts.len(), began: self.clock, undo: None });
         }
     }
 
@@ -318,30 +390,41 @@ impl History {
     /// Undoes a run, or redoes it if it is undone. Returns false, with nothing changed, if it was refused.
     fn revert(&mut self, run: usize, decision: Decision) -> bool {
         let past = &self.runs[run];
-        let (verb, changes, since) = match &past.undo {
-            None => ("undo", inverse(&past.made), past.texts),
-            Some((undone, texts)) => ("redo", inverse(undone), *texts),
+        let (verb, changes, since, began) = match &past.undo {
+            None => ("undo", inverse(&past.made), past.texts, past.began),
+            Some(undo) => ("redo", inverse(&undo.made), undo.texts, undo.began),
         };
         self.log.push(format!("{verb} of run {run}, {decision:?}"));
         let before = self.entries();
-        let (plan, overwritten) = self.decide(&changes, decision, &before);
+        let written = steps_of_files(&self.root(), &before);
+        let (plan, decided) = self.decide((&changes, began), decision, &before);
         assert_eq!(self.entries(), before, "a forecast changes nothing");
         let Some(plan) = plan else {
             return false;
         };
         let wanted = plan.changes();
-        let outcome =
-            self.runner.call("vault.restore", &json!({ "changes": serde_json::to_value(&wanted).unwrap() }));
+        self.clock += 1;
+        let args = json!({ "changes": wanted, "links": plan.links });
+        let outcome = self.runner.call("vault.restore", &args);
+        self.stamp();
         if let Err(fault) = &outcome.result {
             panic!("the forecast had no conflict, and then: {fault}; planned {wanted:#?}");
         }
         self.assert_explained(before.clone(), &outcome.changes);
-        self.assert_nothing_lost(&before, since, &overwritten);
-        let now = self.texts.len();
+        self.assert_nothing_lost(&before, since, &decided.overwrite);
+        self.assert_links_lead_to_their_files(&before, &outcome.changes, |path| {
+            let restored = wanted.iter().any(|change| {
+                matches!(change, VaultChange::FileReplaced { .. })
+                    && change.paths().any(|changed| changed == path)
+            });
+            written[path] >= began && !restored && !decided.keep.iter().any(|kept| is_at_or_below(path, kept))
+        });
+        self.assert_stored(&plan.links);
+        let (now, began) = (self.texts.len(), self.clock);
         let past = &mut self.runs[run];
         match past.undo.take() {
-            None => past.undo = Some((outcome.changes, now)),
-            Some(_) => past.texts = now,
+            None => past.undo = Some(PastUndo { made: outcome.changes, texts: now, began }),
+            Some(_) => (past.texts, past.began) = (now, began),
         }
         true
     }
@@ -349,17 +432,21 @@ impl History {
     /// Plans with a decision about every conflict, and returns the paths that may be overwritten.
     fn decide(
         &self,
-        changes: &[VaultChange],
+        (changes, began): (&[VaultChange], u64),
         decision: Decision,
         now: &Entries,
-    ) -> (Option<RestorePlan>, BTreeSet<String>) {
+    ) -> (Option<RestorePlan>, DecidedPaths) {
+        let since = Timestamp::from_second((FIRST_STEP + began) as i64).unwrap();
         let (mut keep, mut overwrite) = (Vec::new(), Vec::new());
         for _ in 0..=changes.len() + 20 {
             let choices = RestoreChoices { only: &[], leave: &[], keep: &keep, overwrite: &overwrite };
-            let plan = plan_restore(&self.vault, changes, choices, &PlanContext)
+            let mut plan = plan_restore(&self.vault, changes, choices, &PlanContext)
                 .unwrap_or_else(|fault| panic!("no plan: {fault}; {changes:#?}"));
             if plan.conflicts.is_empty() {
-                return (Some(plan), overwrite.into_iter().collect());
+                plan_link_updates(&self.vault, &mut plan, choices, since, &PlanContext).unwrap();
+            }
+            if plan.conflicts.is_empty() {
+                return (Some(plan), DecidedPaths { keep, overwrite });
             }
             for conflict in &plan.conflicts {
                 let there = now.contains_key(&conflict.path);
@@ -372,7 +459,7 @@ impl History {
             }
             if decision == Decision::Refuse {
                 self.refusal.replace(plan.conflicts.iter().map(|conflict| conflict.words()).collect());
-                return (None, BTreeSet::new());
+                return (None, DecidedPaths::default());
             }
             if keep.len() + overwrite.len() > 4 * (changes.len() + 5) {
                 panic!("endless conflicts: {:?}", plan.conflicts);
@@ -381,25 +468,82 @@ impl History {
         panic!("endless conflicts of {changes:#?}");
     }
 
+    /// Checks that the content before each rewriting of links is stored, byte for byte.
+    fn assert_stored(&self, links: &[RestoredLinks]) {
+        let stored: BTreeSet<Hash> =
+            self.runner.store().contents().iter().map(|bytes| Hash::of(bytes)).collect();
+        for rewritten in links {
+            assert!(stored.contains(&rewritten.before.hash), "{} is stored", rewritten.path);
+        }
+    }
+
+    /// Checks every link of the notes that `follows` names, to a file that was moved or in a note that was moved: it must
+    /// lead to the same file as before.
+    fn assert_links_lead_to_their_files(
+        &self,
+        before: &Entries,
+        changes: &[VaultChange],
+        follows: impl Fn(&str) -> bool,
+    ) {
+        let after = self.entries();
+        let visible = |entries: &Entries| -> Vec<String> {
+            let files = entries.iter().filter(|(path, entry)| entry.is_some() && is_visible(path));
+            files.map(|(path, _)| path.clone()).collect()
+        };
+        if has_colliding_names(before) || has_colliding_names(&after) {
+            // Which of two equal names a link means depends on how it is spelled.
+            return;
+        }
+        let (files, files_after) = (visible(before), visible(&after));
+        for note in files.iter().filter(|path| path.ends_with(".md") && follows(path)) {
+            let Some(note_after) = path_after(note, changes) else { continue };
+            let text = |entries: &Entries, path: &str| entries[path].clone().unwrap().1;
+            let links = wiki_targets(&text(before, note));
+            let links_after = wiki_targets(&text(&after, &note_after));
+            assert_eq!(links.len(), links_after.len(), "{note}");
+            for (link, link_after) in links.iter().zip(&links_after) {
+                let Some(file) = resolve(&files, note, link) else { continue };
+                let Some(file_after) = path_after(&file, changes) else { continue };
+                if file == file_after && *note == note_after {
+                    continue;
+                }
+                let found = resolve(&files_after, &note_after, link_after);
+                let what = format!("[[{link}]] in {note}, now [[{link_after}]] in {note_after}");
+                assert_eq!(found.as_ref(), Some(&file_after), "{what}");
+            }
+        }
+    }
+
     /// Checks that every text of the other program is in the vault or stored, and that the texts `since` are where the
     /// user sees them, unless the user decided otherwise.
-    fn assert_nothing_lost(&self, before: &Entries, since: usize, overwritten: &BTreeSet<String>) {
+    fn assert_nothing_lost(&self, before: &Entries, since: usize, overwritten: &[String]) {
         let after = self.entries();
-        let stored: BTreeSet<Vec<u8>> = self.runner.store().contents().into_iter().collect();
+        let stored: BTreeSet<Vec<u8>> =
+            self.runner.store().contents().iter().map(|bytes| masked(bytes)).collect();
         for (number, text) in self.texts.iter().enumerate() {
-            let holds =
-                |entry: &Option<(u32, Vec<u8>)>| entry.as_ref().is_some_and(|(_, bytes)| bytes == text);
+            // A rename and an undo rewrite links in it.
+            let text = masked(text);
+            let holds = |entry: &Option<(u32, Vec<u8>)>| {
+                entry.as_ref().is_some_and(|(_, bytes)| masked(bytes) == text)
+            };
             for (path, _) in before.iter().filter(|(_, entry)| holds(entry)) {
                 let mut now = after.iter().filter(|(_, entry)| holds(entry)).map(|(path, _)| path);
                 let decided = overwritten.iter().any(|decided| is_at_or_below(path, decided));
                 if number >= since && is_visible(path) && !decided {
                     assert!(now.any(|path| is_visible(path)), "`{path}` was written since, and is gone");
                 } else {
-                    assert!(now.next().is_some() || stored.contains(text), "`{path}` is lost");
+                    assert!(now.next().is_some() || stored.contains(&text), "`{path}` is lost");
                 }
             }
         }
     }
+}
+
+/// The decisions about conflicts.
+#[derive(Default)]
+struct DecidedPaths {
+    keep: Vec<String>,
+    overwrite: Vec<String>,
 }
 
 fn has_colliding_names(entries: &Entries) -> bool {
