@@ -49,7 +49,7 @@ pub(crate) use replace_text::ReplaceText;
 pub(crate) use restore::RestoreChanges;
 pub use restore::{
     DeadLink, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry, RestoredLinkEdit,
-    RestoredLinks, plan_link_updates, plan_restore,
+    RestoredLinks, is_taken_back, plan_link_updates, plan_restore,
 };
 pub(crate) use search_text::SearchText;
 pub(crate) use update_frontmatter::UpdateFrontmatter;

@@ -28,8 +28,8 @@ pub use file_layer::{
 };
 pub use files::{
     DeadLink, ReconcileEvidence, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry,
-    RestoredLinkEdit, RestoredLinks, plan_link_updates, plan_restore, reconcile_intent, run_blocking,
-    run_blocking_uncancelled,
+    RestoredLinkEdit, RestoredLinks, is_taken_back, plan_link_updates, plan_restore, reconcile_intent,
+    run_blocking, run_blocking_uncancelled,
 };
 
 /// Registers every tool of this crate. Without a vault the tools on files are declared, and their calls fail.

@@ -157,9 +157,10 @@ impl PreparedUndo {
         forecasts: bool,
         cancel: RunCancel,
     ) -> Result<RunReport, AppError> {
-        let plan = restore_plan(&self.target.goal, self.preview.wanted(), self.preview.links());
-        let PlanCheck { findings: found, plan } =
-            check_plan(&plan.to_string(), &self.tools.surface, &context.settings);
+        let (preview, goal) = (&self.preview, &self.target.goal);
+        // The text only: the plan of a large undo takes many times the memory.
+        let plan = restore_plan(goal, preview.wanted(), preview.links(), &self.found.uncompared).to_string();
+        let PlanCheck { findings: found, plan } = check_plan(&plan, &self.tools.surface, &context.settings);
         let Some(plan) = plan else {
             let message = "the plan of the undo does not pass its check";
             return Err(

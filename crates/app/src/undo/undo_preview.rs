@@ -40,6 +40,8 @@ pub struct UndoPreview {
     kept: Vec<String>,
     /// Links in notes that were written before are older than the run.
     since: Timestamp,
+    /// Folders that go to the trash without a comparison, by decision.
+    uncompared: Vec<String>,
     remarks: Vec<String>,
     limits: DiffLimits,
     /// Colours of the screen.
@@ -69,6 +71,7 @@ impl UndoPreview {
             links: found.links.clone(),
             kept: found.dead_links.iter().map(|(path, _)| path.clone()).collect(),
             since: target.since,
+            uncompared: found.uncompared.clone(),
             remarks: change_text::remarks(found, &target.irreversible),
             limits,
             style,
@@ -94,7 +97,7 @@ impl UndoPreview {
     /// Returns the preview for the current state of the vault.
     pub(super) fn view(&self) -> Result<(UndoView, RestorePlan), AppError> {
         let unreadable = |fault: Fault| AppError::io("read the vault", fault.message);
-        let choices = RestoreChoices::default();
+        let choices = RestoreChoices { overwrite: &self.uncompared, ..RestoreChoices::default() };
         let mut found = plan_restore(&self.vault, &self.wanted, choices, &NullContext).map_err(unreadable)?;
         let choices = RestoreChoices { keep: &self.kept, ..choices };
         plan_link_updates(&self.vault, &mut found, choices, self.since, &NullContext).map_err(unreadable)?;

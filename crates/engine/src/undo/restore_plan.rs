@@ -9,9 +9,14 @@ use serde_json::{Value, json};
 /// the wait and the record line would be long.
 pub const CHANGES_A_CALL: usize = 500;
 
-/// Returns a plan that restores the changes in order, and then rewrites the links of notes as `links` says. Braces in
-/// paths and links are never read as templates.
-pub fn restore_plan<L: Serialize>(goal: &str, changes: &[VaultChange], links: &[L]) -> Value {
+/// Returns a plan that restores the changes in order, and then rewrites the links of notes as `links` says. `overwrite` names
+/// entries that are restored without a comparison. Braces in paths and links are never read as templates.
+pub fn restore_plan<L: Serialize>(
+    goal: &str,
+    changes: &[VaultChange],
+    links: &[L],
+    overwrite: &[String],
+) -> Value {
     let mut steps = Vec::new();
     let (mut first, mut before) = (1, None::<String>);
     let all = changes.len() + links.len();
@@ -31,6 +36,9 @@ pub fn restore_plan<L: Serialize>(goal: &str, changes: &[VaultChange], links: &[
         let linked = &links[part.start.saturating_sub(changes_end)..part.end.saturating_sub(changes_end)];
         if !linked.is_empty() {
             step["args"]["links"] = literals(linked);
+        }
+        if !overwrite.is_empty() {
+            step["args"]["overwrite"] = literals(overwrite);
         }
         if let (Some(before), Some(fields)) = (before, step.as_object_mut()) {
             fields.insert("dependsOn".to_owned(), json!([before]));
@@ -59,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_long_list_becomes_calls_that_follow_each_other() {
-        let plan = restore_plan::<Value>("Undo", &folders(2 * CHANGES_A_CALL + 1), &[]);
+        let plan = restore_plan::<Value>("Undo", &folders(2 * CHANGES_A_CALL + 1), &[], &[]);
         let steps = plan["steps"].as_array().unwrap();
         let sizes: Vec<usize> =
             steps.iter().map(|step| step["args"]["changes"].as_array().unwrap().len()).collect();
@@ -72,7 +80,7 @@ mod tests {
     #[test]
     fn links_follow_the_changes_and_share_the_call_of_the_last_ones() {
         let links: Vec<Value> = (0..CHANGES_A_CALL).map(|n| json!({ "path": format!("{n}.md") })).collect();
-        let plan = restore_plan("Undo", &folders(2), &links);
+        let plan = restore_plan("Undo", &folders(2), &links, &[]);
         let steps = plan["steps"].as_array().unwrap();
         let length = |step: usize, of: &str| steps[step]["args"][of].as_array().map(Vec::len);
         assert_eq!((length(0, "changes"), length(0, "links")), (Some(2), Some(CHANGES_A_CALL - 2)));
@@ -83,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_brace_in_a_name_stays_a_brace() {
-        let plan = restore_plan::<Value>("Undo", &folders(1), &[]);
+        let plan = restore_plan::<Value>("Undo", &folders(1), &[], &[]);
         let literal = json!([{ "change": "folder-created", "path": "{{vars.x}} 0" }]);
         assert_eq!(plan["steps"][0]["args"]["changes"], literal);
     }

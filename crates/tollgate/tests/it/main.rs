@@ -45,4 +45,5 @@ mod token;
 mod trust;
 mod undo;
 mod undo_links;
+mod undo_parts;
 mod undo_after_kill;

@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 
+pub use self::history::is_taken_back;
 use self::link_updates::add_link_steps;
 pub use self::link_updates::{DeadLink, RestoredLinkEdit, RestoredLinks, plan_link_updates};
 use self::locations::parsed;

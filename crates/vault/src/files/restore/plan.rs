@@ -54,6 +54,8 @@ pub struct RestorePlan {
     pub missing: Vec<String>,
     /// Folders that stay because they are not empty.
     pub left: Vec<String>,
+    /// Folders that go to the trash by decision, without a comparison. Restoring the changes needs the decision again.
+    pub uncompared: Vec<String>,
     /// Conflicts. The plan may only be applied if there are none.
     pub conflicts: Vec<RestoreConflict>,
     /// Notes whose links are rewritten after the steps. Filled by `plan_link_updates`.
@@ -106,6 +108,8 @@ pub enum RestoreCause {
     Added,
     /// It has a link that cannot be rewritten to the name that is put back.
     Links,
+    /// It is a folder that would go to the trash, and what was in it when it went there first is not recorded.
+    Unknown,
 }
 
 /// One thing that was changed since.
@@ -117,7 +121,7 @@ pub struct RestoreConflict {
     pub path: String,
     /// `edited`: the file holds something else. `taken`: the name belongs to something else, in the trash too.
     /// `gone`: it is not there any more. `added`: it is new in a folder that would go to the trash. `links`: it has links that cannot
-    /// be rewritten.
+    /// be rewritten. `unknown`: a folder that would go to the trash, without a record of what was in it.
     pub why: RestoreCause,
     /// Whether it can be restored all the same. What is there now is then kept, and a redo brings it back.
     pub can_overwrite: bool,
@@ -176,6 +180,10 @@ impl RestoreConflict {
             RestoreCause::Added => {
                 format!("`{path}` was added since, to a folder that would go to the trash")
             }
+            RestoreCause::Unknown => format!(
+                "`{path}` would go to the trash with all that is in it; it was too large to record what that was, so \
+                 notes that are new or edited since cannot be told apart"
+            ),
             RestoreCause::Links => {
                 let links = self.links.iter().map(|link| format!("`{}` in line {}", link.target, link.line));
                 let links = links.collect::<Vec<_>>().join(", ");

@@ -450,8 +450,17 @@ impl RestorePlanner<'_> {
     ) -> Result<bool, Fault> {
         let history = &self.histories[id];
         let PlannedEntry::Disk(at) = what else { return Ok(true) };
-        if !in_trash(to) || in_trash(at) || history.deleted_with.is_empty() {
+        if !in_trash(to) || in_trash(at) || history.kind == EntryKind::File {
             return Ok(true);
+        }
+        if history.deleted_with.is_empty() {
+            // Notes that are new or edited since would go along unseen.
+            let goes_on = self.report_conflict(id, from, RestoreCause::Unknown, None, true);
+            match goes_on {
+                true => self.plan.uncompared.push(from.to_owned()),
+                false => self.actions[id] = RestoreAction::None,
+            }
+            return Ok(goes_on);
         }
         let known: HashMap<&str, Hash> = history
             .deleted_with
@@ -637,7 +646,11 @@ impl RestorePlanner<'_> {
         if self.is_kept(history) {
             match why {
                 RestoreCause::Gone => self.plan.missing.push(path.to_owned()),
-                RestoreCause::Edited | RestoreCause::Taken | RestoreCause::Added | RestoreCause::Links => {
+                RestoreCause::Edited
+                | RestoreCause::Taken
+                | RestoreCause::Added
+                | RestoreCause::Links
+                | RestoreCause::Unknown => {
                     self.plan.kept.push(path.to_owned());
                 }
             }
