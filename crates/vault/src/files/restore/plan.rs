@@ -54,7 +54,8 @@ pub struct RestorePlan {
     pub missing: Vec<String>,
     /// Folders that stay because they are not empty.
     pub left: Vec<String>,
-    /// Folders that go to the trash by decision, without a comparison. Restoring the changes needs the decision again.
+    /// Folders that go to the trash without a record of what is in them, compared or by decision. Restoring the changes needs
+    /// them in `overwrite`.
     pub uncompared: Vec<String>,
     /// Conflicts. The plan may only be applied if there are none.
     pub conflicts: Vec<RestoreConflict>,
@@ -181,7 +182,7 @@ impl RestoreConflict {
                 format!("`{path}` was added since, to a folder that would go to the trash")
             }
             RestoreCause::Unknown => format!(
-                "`{path}` would go to the trash with all that is in it; it was too large to record what that was, so \
+                "`{path}` would go to the trash with all that is in it; it is too large to record what that was, so \
                  notes that are new or edited since cannot be told apart"
             ),
             RestoreCause::Links => {

@@ -332,6 +332,9 @@ impl RestorePlanner<'_> {
             return Ok(());
         }
         let details = self.details(id, from, to)?;
+        if history.kind == EntryKind::Folder && in_trash(to) && details.backup.is_empty() {
+            self.plan.uncompared.push(from.to_owned());
+        }
         self.names.push(ChangeStep::Move {
             from: parsed(from)?,
             to: parsed(to)?,
@@ -454,11 +457,14 @@ impl RestorePlanner<'_> {
             return Ok(true);
         }
         if history.deleted_with.is_empty() {
-            // Notes that are new or edited since would go along unseen.
+            let (vault, io) = (self.states.vault, self.states.io);
+            if !vault.trash_backup(&parsed(at)?, history.kind, None, io)?.is_empty() {
+                return Ok(true);
+            }
+            // Too large to record: notes that are new or edited since would go along unseen.
             let goes_on = self.report_conflict(id, from, RestoreCause::Unknown, None, true);
-            match goes_on {
-                true => self.plan.uncompared.push(from.to_owned()),
-                false => self.actions[id] = RestoreAction::None,
+            if !goes_on {
+                self.actions[id] = RestoreAction::None;
             }
             return Ok(goes_on);
         }

@@ -4,7 +4,7 @@
 //! the vault. Times of files are steps of the history, far in the future. `RUN_SLOW_TESTS` makes 2,000 histories. A failing history prints its seed and its steps; `HISTORY_SEED`
 //! runs that seed alone.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -173,6 +173,8 @@ struct History {
     log: Vec<String>,
     /// Conflicts of the last refusal.
     refusal: RefCell<Vec<String>>,
+    /// Links to moved files, or in moved notes, that were checked after an undo or redo, and how many of them were rewritten.
+    links_checked: Cell<[usize; 2]>,
 }
 
 impl History {
@@ -200,6 +202,7 @@ impl History {
             clock: 0,
             log,
             refusal: RefCell::default(),
+            links_checked: Cell::default(),
         };
         history.stamp();
         history
@@ -236,12 +239,22 @@ impl History {
 
     fn text(&mut self, who: &str) -> String {
         self.number += 1;
-        let link = self.random.of(&["", "", "[[a]]", "[[F/a]]", "[[c]]"]);
+        // To a file that is there, by its path or its name, or to a name that may lead nowhere.
+        let path = self.path();
+        let target = path.strip_suffix(".md").unwrap_or(&path);
+        let name = target.rsplit('/').next().unwrap_or(target);
+        let link = match self.random.below(5) {
+            0 => String::new(),
+            1 | 2 => format!("[[{target}]]"),
+            3 => format!("[[{name}]]"),
+            _ => format!("[[{}]]", self.random.of(&["a", "F/a", "c"])),
+        };
         format!("{who} {} {link}\n", self.number)
     }
 
     fn step(&mut self) {
-        match self.random.below(10) {
+        match self.random.below(12) {
+            10 | 11 => self.rename_and_link(),
             0..3 => self.run(),
             3..6 => {
                 self.other_program();
@@ -291,6 +304,50 @@ impl History {
         self.stamp();
         if !made.is_empty() {
             self.runs.push(PastRun { made, texts: self.texts.len(), began: self.clock, undo: None });
+        }
+    }
+
+    /// Makes a run that renames something, lets the other program link to the new name, and perhaps takes the run back.
+    fn rename_and_link(&mut self) {
+        let from = self.path();
+        let entries = self.entries();
+        let Some(kind) = entries.get(&from) else { return };
+        self.number += 1;
+        let (folder, name) = (self.random.of(&FOLDERS), format!("new{}", self.number));
+        let to = if kind.is_some() { format!("{folder}{name}.md") } else { format!("{folder}{name}") };
+        self.clock += 1;
+        let outcome = self.runner.call("vault.rename", &json!({ "fromPath": from, "toPath": to }));
+        self.log.push(format!("rename {from} to {to}: {}", outcome.verdict()));
+        self.stamp();
+        if outcome.result.is_err() {
+            return;
+        }
+        self.runs.push(PastRun {
+            made: outcome.changes,
+            texts: self.texts.len(),
+            began: self.clock,
+            undo: None,
+        });
+        let files =
+            self.entries().into_iter().filter(|(path, entry)| entry.is_some() && is_at_or_below(path, &to));
+        let files: Vec<String> = files.map(|(path, _)| path.trim_end_matches(".md").to_owned()).collect();
+        if files.is_empty() {
+            return;
+        }
+        let target = files[self.random.below(files.len())].clone();
+        let target =
+            if self.random.chance(2) { target.rsplit('/').next().unwrap().to_owned() } else { target };
+        let (number, folder) = (self.number, self.random.of(&FOLDERS));
+        let (path, text) = (format!("{folder}log{number}.md"), format!("theirs {number} [[{target}]]\n"));
+        let at = self.root().join(&path);
+        if fs::create_dir_all(at.parent().unwrap()).is_ok() && fs::write(&at, &text).is_ok() {
+            self.log.push(format!("write {path}: {text:?}"));
+            self.texts.push(text.into_bytes());
+        }
+        self.stamp();
+        if self.random.chance(2) {
+            let newest = self.runs.len() - 1;
+            self.undo_or_redo_run(newest);
         }
     }
 
@@ -366,6 +423,10 @@ impl History {
         }
         let newest = self.random.chance(2);
         let run = if newest { self.runs.len() - 1 } else { self.random.below(self.runs.len()) };
+        self.undo_or_redo_run(run);
+    }
+
+    fn undo_or_redo_run(&mut self, run: usize) {
         let decision = self.random.of(&[Decision::Refuse, Decision::Keep, Decision::Restore]);
         let (before, is_redo) = (self.entries(), self.runs[run].undo.is_some());
         if !self.revert(run, decision) || is_redo {
@@ -404,7 +465,7 @@ impl History {
         };
         let wanted = plan.changes();
         self.clock += 1;
-        let args = json!({ "changes": wanted, "links": plan.links });
+        let args = json!({ "changes": wanted, "links": plan.links, "overwrite": plan.uncompared });
         let outcome = self.runner.call("vault.restore", &args);
         self.stamp();
         if let Err(fault) = &outcome.result {
@@ -490,10 +551,6 @@ impl History {
             let files = entries.iter().filter(|(path, entry)| entry.is_some() && is_visible(path));
             files.map(|(path, _)| path.clone()).collect()
         };
-        if has_colliding_names(before) || has_colliding_names(&after) {
-            // Which of two equal names a link means depends on how it is spelled.
-            return;
-        }
         let (files, files_after) = (visible(before), visible(&after));
         for note in files.iter().filter(|path| path.ends_with(".md") && follows(path)) {
             let Some(note_after) = path_after(note, changes) else { continue };
@@ -504,12 +561,19 @@ impl History {
             for (link, link_after) in links.iter().zip(&links_after) {
                 let Some(file) = resolve(&files, note, link) else { continue };
                 let Some(file_after) = path_after(&file, changes) else { continue };
-                if file == file_after && *note == note_after {
+                // Which of two equal names a link means depends on how it is spelled.
+                let is_twin = |files: &[String], file: &str| {
+                    files.iter().filter(|other| other.to_lowercase() == file.to_lowercase()).count() > 1
+                };
+                let stays = file == file_after && *note == note_after;
+                if stays || is_twin(&files, &file) || is_twin(&files_after, &file_after) {
                     continue;
                 }
                 let found = resolve(&files_after, &note_after, link_after);
                 let what = format!("[[{link}]] in {note}, now [[{link_after}]] in {note_after}");
                 assert_eq!(found.as_ref(), Some(&file_after), "{what}");
+                let [checked, rewritten] = self.links_checked.get();
+                self.links_checked.set([checked + 1, rewritten + usize::from(link != link_after)]);
             }
         }
     }
@@ -571,15 +635,15 @@ fn shown(entries: &Entries) -> String {
     entries.iter().map(line).collect()
 }
 
-/// Returns what went wrong in the history of a seed.
-fn failure_of(seed: u64) -> Option<String> {
+/// Returns how many links were checked and rewritten in the history of a seed, or what went wrong.
+fn links_of(seed: u64) -> Result<[usize; 2], String> {
     let mut history = History::new(seed);
     let steps = 4 + history.random.below(12);
     let outcome = catch_unwind(AssertUnwindSafe(|| (0..steps).for_each(|_| history.step())));
-    let panic = outcome.err()?;
+    let Err(panic) = outcome else { return Ok(history.links_checked.get()) };
     let why = panic.downcast_ref::<String>().cloned();
     let why = why.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default();
-    Some(format!("HISTORY_SEED={seed}\n{}\n=> {why}\n", history.log.join("\n")))
+    Err(format!("HISTORY_SEED={seed}\n{}\n=> {why}\n", history.log.join("\n")))
 }
 
 #[test]
@@ -587,7 +651,14 @@ fn histories_of_runs_edits_undos_and_redos_lose_nothing_and_leave_nothing_half_d
     let one = std::env::var("HISTORY_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
     let seeds = one.map_or(0..u64::from(scaled(80, 2_000)), |seed| seed..seed + 1);
     let number = seeds.end - seeds.start;
-    let failures: Vec<String> = seeds.filter_map(failure_of).collect();
+    let (mut failures, mut links) = (Vec::new(), [0, 0]);
+    for seed in seeds {
+        match links_of(seed) {
+            Ok([checked, rewritten]) => links = [links[0] + checked, links[1] + rewritten],
+            Err(failure) => failures.push(failure),
+        }
+    }
     let first: Vec<&str> = failures.iter().take(5).map(String::as_str).collect();
     assert!(failures.is_empty(), "{} of {number} failed\n{}", failures.len(), first.join("\n"));
+    assert!(one.is_some() || (links[0] > 20 && links[1] > 5), "links are checked and rewritten: {links:?}");
 }
