@@ -131,30 +131,27 @@ fn sort_newest_first(runs: &mut [RunSummary]) {
     runs.sort_by_cached_key(|run| Reverse((millis(run), run.created_at, Reverse(run.run_id.clone()))));
 }
 
-/// Returns the newest run that `owns` accepts. Reads only the newest runs of the folder, unless an id tells no time.
-pub(crate) fn newest_run(
-    runs_dir: &Path,
-    owns: &dyn Fn(&RunSummary) -> bool,
-) -> Result<Option<RunSummary>, JournalError> {
+/// Returns the summaries of all runs, newest first. Reads a run when it is asked for, unless an id tells no time.
+pub(crate) fn newest_first(runs_dir: &Path) -> Result<Box<dyn Iterator<Item = RunSummary>>, JournalError> {
     let mut found: Vec<(u64, PathBuf)> = Vec::new();
     for path in paths(runs_dir)? {
         let Some(id) = run_id(&path) else { continue };
         let Some(millis) = id.millis() else {
-            return Ok(list_runs(runs_dir)?.into_iter().find(owns));
+            return Ok(Box::new(list_runs(runs_dir)?.into_iter()));
         };
         found.push((millis, path));
     }
     found.sort_by(|a, b| b.cmp(a));
+    let groups: Vec<Vec<PathBuf>> = found
+        .chunk_by(|(a, _), (b, _)| a == b)
+        .map(|same_time| same_time.iter().map(|(_, path)| path.clone()).collect())
+        .collect();
     // Runs of the same millisecond are ordered by what is in them.
-    for same_time in found.chunk_by(|(a, _), (b, _)| a == b) {
-        let mut runs: Vec<RunSummary> =
-            same_time.iter().filter_map(|(_, path)| run_summary(path)).filter(owns).collect();
+    Ok(Box::new(groups.into_iter().flat_map(|same_time| {
+        let mut runs: Vec<RunSummary> = same_time.iter().filter_map(|path| run_summary(path)).collect();
         sort_newest_first(&mut runs);
-        if !runs.is_empty() {
-            return Ok(runs.into_iter().next());
-        }
-    }
-    Ok(None)
+        runs
+    })))
 }
 
 /// Returns the runs whose ids begin with this text, newest first. Reads only these.

@@ -10,7 +10,7 @@ use crate::error::JournalError;
 use crate::run_folder::RunFolder;
 use crate::run_header::RunHeader;
 use crate::run_list::{
-    FindError, RunSummary, find_run, list_runs, newest_run, run_ids, run_summary, runs_with_prefix,
+    FindError, RunSummary, find_run, list_runs, newest_first, run_ids, run_summary, runs_with_prefix,
 };
 use crate::run_log::{Journal, io_error};
 
@@ -119,6 +119,12 @@ impl RunsFolder {
         Ok(runs)
     }
 
+    /// Returns the runs of this vault one at a time, newest first. Reads a run when it is asked for, unless an id tells no
+    /// time, so that the newest of many runs are found quickly.
+    pub fn newest_first(&self) -> Result<impl Iterator<Item = RunSummary> + '_, JournalError> {
+        Ok(newest_first(&self.path)?.filter(|run| self.owns(run)))
+    }
+
     /// Returns the ids of all runs in the folder, including those of other vaults. Does not read any record.
     /// [`RunsFolder::open`] and [`RunsFolder::summary`] refuse those.
     pub fn ids(&self) -> Result<Vec<RunId>, JournalError> {
@@ -138,7 +144,7 @@ impl RunsFolder {
     /// Finds a run of this vault by its id, by a unique prefix of its id, or as `last`.
     pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
         if wanted == "last"
-            && let Some(newest) = newest_run(&self.path, &|run| self.owns(run))?
+            && let Some(newest) = self.newest_first()?.next()
         {
             return Ok(newest.dir);
         }

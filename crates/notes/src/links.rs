@@ -25,5 +25,5 @@ mod move_tests;
 pub use file_moves::FileMoves;
 pub use link::{LinkKind, NoteLink};
 pub use resolver::LinkResolver;
-pub use rewrite::{LinkRewriter, RewrittenFile, StaleLink};
+pub use rewrite::{LinkEdit, LinkRewriter, RewrittenFile, StaleLink};
 pub use scan::{FileKind, scan};

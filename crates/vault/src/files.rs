@@ -47,7 +47,10 @@ pub use reconcile::{ReconcileEvidence, reconcile_intent};
 pub(crate) use rename::RenamePath;
 pub(crate) use replace_text::ReplaceText;
 pub(crate) use restore::RestoreChanges;
-pub use restore::{RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry, plan_restore};
+pub use restore::{
+    DeadLink, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry, RestoredLinkEdit,
+    RestoredLinks, is_taken_back, plan_link_updates, plan_restore,
+};
 pub(crate) use search_text::SearchText;
 pub(crate) use update_frontmatter::UpdateFrontmatter;
 pub(crate) use write_file::WriteFile;

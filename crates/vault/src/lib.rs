@@ -27,8 +27,9 @@ pub use file_layer::{
     VaultOpenError, WrittenFile, etag_of, wait_for, with_unknown_outcome,
 };
 pub use files::{
-    ReconcileEvidence, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry,
-    plan_restore, reconcile_intent, run_blocking, run_blocking_uncancelled,
+    DeadLink, ReconcileEvidence, RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry,
+    RestoredLinkEdit, RestoredLinks, is_taken_back, plan_link_updates, plan_restore, reconcile_intent,
+    run_blocking, run_blocking_uncancelled,
 };
 
 /// Registers every tool of this crate. Without a vault the tools on files are declared, and their calls fail.

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use engine::UndoHistory;
 use envelope::Timestamp;
-use journal::RunFolder;
+use journal::{RunFolder, RunSummary};
 
 use crate::error::AppError;
 use crate::vault_context::VaultContext;
@@ -29,7 +29,7 @@ pub fn read_run_details(context: &VaultContext, run_dir: &Path, all: bool) -> Re
     let running = context.is_running(run_dir)?;
     let verification = journal::verify(run_dir, None)?;
     let mut report = RunDetails::read(&RunFolder::open(run_dir)?, &verification, running, all)?;
-    let runs = context.runs()?.list()?;
+    let runs = runs_back_to(context, run_dir)?;
     let run = runs.iter().find(|run| run.dir == run_dir);
     let history = UndoHistory::of(&runs);
     let undo = run.and_then(|run| history.undone_by(&run.run_id));
@@ -37,6 +37,23 @@ pub fn read_run_details(context: &VaultContext, run_dir: &Path, all: bool) -> Re
     let newer = run.and_then(|run| history.continued_by(&run.run_id));
     report.continued_by = newer.map(|newer| newer.run_id.clone());
     Ok(report)
+}
+
+/// Newer runs that are read one at a time; with more, the list with its summaries is quicker.
+const FEW_RUNS: usize = 64;
+
+/// Returns a run and all newer ones, which are those that can undo or continue it. Can return older ones too.
+fn runs_back_to(context: &VaultContext, run_dir: &Path) -> Result<Vec<RunSummary>, AppError> {
+    let folder = context.runs()?;
+    let mut runs = Vec::new();
+    for run in folder.newest_first()?.take(FEW_RUNS) {
+        let is_it = run.dir == run_dir;
+        runs.push(run);
+        if is_it {
+            return Ok(runs);
+        }
+    }
+    Ok(folder.list()?)
 }
 
 /// Returns a time for display.

@@ -2,6 +2,7 @@
 
 use engine::IrreversibleCall;
 use envelope::{EntryKind, VaultChange};
+use serde_json::{Value, json};
 use vault::{RestorePlan, TRASH};
 
 use crate::display_text::{count, escape_line};
@@ -10,7 +11,7 @@ use crate::display_text::{count, escape_line};
 const LISTED_NAMES: usize = 20;
 
 /// Returns the changes by kind, in one sentence.
-pub(super) fn summarize_changes(changes: &[VaultChange]) -> String {
+pub(super) fn summarize_changes(changes: &[VaultChange], linked_notes: usize) -> String {
     let number =
         |is: &dyn Fn(&VaultChange) -> bool| changes.iter().filter(|change| is(change)).count() as u64;
     let in_trash = |path: &str| path.split('/').next() == Some(TRASH);
@@ -41,11 +42,14 @@ pub(super) fn summarize_changes(changes: &[VaultChange]) -> String {
         ("make", "folder", "", number(&|change| matches!(change, VaultChange::FolderCreated { .. }))),
         ("remove", "folder", "", number(&|change| matches!(change, VaultChange::FolderRemoved { .. }))),
     ];
-    let parts: Vec<String> = kinds
+    let mut parts: Vec<String> = kinds
         .into_iter()
         .filter(|(.., number)| *number > 0)
         .map(|(verb, noun, ending, number)| format!("{verb} {}{ending}", count_noun(number, noun)))
         .collect();
+    if linked_notes > 0 {
+        parts.push(format!("update links in {}", count(linked_notes as u64, "note")));
+    }
     format!("This would {}.", parts.join(", "))
 }
 
@@ -87,6 +91,13 @@ pub(super) fn remarks(found: &RestorePlan, irreversible: &[IrreversibleCall]) ->
     let mut lines = Vec::new();
     lines.extend(list_paths("kept as it is", &found.kept, ""));
     lines.extend(dead_links(found));
+    lines.extend(kept_links(found));
+    lines.extend(list_paths("mentions a moved name, which is not updated", &found.mentioned_in, ""));
+    lines.extend(list_paths(
+        "was not searched for links: it is too large or no text",
+        &found.not_looked_into,
+        "",
+    ));
     lines.extend(list_paths("is not there any more and stays away", &found.missing, ""));
     lines.extend(list_paths("stays, since something else is in it", &found.left, "/"));
     if found.already_so > 0 {
@@ -94,6 +105,29 @@ pub(super) fn remarks(found: &RestorePlan, irreversible: &[IrreversibleCall]) ->
     }
     lines.extend(not_undone(irreversible));
     lines
+}
+
+/// Returns lines about links in notes that stay as they are.
+fn kept_links(found: &RestorePlan) -> Vec<String> {
+    let mut lines: Vec<String> = found
+        .dead_links
+        .iter()
+        .take(LISTED_NAMES)
+        .map(|(path, link)| {
+            let (path, target) = (escape_line(path), escape_line(&link.target));
+            format!("{path} stays as it is: its link to {target} in line {} no longer leads there", link.line)
+        })
+        .collect();
+    let more = found.dead_links.len().saturating_sub(LISTED_NAMES);
+    lines.extend((more > 0).then(|| format!("{more} more links no longer lead to their files")));
+    lines
+}
+
+/// Returns the links of kept notes that no longer lead to their files.
+pub(super) fn dead_links_json(found: &RestorePlan) -> Value {
+    let links = found.dead_links.iter();
+    let links = links.map(|(path, link)| json!({ "path": path, "line": link.line, "target": link.target }));
+    links.collect()
 }
 
 /// Returns warnings for restored notes whose links name files that keep a newer name.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use envelope::VaultChange;
+use envelope::{Fault, Timestamp, VaultChange};
 use journal::RunFolder;
-use vault::{RestoreChoices, RestoreConflict, RestorePlan, Vault, plan_restore};
+use vault::{RestoreChoices, RestoreConflict, RestorePlan, Vault, plan_link_updates, plan_restore};
 
 use super::target::UndoScope;
 use super::undo_preview::{content, stored};
@@ -58,16 +58,23 @@ pub(super) struct RestoreDecisions {
 }
 
 impl RestoreDecisions {
+    /// Plans the changes, and then the links to files that they move.
     fn foresee(
         &self,
         vault: &Vault,
-        changes: &[VaultChange],
+        (changes, since): (&[VaultChange], Timestamp),
         scope: &UndoScope,
+        policy: ConflictPolicy<'_>,
     ) -> Result<RestorePlan, AppError> {
         let UndoScope { only, keep: leave } = scope;
         let choices = RestoreChoices { only, leave, keep: &self.keep, overwrite: &self.overwrite };
-        plan_restore(vault, changes, choices, &NullContext)
-            .map_err(|fault| AppError::io("read the vault", fault.message))
+        let unreadable = |fault: Fault| AppError::io("read the vault", fault.message);
+        let mut found = plan_restore(vault, changes, choices, &NullContext).map_err(unreadable)?;
+        // Which files move is known when every conflict is decided.
+        if found.conflicts.is_empty() || matches!(policy, ConflictPolicy::Report) {
+            plan_link_updates(vault, &mut found, choices, since, &NullContext).map_err(unreadable)?;
+        }
+        Ok(found)
     }
 }
 
@@ -75,14 +82,15 @@ impl RestoreDecisions {
 /// blocks its name for others.
 pub(super) fn decide_conflicts(
     (vault, folder): (&Arc<Vault>, &RunFolder),
-    changes: &[VaultChange],
+    (changes, since): (&[VaultChange], Timestamp),
     scope: &UndoScope,
     policy: ConflictPolicy<'_>,
 ) -> Result<RestorePlan, AppError> {
     let mut decided = RestoreDecisions::default();
-    // Each round decides about at least one change, so there are at most as many rounds as changes.
-    for _ in 0..=changes.len() {
-        let found = decided.foresee(vault, changes, scope)?;
+    // Each round decides about at least one change, so there are at most as many rounds as changes; one more decides about
+    // links.
+    for _ in 0..=changes.len() + 1 {
+        let found = decided.foresee(vault, (changes, since), scope, policy)?;
         if found.conflicts.is_empty() || matches!(policy, ConflictPolicy::Report) {
             return Ok(found);
         }

@@ -53,6 +53,8 @@ impl NothingToUndo {
             "undoes": target.undoes,
             "goal": target.goal,
             "changes": [],
+            "linkUpdates": [],
+            "deadLinks": [],
             "alreadySo": found.map_or(0, |found| found.already_so),
             "kept": found.map_or(&[][..], |found| &found.kept),
             "missing": found.map_or(&[][..], |found| &found.missing),
@@ -102,15 +104,15 @@ pub fn prepare_undo(
     let Some(vault) = tools.vault().cloned() else {
         return Err(AppError::bad_input("no_vault", "no vault is open"));
     };
-    let found =
-        decide_conflicts((&vault, &target.folder), &inverse_changes(&target.made), &target.scope, policy)?;
+    let wanted = inverse_changes(&target.made);
+    let found = decide_conflicts((&vault, &target.folder), (&wanted, target.since), &target.scope, policy)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {
         let is_all_so = found.kept.is_empty() && found.missing.is_empty() && found.left.is_empty();
         let why = if is_all_so { "is already as it was before" } else { "has nothing else to undo" };
         return nothing(target, Some(found), why);
     }
     let folder = Arc::new(RunFolder::open(target.folder.path())?);
-    let preview = UndoPreview::new((&vault, &folder), &found, &target.irreversible, limits, style);
+    let preview = UndoPreview::new((&vault, &folder), &found, &target, limits, style);
     Ok(UndoOutlook::Ready(Box::new(PreparedUndo { target, preview: Arc::new(preview), tools, found })))
 }
 
@@ -132,7 +134,9 @@ impl PreparedUndo {
             "run": target.run_id,
             "undoes": target.undoes,
             "goal": target.goal,
-            "changes": self.preview.wanted(),
+            "changes": self.preview.changes(),
+            "linkUpdates": found.links.iter().map(|links| &links.path).collect::<Vec<_>>(),
+            "deadLinks": change_text::dead_links_json(found),
             "alreadySo": found.already_so,
             "kept": found.kept,
             "missing": found.missing,
@@ -153,9 +157,10 @@ impl PreparedUndo {
         forecasts: bool,
         cancel: RunCancel,
     ) -> Result<RunReport, AppError> {
-        let plan = restore_plan(&self.target.goal, self.preview.wanted());
-        let PlanCheck { findings: found, plan } =
-            check_plan(&plan.to_string(), &self.tools.surface, &context.settings);
+        let (preview, goal) = (&self.preview, &self.target.goal);
+        // The text only: the plan of a large undo takes many times the memory.
+        let plan = restore_plan(goal, preview.wanted(), preview.links(), &self.found.uncompared).to_string();
+        let PlanCheck { findings: found, plan } = check_plan(&plan, &self.tools.surface, &context.settings);
         let Some(plan) = plan else {
             let message = "the plan of the undo does not pass its check";
             return Err(

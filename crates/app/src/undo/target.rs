@@ -1,7 +1,9 @@
 //! The target run of an undo or redo, and whether it can be reverted.
 
+use std::collections::HashSet;
+
 use engine::{IrreversibleCall, RunChanges, UndoHistory};
-use envelope::{EntryKind, RunId, VaultChange, VaultPath};
+use envelope::{EntryKind, RunId, Timestamp, VaultChange, VaultPath};
 use journal::{JournalError, RunFolder, RunState, RunSummary};
 
 use crate::display_text::escape_line;
@@ -21,6 +23,8 @@ pub struct UndoTarget {
     /// Their changes, in order.
     pub made: Vec<VaultChange>,
     pub irreversible: Vec<IrreversibleCall>,
+    /// When the changes began. A link in a note that was written earlier is not a link to a name that they made.
+    pub since: Timestamp,
     /// Folder of any of them: all runs of a vault share one object store.
     pub folder: RunFolder,
     /// True if one of the runs was interrupted, so that its last calls may have left hidden files.
@@ -96,11 +100,11 @@ impl UndoTarget {
 
 /// Finds the run to undo: an id, a unique prefix of one, or `last`.
 pub fn undo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
+    if wanted == "last" {
+        return newest_undoable(context);
+    }
     let runs = context.runs()?.list()?;
     let history = UndoHistory::of(&runs);
-    if wanted == "last" {
-        return newest_undoable(context, &history);
-    }
     let run = find_run(context, &runs, wanted)?;
     if let Some(undo) = history.undone_by(&run.run_id) {
         return Err(AppError::bad_input(
@@ -155,17 +159,63 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         undoes: takers.iter().map(|taker| taker.run_id.clone()).collect(),
         made,
         irreversible,
+        since: earliest(takers.iter().map(|taker| taker.created_at)),
         folder: RunFolder::open(newest)?,
         interrupted: takers.iter().any(|taker| taker.state == RunState::Interrupted),
         scope: UndoScope::default(),
     })
 }
 
+/// Runs that are read at first to find the newest one that can be undone.
+const FIRST_READ: usize = 8;
+
 /// Returns the newest run that changed something and is not undone. Undos are skipped: `undo last` twice reverts two
 /// runs, and `redo` reverts an undo. A run with unknown changes is never skipped: an older one would be reverted in its
-/// place.
-fn newest_undoable(context: &VaultContext, history: &UndoHistory<'_>) -> Result<UndoTarget, AppError> {
+/// place. Reads no run that is older than the one that it returns or continues.
+fn newest_undoable(context: &VaultContext) -> Result<UndoTarget, AppError> {
+    let folder = context.runs()?;
+    let mut unread = folder.newest_first()?;
+    let mut runs: Vec<RunSummary> = Vec::new();
+    let mut skipped: HashSet<RunId> = HashSet::new();
+    loop {
+        // Any run that undoes or continues one of these is newer, so it is among them. Twice as many each time, so that
+        // their history is built a few times only.
+        let number = runs.len().max(FIRST_READ);
+        let known = runs.len();
+        runs.extend(unread.by_ref().take(number));
+        let is_end = runs.len() < known + number;
+        while let Some(run) = first_with_changes(&runs, &mut skipped)? {
+            // The runs that it continues are older.
+            while !is_chain_complete(&runs, &run) {
+                let Some(older) = unread.next() else { break };
+                runs.push(older);
+            }
+            let history = UndoHistory::of(&runs);
+            let Some(run) = history.get(&run) else { break };
+            let target = undoing(context, &history, run)?;
+            if !is_taken_back_in_parts(context, &history, &target)? {
+                return Ok(target);
+            }
+            skipped.insert(run.run_id.clone());
+        }
+        if is_end {
+            break;
+        }
+    }
+    Err(AppError::bad_input(
+        "nothing_to_undo",
+        "nothing to undo: no run here has changes that are not undone",
+    )
+    .hint("`tollgate runs` lists what there is"))
+}
+
+/// Returns the first of the runs that `undo last` can mean and that has changes. Adds those without changes to `skipped`.
+fn first_with_changes(runs: &[RunSummary], skipped: &mut HashSet<RunId>) -> Result<Option<RunId>, AppError> {
+    let history = UndoHistory::of(runs);
     for run in history.undoable() {
+        if skipped.contains(&run.run_id) {
+            continue;
+        }
         match &run.state {
             RunState::Running => return Err(running_error(run)),
             RunState::Damaged(why) => {
@@ -174,20 +224,45 @@ fn newest_undoable(context: &VaultContext, history: &UndoHistory<'_>) -> Result<
             }
             RunState::Interrupted | RunState::Finished(_) => {}
         }
+        // Each record is checked against the chain while it is read, so none is missing between the first and the last.
         let changes = RunFolder::open(&run.dir)
             .and_then(|folder| RunChanges::read(&folder))
             .map_err(|error| unknown_changes(run, error.into()))?;
         if !changes.is_empty() {
-            return undoing(context, history, run);
+            return Ok(Some(run.run_id.clone()));
         }
-        // A damaged record can also look as if nothing was changed.
-        refuse_damaged(run)?;
+        skipped.insert(run.run_id.clone());
     }
-    Err(AppError::bad_input(
-        "nothing_to_undo",
-        "nothing to undo: no run here has changes that are not undone",
-    )
-    .hint("`tollgate runs` lists what there is"))
+    Ok(None)
+}
+
+/// Whether every run that a run continues is among the runs.
+fn is_chain_complete(runs: &[RunSummary], run: &RunId) -> bool {
+    let mut wanted = Some(run);
+    let mut steps = 0;
+    while let Some(id) = wanted {
+        let Some(known) = runs.iter().find(|known| known.run_id == *id) else { return false };
+        wanted = known.continues.as_ref().filter(|_| steps < runs.len());
+        steps += 1;
+    }
+    true
+}
+
+/// Whether undos of parts have taken back everything that a target would take back.
+fn is_taken_back_in_parts(
+    context: &VaultContext,
+    history: &UndoHistory<'_>,
+    target: &UndoTarget,
+) -> Result<bool, AppError> {
+    let mut undos: Vec<&RunSummary> =
+        target.undoes.iter().flat_map(|run| history.active_undos(run)).copied().collect();
+    undos.sort_by_key(|undo| (undo.created_at, &undo.run_id));
+    undos.dedup_by_key(|undo| &undo.run_id);
+    let mut undone = Vec::new();
+    for undo in &undos {
+        undone.extend(changes_of(context, undo)?.changes);
+    }
+    Ok(!undos.is_empty() && vault::is_taken_back(&target.made, &undone))
 }
 
 fn undoing(
@@ -211,10 +286,15 @@ fn undoing(
         undoes: connected.iter().map(|run| run.run_id.clone()).collect(),
         made,
         irreversible,
+        since: earliest(connected.iter().map(|run| history.made_at(run))),
         folder: RunFolder::open(&run.dir)?,
         interrupted: connected.iter().any(|run| run.state == RunState::Interrupted),
         scope: UndoScope::default(),
     })
+}
+
+fn earliest(times: impl Iterator<Item = Timestamp>) -> Timestamp {
+    times.min().unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// Fails if an undo is running or was interrupted: it must be finished first.

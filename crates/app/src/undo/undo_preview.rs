@@ -1,16 +1,22 @@
 //! Preview of an undo, with the differences: shown in the question, and computed again after the approval.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Forecast, Forecaster, IrreversibleCall};
-use envelope::{DataRef, EntryKind, FileState, ToolDecl, VaultChange, VaultPath, canonical_hash};
+use engine::{Forecast, Forecaster};
+use envelope::{
+    DataRef, EntryKind, Fault, FileState, Timestamp, ToolDecl, VaultChange, VaultPath, canonical_hash,
+};
 use journal::RunFolder;
 use plan::CheckedPlan;
 use serde_json::Value;
 use toolkit::BoxFuture;
-use vault::{RestoreChoices, RestorePlan, RestoredEntry, Vault, plan_restore};
+use vault::{
+    RestoreChoices, RestorePlan, RestoredEntry, RestoredLinks, Vault, plan_link_updates, plan_restore,
+};
 
 use super::change_text;
+use super::target::UndoTarget;
 use crate::diff::{DiffLimits, DiffSet, FileDiff};
 use crate::display_text::{escape_line, escape_text};
 use crate::error::AppError;
@@ -28,6 +34,14 @@ pub struct UndoPreview {
     folder: Arc<RunFolder>,
     /// Changes to make, with all decisions.
     wanted: Vec<VaultChange>,
+    /// Notes whose links are rewritten afterwards.
+    links: Vec<RestoredLinks>,
+    /// Paths of notes with links that stay, by decision.
+    kept: Vec<String>,
+    /// Links in notes that were written before are older than the run.
+    since: Timestamp,
+    /// Folders that go to the trash without a comparison, by decision.
+    uncompared: Vec<String>,
     remarks: Vec<String>,
     limits: DiffLimits,
     /// Colours of the screen.
@@ -46,7 +60,7 @@ impl UndoPreview {
     pub(super) fn new(
         (vault, folder): (&Arc<Vault>, &Arc<RunFolder>),
         found: &RestorePlan,
-        irreversible: &[IrreversibleCall],
+        target: &UndoTarget,
         limits: DiffLimits,
         style: TextStyle,
     ) -> UndoPreview {
@@ -54,35 +68,58 @@ impl UndoPreview {
             vault: vault.clone(),
             folder: folder.clone(),
             wanted: found.changes(),
-            remarks: change_text::remarks(found, irreversible),
+            links: found.links.clone(),
+            kept: found.dead_links.iter().map(|(path, _)| path.clone()).collect(),
+            since: target.since,
+            uncompared: found.uncompared.clone(),
+            remarks: change_text::remarks(found, &target.irreversible),
             limits,
             style,
             shown: Mutex::default(),
         }
     }
 
-    /// Returns the changes to make.
+    /// Returns the changes to make, without those of links.
     pub(super) fn wanted(&self) -> &[VaultChange] {
         &self.wanted
     }
 
+    /// Returns the notes whose links are rewritten after the changes.
+    pub(super) fn links(&self) -> &[RestoredLinks] {
+        &self.links
+    }
+
+    /// Returns all changes, in order.
+    pub(super) fn changes(&self) -> Vec<VaultChange> {
+        self.wanted.iter().cloned().chain(self.links.iter().map(RestoredLinks::change)).collect()
+    }
+
     /// Returns the preview for the current state of the vault.
     pub(super) fn view(&self) -> Result<(UndoView, RestorePlan), AppError> {
-        let found = plan_restore(&self.vault, &self.wanted, RestoreChoices::default(), &NullContext)
-            .map_err(|fault| AppError::io("read the vault", fault.message))?;
+        let unreadable = |fault: Fault| AppError::io("read the vault", fault.message);
+        let choices = RestoreChoices { overwrite: &self.uncompared, ..RestoreChoices::default() };
+        let mut found = plan_restore(&self.vault, &self.wanted, choices, &NullContext).map_err(unreadable)?;
+        let choices = RestoreChoices { keep: &self.kept, ..choices };
+        plan_link_updates(&self.vault, &mut found, choices, self.since, &NullContext).map_err(unreadable)?;
         let mut differences = DiffSet::new(self.limits.clone());
         // In the order of their names, for the reader.
         let mut files: Vec<&RestoredEntry> =
             found.restored.iter().filter(|file| file.kind == EntryKind::File).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
+        let links = links_by_path(&found.links);
         for file in files {
-            self.compare(file, &mut differences)?;
+            self.compare(file, &links, &mut differences)?;
         }
-        let sentence = change_text::summarize_changes(&found.changes());
+        let sentence = change_text::summarize_changes(&found.changes(), found.links.len());
         Ok((UndoView { sentence, folders: moved_folders(&found.restored), differences }, found))
     }
 
-    fn compare(&self, file: &RestoredEntry, differences: &mut DiffSet) -> Result<(), AppError> {
+    fn compare(
+        &self,
+        file: &RestoredEntry,
+        links: &HashMap<&str, &RestoredLinks>,
+        differences: &mut DiffSet,
+    ) -> Result<(), AppError> {
         let size = [file.before, file.after].into_iter().flatten().map(|state| state.bytes).max();
         if !differences.has_room() || size.is_some_and(|bytes| bytes > MAX_COMPARED_BYTES) {
             differences.leave_out();
@@ -92,7 +129,17 @@ impl UndoPreview {
         let (before, after) = match same {
             // Only the name changes.
             true => (None, None),
-            false => (self.current_content(file)?, self.stored_content(file.after.as_ref())?),
+            false => {
+                let now = self.current_content(file)?;
+                // The text with other links is not stored anywhere before it is written.
+                let links = links.get(file.path.as_str());
+                let rewritten = links.zip(now.as_deref()).and_then(|(links, now)| links.apply_to(now));
+                let after = match (links, rewritten) {
+                    (Some(_), rewritten) => rewritten,
+                    (None, _) => self.stored_content(file.after.as_ref())?,
+                };
+                (now, after)
+            }
         };
         differences.add(&FileDiff {
             path: &file.path,
@@ -137,13 +184,29 @@ impl UndoPreview {
         };
         let rest = |style: TextStyle| self.lines(&view, style).split_off(1).join("\n");
         let (text, coloured) = (rest(TextStyle::plain()), rest(self.style));
-        let differs = found.conflicts.iter().map(|conflict| escape_line(&conflict.words())).collect();
+        let conflicts = found.conflicts.iter().map(|conflict| escape_line(&conflict.words()));
+        let differs = conflicts.chain(self.unplanned_links(&found)).collect();
         let fingerprint = canonical_hash(&serde_json::json!({
             "changes": found.changes(),
+            "links": found.links,
             "conflicts": found.conflicts,
         }));
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some((text.clone(), coloured));
         Forecast { headline: view.sentence, text, fingerprint, differs, calls: None, runs_unasked: false }
+    }
+
+    /// Returns lines about links that were written after this undo was planned, which it does not rewrite.
+    fn unplanned_links(&self, found: &RestorePlan) -> Vec<String> {
+        let (planned, now) = (links_by_path(&self.links), links_by_path(&found.links));
+        let new = found.links.iter().filter(|links| planned.get(links.path.as_str()) != Some(links));
+        let gone = self.links.iter().filter(|links| !now.contains_key(links.path.as_str()));
+        let line = |links: &RestoredLinks| {
+            let path = escape_line(&links.path);
+            format!(
+                "{path} was edited meanwhile: its links are not updated unless you answer no and begin again"
+            )
+        };
+        new.chain(gone).map(line).collect()
     }
 
     /// Returns a text with the last preview in it replaced by its coloured form.
@@ -165,6 +228,10 @@ pub(super) fn content(vault: &Vault, path: &str) -> Result<Option<Vec<u8>>, AppE
 /// Returns the stored content of a file.
 pub(super) fn stored(folder: &RunFolder, state: &FileState) -> Result<Vec<u8>, AppError> {
     Ok(folder.object(&DataRef { hash: state.hash, bytes: state.bytes })?)
+}
+
+fn links_by_path(links: &[RestoredLinks]) -> HashMap<&str, &RestoredLinks> {
+    links.iter().map(|links| (links.path.as_str(), links)).collect()
 }
 
 fn moved_folders(restored: &[RestoredEntry]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use envelope::RunId;
+use envelope::{RunId, Timestamp};
 use journal::{RunKind, RunState, RunSummary};
 use plan::RunStatus;
 
@@ -13,6 +13,7 @@ use plan::RunStatus;
 /// can be undone again, which does the rest, and a redo reverts both.
 pub struct UndoHistory<'a> {
     runs: &'a [RunSummary],
+    by_id: HashMap<&'a RunId, &'a RunSummary>,
     undone_by: HashMap<&'a RunId, &'a RunSummary>,
     /// Active undos of each run that may have changed something, newest first.
     takers: HashMap<&'a RunId, Vec<&'a RunSummary>>,
@@ -21,7 +22,8 @@ pub struct UndoHistory<'a> {
 impl<'a> UndoHistory<'a> {
     /// Builds the history from the list of all runs, newest first.
     pub fn of(runs: &'a [RunSummary]) -> UndoHistory<'a> {
-        let mut history = UndoHistory { runs, undone_by: HashMap::new(), takers: HashMap::new() };
+        let by_id = runs.iter().map(|run| (&run.run_id, run)).collect();
+        let mut history = UndoHistory { runs, by_id, undone_by: HashMap::new(), takers: HashMap::new() };
         for run in runs.iter().filter(|run| run.kind.is_undo()) {
             // Any run that could have undone this one is newer and was visited before.
             if history.undone_by.contains_key(&run.run_id) || has_status(run, RunStatus::Declined) {
@@ -47,8 +49,19 @@ impl<'a> UndoHistory<'a> {
         self.takers.get(run).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns when the changes of a run were made: when its newest redo began, or when it began itself.
+    pub fn made_at(&self, run: &'a RunSummary) -> Timestamp {
+        let is_undo = |id: &RunId| self.get(id).is_some_and(|undone| undone.kind.is_undo());
+        let is_redo = |newer: &&RunSummary| {
+            newer.kind.is_undo()
+                && newer.undoes.iter().any(is_undo)
+                && self.root_run(newer).run_id == run.run_id
+        };
+        self.runs.iter().find(is_redo).map_or(run.created_at, |redo| redo.created_at)
+    }
+
     pub fn get(&self, run: &RunId) -> Option<&'a RunSummary> {
-        self.runs.iter().find(|known| known.run_id == *run)
+        self.by_id.get(run).copied()
     }
 
     /// Returns the original run: of an undo, the run that was undone; of a redo, the run that was redone.

@@ -178,7 +178,7 @@ fn check(dice: &mut Dice) {
             assert!(renaming.may_affect(source, &text), "the quick look missed {text:?}");
         }
         let new_text = match &rewritten {
-            Some(RewrittenFile { text: new_text, links, stale_links: left }) => {
+            Some(RewrittenFile { text: new_text, links, stale_links: left, .. }) => {
                 assert_eq!(left, &[], "in {text:?}");
                 assert!(*links > 0 && *new_text != text);
                 new_text

@@ -97,12 +97,13 @@ impl LinkResolver {
     }
 
     /// Returns the resolver for the vault after the files have moved.
-    pub(super) fn after(&self, moves: &FileMoves) -> LinkResolver {
+    pub fn after(&self, moves: &FileMoves) -> LinkResolver {
         let moved = |file: &IndexedFile| {
             let to = moves.after(&file.path)?;
             Some(if *to == file.path { file.clone() } else { IndexedFile::new(to.clone()) })
         };
-        LinkResolver::sorted(self.files.iter().filter_map(moved).collect())
+        let added = moves.added().iter().cloned().map(IndexedFile::new);
+        LinkResolver::sorted(self.files.iter().filter_map(moved).chain(added).collect())
     }
 
     /// Returns the file that a link points to. Returns `None` if the file does not exist, or for a link into

@@ -36,6 +36,8 @@ pub struct LinkRewriter<'a> {
 pub struct RewrittenFile {
     /// The new text; unchanged if `links` is 0.
     pub text: String,
+    /// Edits that lead from the old text to the new one, in order and without overlap.
+    pub edits: Vec<LinkEdit>,
     /// Number of links that changed.
     pub links: usize,
     /// Links that need a change but cannot be rewritten.
@@ -61,9 +63,11 @@ struct LinkChange<'a> {
     targets: Vec<String>,
 }
 
-struct LinkEdit {
-    span: Range<usize>,
-    text: String,
+/// The replacement of some bytes of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkEdit {
+    pub span: Range<usize>,
+    pub text: String,
 }
 
 /// The parts of a link that can change besides its path.
@@ -102,7 +106,9 @@ impl<'a> LinkRewriter<'a> {
             .iter()
             .map(|link| {
                 let old = self.before.resolve(source, link)?;
-                Some((old, self.moves.after(old)?))
+                let new = self.moves.after(old)?;
+                let stays = old == new && source == source_after;
+                (!(stays && self.is_captured(source, link))).then_some((old, new))
             })
             .collect();
         let due: Vec<LinkChange<'_>> = links
@@ -127,10 +133,18 @@ impl<'a> LinkRewriter<'a> {
             // The rewritten text would contain other links than intended, so the file stays unchanged.
             .unwrap_or_else(|| RewrittenFile {
                 text: text.to_owned(),
+                edits: Vec::new(),
                 links: 0,
                 stale_links: due.iter().map(stale_link).collect(),
             })
             .into_change()
+    }
+
+    /// Whether a link leads to a file that is created together with the moves. Its author may have meant that file, so
+    /// the link stays as it is.
+    fn is_captured(&self, source: &VaultPath, link: &NoteLink) -> bool {
+        let added = self.moves.added();
+        !added.is_empty() && self.after.resolve(source, link).is_some_and(|file| added.contains(file))
     }
 
     /// Whether the links of the new text resolve to the intended files.
@@ -183,19 +197,28 @@ fn rewrite_links(text: &str, due: &[LinkChange<'_>], reach: RewriteScope) -> Rew
             None => left.push(stale_link(link)),
         }
     }
-    RewrittenFile { text: apply_edits(text, edits), links, stale_links: left }
+    let edits = without_overlap(edits);
+    RewrittenFile { text: apply_edits(text, &edits), edits, links, stale_links: left }
 }
 
-fn apply_edits(text: &str, mut edits: Vec<LinkEdit>) -> String {
+/// Returns the edits in order. Nested links can edit the same bytes; the first edit wins, and the verification checks the
+/// result.
+fn without_overlap(mut edits: Vec<LinkEdit>) -> Vec<LinkEdit> {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let mut at = 0;
+    edits.retain(|edit| {
+        let is_free = edit.span.start >= at;
+        at = if is_free { edit.span.end } else { at };
+        is_free
+    });
+    edits
+}
+
+fn apply_edits(text: &str, edits: &[LinkEdit]) -> String {
     let mut written =
         String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
     let mut at = 0;
     for edit in edits {
-        // Nested links can edit the same bytes; the verification checks the result.
-        if edit.span.start < at {
-            continue;
-        }
         written.push_str(&text[at..edit.span.start]);
         written.push_str(&edit.text);
         at = edit.span.end;

@@ -44,4 +44,6 @@ mod support;
 mod token;
 mod trust;
 mod undo;
+mod undo_links;
+mod undo_parts;
 mod undo_after_kill;

@@ -37,7 +37,7 @@ impl FileContent {
     }
 
     /// Returns the state of a file with this content and the given mode.
-    pub(super) fn state(&self, mode: u32) -> FileState {
+    pub(crate) fn state(&self, mode: u32) -> FileState {
         match self {
             FileContent::Bytes(bytes) => FileState { hash: Hash::of(bytes), bytes: bytes.len() as u64, mode },
             FileContent::Stored(kept) => FileState { hash: kept.hash, bytes: kept.bytes, mode },

@@ -35,31 +35,64 @@ pub trait IoContext {
     fn progress(&self, _done: u64, _total: u64, _message: &str) {}
 }
 
-/// A context that cannot be cancelled, for work that must not stop halfway. Everything else is passed through.
-pub(crate) struct Uncancellable<'a>(pub(crate) &'a dyn IoContext);
+/// A context that passes everything on to another one, with some differences.
+pub(crate) struct ContextAdapter<'a> {
+    io: &'a dyn IoContext,
+    /// Gets the changes instead of the other context.
+    record: Option<Box<dyn Fn(VaultChange) + 'a>>,
+    is_cancellable: bool,
+    is_bound: bool,
+}
 
-impl IoContext for Uncancellable<'_> {
+impl<'a> ContextAdapter<'a> {
+    pub(crate) fn new(io: &'a dyn IoContext) -> ContextAdapter<'a> {
+        ContextAdapter { io, record: None, is_cancellable: true, is_bound: true }
+    }
+
+    /// Reports changes to a function. It can report them to the other context itself.
+    pub(crate) fn recording(mut self, record: impl Fn(VaultChange) + 'a) -> ContextAdapter<'a> {
+        self.record = Some(Box::new(record));
+        self
+    }
+
+    /// Cannot be cancelled: for work that must not stop halfway.
+    pub(crate) fn uncancellable(mut self) -> ContextAdapter<'a> {
+        self.is_cancellable = false;
+        self
+    }
+
+    /// Is not limited to the recorded intent: for work that is no part of it.
+    pub(crate) fn beyond_intent(mut self) -> ContextAdapter<'a> {
+        self.is_bound = false;
+        self
+    }
+}
+
+impl IoContext for ContextAdapter<'_> {
     fn record_change(&self, change: VaultChange) {
-        self.0.record_change(change);
+        match &self.record {
+            Some(record) => record(change),
+            None => self.io.record_change(change),
+        }
     }
 
     fn check_cancelled(&self) -> Result<(), Fault> {
-        Ok(())
+        if self.is_cancellable { self.io.check_cancelled() } else { Ok(()) }
     }
 
     fn store(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
-        self.0.store(content)
+        self.io.store(content)
     }
 
     fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
-        self.0.fetch(wanted, into)
+        self.io.fetch(wanted, into)
     }
 
     fn must_match_intent(&self) -> bool {
-        self.0.must_match_intent()
+        self.is_bound && self.io.must_match_intent()
     }
 
     fn progress(&self, done: u64, total: u64, message: &str) {
-        self.0.progress(done, total, message);
+        self.io.progress(done, total, message);
     }
 }

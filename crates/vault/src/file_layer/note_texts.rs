@@ -11,7 +11,7 @@ use super::io_context::IoContext;
 use super::ordered_executor::{StopCheck, execute_in_order};
 use super::tree_walk::{TreeWalker, WalkBatch, WalkEntry, WalkEntryKind, WalkFilter, WalkFolder};
 use super::vault::Vault;
-use crate::platform::FileIdentity;
+use crate::platform::{FileIdentity, FileStat};
 
 /// Files per unit of work.
 const BATCH: usize = 32;
@@ -50,6 +50,28 @@ impl Vault {
         Ok((paths, Hash::from_bytes(*print.finalize().as_bytes())))
     }
 
+    /// [`Vault::file_paths`], each with whether it was written at `since` (in milliseconds) or later. A text that is in
+    /// memory only or unsaved counts as written since.
+    pub(crate) fn files_written_since(
+        &self,
+        since: i64,
+        io: &dyn IoContext,
+    ) -> Result<Vec<(VaultPath, bool)>, Fault> {
+        let filter = WalkFilter { recursive: true, extensions: &[], only_files: true, unspellable: false };
+        let mut walk = TreeWalker::begin(self, filter, self.walked_folder(None)?, Vec::new())?;
+        let mut files = Vec::new();
+        while let Some(batch) = walk.next(1_024)? {
+            io.check_cancelled()?;
+            for item in &batch.entries {
+                let Some(path) = batch.folder.child(&item.name) else { continue };
+                let on_disk = stat_of(&batch.folder, item).filter(|stat| stat.mtime_ms() < since);
+                let is_recent = on_disk.is_none() || self.unsaved_text(&path)?.is_some();
+                files.push((path, is_recent));
+            }
+        }
+        Ok(files)
+    }
+
     fn hash_entry(
         &self,
         print: &mut blake3::Hasher,
@@ -61,16 +83,11 @@ impl Vault {
         if let Some(text) = unsaved {
             print.update(blake3::hash(text.as_bytes()).as_bytes());
         }
-        let stat = match (&item.kind, &folder.dir) {
-            (WalkEntryKind::Bytes(bytes), _) => {
-                print.update(blake3::hash(bytes).as_bytes());
-                return Ok(());
-            }
-            (WalkEntryKind::File, Some(dir)) => folder::stat(dir, &item.name).ok(),
-            (WalkEntryKind::Elsewhere(located), _) => Some(located.stat),
-            (WalkEntryKind::File, None) | (WalkEntryKind::Folder | WalkEntryKind::Link(..), _) => None,
-        };
-        let Some(stat) = stat else { return Ok(()) };
+        if let WalkEntryKind::Bytes(bytes) = &item.kind {
+            print.update(blake3::hash(bytes).as_bytes());
+            return Ok(());
+        }
+        let Some(stat) = stat_of(folder, item) else { return Ok(()) };
         let FileIdentity { device, inode } = stat.identity;
         print.update(&stat.size.to_le_bytes());
         for seconds in [stat.modified.0, stat.changed.0] {
@@ -150,5 +167,15 @@ impl Vault {
         };
         let Ok(file) = file else { return Ok(false) };
         Ok(file.take(LARGEST + 1).read_to_end(buffer).is_ok_and(|read| read as u64 <= LARGEST))
+    }
+}
+
+/// Returns the metadata of a file on disk.
+fn stat_of(folder: &WalkFolder, item: &WalkEntry) -> Option<FileStat> {
+    match (&item.kind, &folder.dir) {
+        (WalkEntryKind::File, Some(dir)) => folder::stat(dir, &item.name).ok(),
+        (WalkEntryKind::Elsewhere(located), _) => Some(located.stat),
+        (WalkEntryKind::File, None)
+        | (WalkEntryKind::Bytes(_) | WalkEntryKind::Folder | WalkEntryKind::Link(..), _) => None,
     }
 }

@@ -16,7 +16,7 @@ use envelope::{Failure, Fault, FileState, Hash, VaultPath};
 use rustix::io::Errno;
 use toolkit::BoxFuture;
 
-use super::io_context::{IoContext, Uncancellable};
+use super::io_context::{ContextAdapter, IoContext};
 use super::locate::{FinalLink, Location};
 use super::path_state::state_of;
 use super::read::{OpenedFile, open_place};
@@ -151,7 +151,7 @@ impl Vault {
         io: &dyn IoContext,
     ) -> Result<WrittenFile, Fault> {
         // The host has been asked already, so what it did has to be found out.
-        let io = &Uncancellable(io);
+        let io = &ContextAdapter::new(io).uncancellable();
         let path = update.path;
         let wanted = Hash::of(update.text.as_bytes());
         let Some((open, dir)) = self.open_saved(path).map_err(with_unknown_outcome)? else {

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::change_step::MoveDetails;
 use super::fault;
 use super::folder::{self, NodeKind};
-use super::io_context::{IoContext, Uncancellable};
+use super::io_context::{ContextAdapter, IoContext};
 use super::locate::{FinalLink, LocatedEntry, Location, child};
 use super::name_collisions::{ClaimOutcome, colliding_name};
 use super::name_reservation::unique_names;
@@ -64,7 +64,7 @@ impl Vault {
         }
         // Without a cancellation check: the change that was made has to be recorded.
         let state = match source.kind() {
-            NodeKind::File => state_at(&target, name, to, &Uncancellable(io)).ok(),
+            NodeKind::File => state_at(&target, name, to, &ContextAdapter::new(io).uncancellable()).ok(),
             NodeKind::Folder | NodeKind::Link | NodeKind::Other => None,
         };
         let wanted = details.before.as_ref().filter(|_| details.must_match || io.must_match_intent());

@@ -13,7 +13,7 @@ use super::path_state::{state_at, state_of};
 use super::relocate::in_trash;
 use super::rename_noreplace::rename_noreplace;
 use super::replace::{content_changed, no_longer_exists};
-use super::rollback::is_stored;
+use super::rollback::{is_stored, name_stored};
 use super::temp_leftovers::aside_name;
 use super::vault::Vault;
 use crate::platform;
@@ -48,13 +48,15 @@ impl Vault {
             Ok(taken) if taken.hash == before.hash => {}
             other => {
                 // Another program wrote at the last moment.
-                undo_rename_aside(&dir, &aside, &name, other.as_ref().ok(), io).map_err(failed)?;
-                return Err(other.map_or_else(|fault| fault, |taken| content_changed(path, before, &taken)));
+                let stored =
+                    undo_rename_aside(&dir, &aside, &name, other.as_ref().ok(), io).map_err(failed)?;
+                let fault = other.map_or_else(|fault| fault, |taken| content_changed(path, before, &taken));
+                return Err(name_stored(fault, stored.as_ref()));
             }
         }
         if let Err(error) = rustix::fs::unlinkat(&*dir, aside.as_str(), AtFlags::empty()) {
-            undo_rename_aside(&dir, &aside, &name, Some(&now), io).map_err(failed)?;
-            return Err(failed(error));
+            let stored = undo_rename_aside(&dir, &aside, &name, Some(&now), io).map_err(failed)?;
+            return Err(name_stored(failed(error), stored.as_ref()));
         }
         io.record_change(VaultChange::FileRemoved { path: open.path.to_string(), before: now });
         folder::sync(&dir).map_err(|error| fault::not_durable(path.as_str(), error))?;
@@ -92,25 +94,25 @@ impl Vault {
 }
 
 /// Gives a file its name back. If a newer file has the name by then, the file is moved to the store; without a
-/// store it keeps the hidden name.
+/// store it keeps the hidden name. Returns the content that only the store has now.
 fn undo_rename_aside(
     dir: &Dir,
     aside: &str,
     name: &str,
     taken: Option<&FileState>,
     io: &dyn IoContext,
-) -> Result<(), Errno> {
+) -> Result<Option<FileState>, Errno> {
     match rename_noreplace(dir, aside, dir, name) {
         Err(Errno::EXIST) => {
             let kept = folder::open_file(dir, aside).is_ok_and(|mut file| io.store(&mut file).is_ok());
             match taken {
                 Some(taken) if kept && is_stored(taken, io) => {
-                    rustix::fs::unlinkat(dir, aside, AtFlags::empty())
+                    rustix::fs::unlinkat(dir, aside, AtFlags::empty()).map(|()| Some(*taken))
                 }
-                Some(_) | None => Ok(()),
+                Some(_) | None => Ok(None),
             }
         }
-        given => given,
+        given => given.map(|()| None),
     }
 }
 

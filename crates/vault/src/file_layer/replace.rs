@@ -25,11 +25,11 @@ use super::change_step::FileContent;
 use super::fault;
 use super::folder;
 use super::folder_lock::FolderLock;
-use super::io_context::{IoContext, Uncancellable};
+use super::io_context::{ContextAdapter, IoContext};
 use super::locate::{FinalLink, Location};
 use super::path_state::state_of;
 use super::read::{OpenedFile, open_place};
-use super::rollback::roll_back;
+use super::rollback::{name_stored, roll_back};
 use super::temp_file::{ExchangeResult, TempFile};
 use super::vault::Vault;
 use super::write::WrittenFile;
@@ -83,7 +83,8 @@ impl Vault {
                 let compared = compare_taken(&temp, &open, before, io).and_then(|()| {
                     let durable = folder::sync(&dir);
                     // What was written meanwhile would be lost with the hidden name.
-                    compare_taken(&temp, &open, before, &Uncancellable(io)).map(|()| durable)
+                    compare_taken(&temp, &open, before, &ContextAdapter::new(io).uncancellable())
+                        .map(|()| durable)
                 });
                 match compared {
                     Ok(durable) => {
@@ -91,8 +92,8 @@ impl Vault {
                         durable
                     }
                     Err(fault) => {
-                        roll_back(&mut temp, &name, &open.path, &after, io)?;
-                        return Err(fault);
+                        let stored = roll_back(&mut temp, &name, &open.path, &after, io)?;
+                        return Err(name_stored(fault, stored.as_ref()));
                     }
                 }
             }

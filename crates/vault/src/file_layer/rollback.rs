@@ -7,7 +7,7 @@ use envelope::{DataRef, Fault, FileState, VaultPath};
 use rustix::io::Errno;
 
 use super::fault;
-use super::io_context::{IoContext, Uncancellable};
+use super::io_context::{ContextAdapter, IoContext};
 use super::temp_file::{ExchangeResult, TempFile};
 
 /// Other programs do not write between two exchanges more often than this.
@@ -15,21 +15,44 @@ const MAX_EXCHANGES: u32 = 16;
 
 /// Exchanges back a file that was taken out by mistake. If another program wrote to the name meanwhile, its
 /// file is newer and is exchanged back in turn, until the exchange returns the file that was put in. Then
-/// removes the hidden file if it is ours or its content is stored; any other file stays.
+/// removes the hidden file if it is ours or its content is stored; any other file stays. Returns the content of another
+/// program that only the store has now.
 pub(super) fn roll_back(
     temp: &mut TempFile<'_>,
     name: &str,
     path: &VaultPath,
     ours: &FileState,
     io: &dyn IoContext,
-) -> Result<(), Fault> {
+) -> Result<Option<FileState>, Fault> {
     let failed = |error: Errno| fault::from_errno("restore", path.as_str(), error);
+    // Another program may have written into our file. After a crash, a file with the name of an unfinished one would be
+    // removed unread. A failure is ignored: the rollback matters more.
+    temp.mark_as_content().ok();
     let back = exchange_back(temp, name).map_err(failed);
     // Without a cancellation check: stopping here would leave the wrong file under the name.
-    if !can_be_removed(temp, path, ours, &Uncancellable(io)) {
-        temp.keep_hidden();
+    let io = ContextAdapter::new(io).uncancellable();
+    let stored = match hidden_content(temp, path, ours, &io) {
+        HiddenContent::Ours => None,
+        HiddenContent::Stored(state) => Some(state),
+        HiddenContent::OnlyCopy => {
+            temp.keep_hidden();
+            None
+        }
+    };
+    back.map(|()| stored)
+}
+
+/// Adds to a conflict where the text of another program is that was put aside: no change names it, and a prune keeps only
+/// what a record names.
+pub(super) fn name_stored(fault: Fault, stored: Option<&FileState>) -> Fault {
+    match stored {
+        Some(state) => {
+            let message =
+                format!("{}; what another program had written is stored as {}", fault.message, state.hash);
+            Fault { message, ..fault }.detail("storedAs", state.hash.to_string())
+        }
+        None => fault,
     }
-    back
 }
 
 fn exchange_back(temp: &mut TempFile<'_>, name: &str) -> Result<(), Errno> {
@@ -51,20 +74,35 @@ fn exchange_back(temp: &mut TempFile<'_>, name: &str) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns true if removing the hidden file loses nothing.
-fn can_be_removed(temp: &TempFile<'_>, path: &VaultPath, ours: &FileState, io: &dyn IoContext) -> bool {
+/// What the hidden file holds after a rollback.
+enum HiddenContent {
+    /// Nothing, or what we had written.
+    Ours,
+    /// Content of another program, which the store has.
+    Stored(FileState),
+    /// Content that is nowhere else, or that cannot be read.
+    OnlyCopy,
+}
+
+fn hidden_content(
+    temp: &TempFile<'_>,
+    path: &VaultPath,
+    ours: &FileState,
+    io: &dyn IoContext,
+) -> HiddenContent {
     if !temp.has_hidden() {
-        return true;
+        return HiddenContent::Ours;
     }
     let Ok(state) = temp.hidden_state(path, io) else {
-        return false;
+        return HiddenContent::OnlyCopy;
     };
     let is_ours = temp.identity().is_ok_and(|ours| temp.hidden_identity() == Ok(ours));
     if is_ours && state.hash == ours.hash {
-        return true;
+        return HiddenContent::Ours;
     }
     // Another program's file, or ours with content that another program added.
-    temp.open_hidden().is_ok_and(|mut file| io.store(&mut file).is_ok()) && is_stored(&state, io)
+    let kept = temp.open_hidden().is_ok_and(|mut file| io.store(&mut file).is_ok()) && is_stored(&state, io);
+    if kept { HiddenContent::Stored(state) } else { HiddenContent::OnlyCopy }
 }
 
 /// Returns true if the store has this content. A context without a store accepts everything and returns nothing.
@@ -142,7 +180,11 @@ mod tests {
         assert_eq!(fs::read_to_string(&note).unwrap(), "ours");
         meanwhile(&note);
         let ours = FileState { hash: Hash::of(b"ours"), bytes: 4, mode: 0o644 };
-        roll_back(&mut temp, "note.md", &VaultPath::parse("note.md").unwrap(), &ours, store).unwrap();
+        let named =
+            roll_back(&mut temp, "note.md", &VaultPath::parse("note.md").unwrap(), &ours, store).unwrap();
+        let stored: Vec<Hash> = store.kept.borrow().keys().copied().collect();
+        let named: Vec<Hash> = named.into_iter().map(|state| state.hash).collect();
+        assert_eq!(named, stored, "everything that is only stored is named");
         drop(temp);
         let text = |path: &Path| fs::read_to_string(path).unwrap();
         let others = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());

@@ -162,6 +162,16 @@ impl<'a> TempFile<'a> {
         Ok(())
     }
 
+    /// Gives the hidden file the name of one that holds old content. After a crash, such a file is removed only if its
+    /// content is stored.
+    pub(super) fn mark_as_content(&mut self) -> Result<(), Errno> {
+        let hidden = self.name.as_deref().ok_or(Errno::NOENT)?;
+        let aside = aside_name(self.identity()?.inode);
+        platform::rename_noreplace(self.dir, hidden, self.dir, &aside)?;
+        self.name = Some(aside);
+        Ok(())
+    }
+
     /// Removes the hidden file.
     pub(super) fn discard(&mut self) {
         if let Some(hidden) = self.name.take() {
@@ -264,6 +274,7 @@ mod tests {
     use rustix::io::Errno;
 
     use super::super::folder::open_ambient;
+    use super::super::temp_leftovers::TempLeftovers;
     use super::TempFile;
 
     fn write<'a>(dir: &'a Dir, bytes: &[u8]) -> TempFile<'a> {
@@ -338,5 +349,25 @@ mod tests {
         assert_eq!(names(temp.path()).len(), 4, "{:?}", names(temp.path()));
         drop(live);
         assert_eq!(names(temp.path()), [".tollgate-tmp-new-0", "note.md", "other.md"]);
+    }
+
+    #[test]
+    #[cfg_attr(any(not(target_os = "linux"), tollgate_portable), ignore = "POSIX cannot exchange two names")]
+    fn text_that_another_program_wrote_into_our_file_survives_a_kill_in_the_middle_of_a_rollback() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = open(temp.path());
+        let note = temp.path().join("note.md");
+        std::fs::File::create(&note).unwrap();
+        let mut file = write(&dir, b"ours");
+        file.exchange("note.md").unwrap();
+        std::io::Write::write_all(&mut std::fs::File::create(&note).unwrap(), b"theirs").unwrap();
+        file.mark_as_content().unwrap();
+        file.exchange("note.md").unwrap();
+        // Killed: the lock is released, and nobody removes the hidden name.
+        file.name = None;
+        drop(file);
+        TempLeftovers::default().remove_once(&dir);
+        let hidden = names(temp.path()).into_iter().find(|name| name != "note.md").unwrap();
+        assert_eq!(std::fs::read(temp.path().join(hidden)).unwrap(), b"theirs");
     }
 }

@@ -5,14 +5,13 @@
 //! after [`TRIES`] attempts the note is left unchanged and reported in the output. If the user approved the
 //! exact content, a second attempt is not made. Only a failing disk ends a rename early.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::HashSet;
-use std::io::{Read, Write};
 
 use envelope::{DataRef, Failure, Fault, FileState, VaultChange, VaultPath};
 
 use super::link_updates::{LinkUpdate, LinkUpdates};
-use crate::file_layer::{ChangeStep, FileContent, IoContext, PreparedSteps, Uncancellable, Vault};
+use crate::file_layer::{ChangeStep, ContextAdapter, FileContent, IoContext, PreparedSteps, Vault};
 use notes::links::StaleLink;
 
 /// Attempts for a note that another program saves each time.
@@ -43,13 +42,20 @@ pub(super) fn apply_rename(
     io: &dyn IoContext,
 ) -> Result<RenameOutcome, Fault> {
     io.check_cancelled()?;
-    let io = StateRecorder { io: Uncancellable(io), to: to.as_str(), state: RefCell::default() };
+    let state = Cell::new(None);
+    let record = |change: VaultChange| {
+        if let Some(given) = state_given_to(to.as_str(), &change) {
+            state.set(given);
+        }
+        io.record_change(change);
+    };
+    let io = &ContextAdapter::new(io).recording(record).uncancellable();
     let steps = prepared.steps.len().saturating_sub(links.files.len());
-    make_move(vault, &prepared.steps[..steps], &io)?;
+    make_move(vault, &prepared.steps[..steps], io)?;
     let mut made = RenameOutcome::default();
     let mut read_again = HashSet::new();
     for (number, file) in links.files.iter().enumerate() {
-        match update(vault, links, file, &io) {
+        match update(vault, links, file, io) {
             Ok(LinkUpdateOutcome::AsPrepared) => {
                 made.links += file.links;
                 made.files.push(file.path.clone());
@@ -71,7 +77,7 @@ pub(super) fn apply_rename(
     }
     let as_prepared = links.left.iter().filter(|(path, _)| !read_again.contains(path));
     made.left.extend(as_prepared.cloned());
-    made.state = io.state.into_inner();
+    made.state = state.get();
     Ok(made)
 }
 
@@ -131,47 +137,16 @@ fn update(
     Err(fault)
 }
 
-/// An [`IoContext`] that remembers the state of the renamed file.
-struct StateRecorder<'a> {
-    io: Uncancellable<'a>,
-    to: &'a str,
-    state: RefCell<Option<FileState>>,
-}
-
-impl IoContext for StateRecorder<'_> {
-    fn record_change(&self, change: VaultChange) {
-        match &change {
-            VaultChange::Moved { to, state, .. } if to == self.to => *self.state.borrow_mut() = *state,
-            VaultChange::FileReplaced { path, after, .. } if path == self.to => {
-                *self.state.borrow_mut() = Some(*after);
-            }
-            VaultChange::Moved { .. }
-            | VaultChange::FileReplaced { .. }
-            | VaultChange::FolderCreated { .. }
-            | VaultChange::FolderRemoved { .. }
-            | VaultChange::FileCreated { .. }
-            | VaultChange::FileRemoved { .. } => {}
-        }
-        self.io.record_change(change);
-    }
-
-    fn check_cancelled(&self) -> Result<(), Fault> {
-        self.io.check_cancelled()
-    }
-
-    fn store(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
-        self.io.store(content)
-    }
-
-    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
-        self.io.fetch(wanted, into)
-    }
-
-    fn must_match_intent(&self) -> bool {
-        self.io.must_match_intent()
-    }
-
-    fn progress(&self, done: u64, total: u64, message: &str) {
-        self.io.progress(done, total, message);
+/// Returns the state that a change gives to the file at a path.
+fn state_given_to(path: &str, change: &VaultChange) -> Option<Option<FileState>> {
+    match change {
+        VaultChange::Moved { to, state, .. } if to == path => Some(*state),
+        VaultChange::FileReplaced { path: replaced, after, .. } if replaced == path => Some(Some(*after)),
+        VaultChange::Moved { .. }
+        | VaultChange::FileReplaced { .. }
+        | VaultChange::FolderCreated { .. }
+        | VaultChange::FolderRemoved { .. }
+        | VaultChange::FileCreated { .. }
+        | VaultChange::FileRemoved { .. } => None,
     }
 }

@@ -4,12 +4,11 @@
 //! such a call is not completed but taken back, and then it can be made again as a whole.
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
 
-use envelope::{DataRef, Failure, Fault, VaultChange};
+use envelope::{DataRef, EntryKind, Failure, Fault, VaultChange};
 
 use super::restore::{RestoreChoices, plan_restore};
-use crate::file_layer::{IoContext, PreparedSteps, Vault, WrittenFile};
+use crate::file_layer::{ContextAdapter, IoContext, PreparedSteps, Vault, WrittenFile};
 
 /// Restores the state before these changes of one call, and returns true if the vault has that state again.
 ///
@@ -17,7 +16,10 @@ use crate::file_layer::{IoContext, PreparedSteps, Vault, WrittenFile};
 /// fails midway; the vault must then be compared with the intent again.
 pub(super) fn roll_back(vault: &Vault, done: &[VaultChange], io: &dyn IoContext) -> Result<bool, Fault> {
     let inverse: Vec<VaultChange> = done.iter().rev().map(VaultChange::inverse).collect();
-    let plan = plan_restore(vault, &inverse, RestoreChoices::default(), io)?;
+    // The call has just moved them, so what is in them needs no comparison.
+    let moved: Vec<String> = inverse.iter().filter_map(uncompared_folder).collect();
+    let choices = RestoreChoices { overwrite: &moved, ..RestoreChoices::default() };
+    let plan = plan_restore(vault, &inverse, choices, io)?;
     let complete = plan.conflicts.is_empty() && plan.left.is_empty() && plan.missing.is_empty();
     if !complete || !done.iter().filter_map(overwritten).all(|content| is_stored(&content, io)) {
         return Ok(false);
@@ -25,7 +27,9 @@ pub(super) fn roll_back(vault: &Vault, done: &[VaultChange], io: &dyn IoContext)
     let steps = PreparedSteps { steps: plan.steps };
     // Should this be interrupted too, the hidden copies that it leaves are copies of stored content.
     vault.store_overwritten(&steps, io)?;
-    vault.apply(&steps, &UnrecordedContext(io))?;
+    // What is taken back is no effect of the call, and half of it is worse than all or nothing.
+    let unrecorded = ContextAdapter::new(io).recording(drop).uncancellable().beyond_intent();
+    vault.apply(&steps, &unrecorded)?;
     Ok(true)
 }
 
@@ -36,9 +40,11 @@ pub(super) fn apply_or_roll_back(
     prepared: &PreparedSteps,
     io: &dyn IoContext,
 ) -> Result<Option<WrittenFile>, Fault> {
-    let recorder = DelayedRecorder { io, changes: RefCell::default() };
-    let applied = vault.apply(prepared, &recorder);
-    let made = recorder.changes.into_inner();
+    // Held back until it is known whether they stay.
+    let made = RefCell::new(Vec::new());
+    let applied =
+        vault.apply(prepared, &ContextAdapter::new(io).recording(|change| made.borrow_mut().push(change)));
+    let made = made.into_inner();
     let fault = match applied {
         Ok(written) => {
             made.into_iter().for_each(|change| io.record_change(change));
@@ -56,35 +62,18 @@ pub(super) fn apply_or_roll_back(
     Err(Fault { message, ..fault })
 }
 
-/// Holds the changes back until it is known whether they stay.
-struct DelayedRecorder<'a> {
-    io: &'a dyn IoContext,
-    changes: RefCell<Vec<VaultChange>>,
-}
-
-impl IoContext for DelayedRecorder<'_> {
-    fn record_change(&self, change: VaultChange) {
-        self.changes.borrow_mut().push(change);
-    }
-
-    fn check_cancelled(&self) -> Result<(), Fault> {
-        self.io.check_cancelled()
-    }
-
-    fn store(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
-        self.io.store(content)
-    }
-
-    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
-        self.io.fetch(wanted, into)
-    }
-
-    fn must_match_intent(&self) -> bool {
-        self.io.must_match_intent()
-    }
-
-    fn progress(&self, done: u64, total: u64, message: &str) {
-        self.io.progress(done, total, message);
+/// Returns the folder that a change moves without a record of what is in it.
+fn uncompared_folder(change: &VaultChange) -> Option<String> {
+    match change {
+        VaultChange::Moved { from, kind: EntryKind::Folder, kept, .. } if kept.is_empty() => {
+            Some(from.clone())
+        }
+        VaultChange::Moved { .. }
+        | VaultChange::FileReplaced { .. }
+        | VaultChange::FileRemoved { .. }
+        | VaultChange::FolderCreated { .. }
+        | VaultChange::FolderRemoved { .. }
+        | VaultChange::FileCreated { .. } => None,
     }
 }
 
@@ -103,28 +92,4 @@ fn overwritten(change: &VaultChange) -> Option<DataRef> {
 
 fn is_stored(content: &DataRef, io: &dyn IoContext) -> bool {
     io.fetch(content, &mut std::io::sink()).is_ok()
-}
-
-/// Passes everything on but the changes and the cancellation: what is taken back is no effect of the call, and half of
-/// it is worse than all or nothing.
-struct UnrecordedContext<'a>(&'a dyn IoContext);
-
-impl IoContext for UnrecordedContext<'_> {
-    fn record_change(&self, _change: VaultChange) {}
-
-    fn check_cancelled(&self) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn store(&self, content: &mut dyn Read) -> Result<Option<DataRef>, Fault> {
-        self.0.store(content)
-    }
-
-    fn fetch(&self, wanted: &DataRef, into: &mut dyn Write) -> Result<(), Fault> {
-        self.0.fetch(wanted, into)
-    }
-
-    fn progress(&self, done: u64, total: u64, message: &str) {
-        self.0.progress(done, total, message);
-    }
 }

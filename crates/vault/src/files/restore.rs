@@ -10,6 +10,7 @@ mod locations;
 mod path_map;
 mod planned_tree;
 mod history;
+mod link_updates;
 
 use envelope::{
     CallId, Concurrency, EntryKind, Failure, Fault, Idempotency, SideEffect, VaultChange, VaultPath,
@@ -19,6 +20,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{PathKeys, PathScope, ProjectedResult, Projection};
 
+pub use self::history::is_taken_back;
+use self::link_updates::add_link_steps;
+pub use self::link_updates::{DeadLink, RestoredLinkEdit, RestoredLinks, plan_link_updates};
 use self::locations::parsed;
 pub use self::plan::{RestoreCause, RestoreConflict};
 pub use self::plan::{RestoreChoices, RestorePlan, RestoredEntry, plan_restore};
@@ -38,6 +42,9 @@ pub(crate) struct RestoreChanges;
 pub(crate) struct Args {
     /// The changes to make, in order. One that is already so is skipped.
     changes: Vec<VaultChange>,
+    /// Notes whose links are rewritten after the changes, because the files that they lead to get another name.
+    #[serde(default)]
+    links: Vec<RestoredLinks>,
     /// Paths that stay as they are, with everything below them, even where the list would change them. A file
     /// that was edited and moved keeps what it holds; its name is put back.
     #[serde(default)]
@@ -102,12 +109,13 @@ impl WriteTool for RestoreChanges {
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
-        check_paths(&args.changes)
+        check_paths(&args.changes)?;
+        check_paths(&link_changes(&args.links))
     }
 
     fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
         let mut writes = Vec::new();
-        for change in &args.changes {
+        for change in args.changes.iter().chain(&link_changes(&args.links)) {
             // A rule about entries below a folder applies to moving the folder.
             let reach = match change {
                 VaultChange::Moved { kind: EntryKind::Folder, .. } => PathScope::Folder,
@@ -129,9 +137,14 @@ impl WriteTool for RestoreChanges {
     }
 
     fn preview(args: &Args, _draft: Option<&Output>) -> String {
-        match args.changes.len() {
+        let changes = match args.changes.len() {
             1 => "Take back 1 change".to_owned(),
             number => format!("Take back {number} changes"),
+        };
+        match args.links.len() {
+            0 => changes,
+            1 => format!("{changes}, and update the links of 1 note"),
+            number => format!("{changes}, and update the links of {number} notes"),
         }
     }
 
@@ -142,7 +155,8 @@ impl WriteTool for RestoreChanges {
         io: &dyn IoContext,
     ) -> Result<(PreparedSteps, Output), Fault> {
         let choices = RestoreChoices { only: &[], leave: &[], keep: &args.keep, overwrite: &args.overwrite };
-        let found = plan_restore(vault, &args.changes, choices, io)?;
+        let mut found = plan_restore(vault, &args.changes, choices, io)?;
+        add_link_steps(vault, &mut found, &args.links, &args.keep, io)?;
         if !args.dry_run && !found.conflicts.is_empty() {
             return Err(conflicts_fault(&found.conflicts));
         }
@@ -220,6 +234,10 @@ impl WriteTool for RestoreChanges {
         };
         restored::project(complete, with)
     }
+}
+
+fn link_changes(links: &[RestoredLinks]) -> Vec<VaultChange> {
+    links.iter().map(RestoredLinks::change).collect()
 }
 
 /// Checks that a tool may have changed every path: it is in the vault and outside of protected folders, or

@@ -254,6 +254,78 @@ impl EntryHistories {
     }
 }
 
+/// Returns true if `undone` takes back every change of `made`: each entry is under its first name with its first content
+/// again. Both lists are in the order in which the changes were made. Reads nothing: what happened otherwise does not count.
+pub fn is_taken_back(made: &[VaultChange], undone: &[VaultChange]) -> bool {
+    let mut histories = EntryHistories::read(made);
+    let entries = histories.all.len();
+    for change in undone {
+        histories.add_change(change);
+    }
+    let EntryHistories { all, now, .. } = &histories;
+    all.iter().take(entries).enumerate().all(|(id, history)| {
+        let first = &history.names[0];
+        // The undo of a part leaves the trash.
+        if history.created {
+            return history.deleted || (history.kind == EntryKind::Folder && first == TRASH);
+        }
+        let MapLookup::Present(&there) = now.get(first) else { return false };
+        let (entry, content) = (&all[there], history.contents.first().or(history.trashes.as_ref()));
+        let has_content = match (entry.target, there == id) {
+            (Some(target), _) => content.is_none_or(|content| *content == target.hash),
+            (None, is_it) => is_it || history.kind == EntryKind::Folder,
+        };
+        entry.kind == history.kind && !entry.deleted && has_content
+    })
+}
+
 pub(super) fn in_trash(path: &str) -> bool {
     path.split('/').next() == Some(TRASH)
+}
+
+#[cfg(test)]
+mod tests {
+    use envelope::{EntryKind, FileState, Hash, VaultChange};
+
+    use super::is_taken_back;
+
+    fn state(text: &str) -> FileState {
+        FileState { hash: Hash::of(text.as_bytes()), bytes: text.len() as u64, mode: 0o644 }
+    }
+
+    fn replaced(path: &str, before: &str, after: &str) -> VaultChange {
+        VaultChange::FileReplaced { path: path.to_owned(), before: state(before), after: state(after) }
+    }
+
+    fn moved(from: &str, to: &str) -> VaultChange {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        VaultChange::Moved { from, to, kind: EntryKind::File, state: None, kept: Vec::new() }
+    }
+
+    #[test]
+    fn a_run_is_taken_back_when_its_parts_are() {
+        let gone = VaultChange::FileRemoved { path: "gone.md".to_owned(), before: state("g") };
+        let new = VaultChange::FileCreated { path: "new.md".to_owned(), after: state("n") };
+        let made = [
+            replaced("a.md", "0", "1"),
+            moved("b.md", "c.md"),
+            replaced("a.md", "1", "2"),
+            moved("c.md", "d.md"),
+            gone.clone(),
+            new.clone(),
+        ];
+        let parts = [
+            vec![replaced("a.md", "2", "0")],
+            vec![replaced("other.md", "x", "y"), moved("d.md", "b.md")],
+            vec![gone.inverse()],
+            vec![new.inverse()],
+        ];
+        for left_out in 0..parts.len() {
+            let some = parts.iter().enumerate().filter(|(part, _)| *part != left_out);
+            let some: Vec<VaultChange> = some.flat_map(|(_, part)| part.clone()).collect();
+            assert!(!is_taken_back(&made, &some), "without part {left_out}");
+        }
+        assert!(is_taken_back(&made, &parts.concat()));
+        assert!(!is_taken_back(&made, &[parts.concat(), vec![replaced("a.md", "0", "2")]].concat()));
+    }
 }

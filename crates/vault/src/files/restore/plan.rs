@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history::{EntryHistories, EntryHistory, in_trash};
+use super::link_updates::{DeadLink, RestoredLinks};
 use super::locations::{DiskAssumption, PathStateCache};
 use super::planner::{content_of, plan_with};
 use crate::file_layer::{ChangeStep, IoContext, Vault};
@@ -53,8 +54,19 @@ pub struct RestorePlan {
     pub missing: Vec<String>,
     /// Folders that stay because they are not empty.
     pub left: Vec<String>,
+    /// Folders that go to the trash without a record of what is in them, compared or by decision. Restoring the changes needs
+    /// them in `overwrite`.
+    pub uncompared: Vec<String>,
     /// Conflicts. The plan may only be applied if there are none.
     pub conflicts: Vec<RestoreConflict>,
+    /// Notes whose links are rewritten after the steps. Filled by `plan_link_updates`.
+    pub links: Vec<RestoredLinks>,
+    /// Links in kept notes that lead to another file or to none afterwards, with the current path of the note.
+    pub dead_links: Vec<(String, DeadLink)>,
+    /// Bases that mention a moved file; their formulas are not rewritten.
+    pub mentioned_in: Vec<String>,
+    /// Notes that may link to a moved file, but are too large or no text.
+    pub not_looked_into: Vec<String>,
 }
 
 impl RestorePlan {
@@ -95,6 +107,10 @@ pub enum RestoreCause {
     Gone,
     /// It is new in a folder that would go to the trash.
     Added,
+    /// It has a link that cannot be rewritten to the name that is put back.
+    Links,
+    /// It is a folder that would go to the trash, and what was in it when it went there first is not recorded.
+    Unknown,
 }
 
 /// One thing that was changed since.
@@ -105,10 +121,14 @@ pub struct RestoreConflict {
     /// Where that is now.
     pub path: String,
     /// `edited`: the file holds something else. `taken`: the name belongs to something else, in the trash too.
-    /// `gone`: it is not there any more. `added`: it is new in a folder that would go to the trash.
+    /// `gone`: it is not there any more. `added`: it is new in a folder that would go to the trash. `links`: it has links that cannot
+    /// be rewritten. `unknown`: a folder that would go to the trash, without a record of what was in it.
     pub why: RestoreCause,
     /// Whether it can be restored all the same. What is there now is then kept, and a redo brings it back.
     pub can_overwrite: bool,
+    /// The links that cannot be rewritten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<DeadLink>,
     /// Etag of what the list left there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -139,6 +159,7 @@ impl RestoreConflict {
             path: path.to_owned(),
             why,
             can_overwrite,
+            links: Vec::new(),
             expected_etag: expected.map(etag_of_hash),
             current_etag: now.map(FileState::etag),
             target: content_of(history).filter(|_| !history.deleted),
@@ -159,6 +180,15 @@ impl RestoreConflict {
             RestoreCause::Gone => format!("`{path}` no longer exists"),
             RestoreCause::Added => {
                 format!("`{path}` was added since, to a folder that would go to the trash")
+            }
+            RestoreCause::Unknown => format!(
+                "`{path}` would go to the trash with all that is in it; it is too large to record what that was, so \
+                 notes that are new or edited since cannot be told apart"
+            ),
+            RestoreCause::Links => {
+                let links = self.links.iter().map(|link| format!("`{}` in line {}", link.target, link.line));
+                let links = links.collect::<Vec<_>>().join(", ");
+                format!("`{path}` has links that cannot be rewritten and would lead nowhere: {links}")
             }
         }
     }

@@ -332,6 +332,9 @@ impl RestorePlanner<'_> {
             return Ok(());
         }
         let details = self.details(id, from, to)?;
+        if history.kind == EntryKind::Folder && in_trash(to) && details.backup.is_empty() {
+            self.plan.uncompared.push(from.to_owned());
+        }
         self.names.push(ChangeStep::Move {
             from: parsed(from)?,
             to: parsed(to)?,
@@ -450,8 +453,20 @@ impl RestorePlanner<'_> {
     ) -> Result<bool, Fault> {
         let history = &self.histories[id];
         let PlannedEntry::Disk(at) = what else { return Ok(true) };
-        if !in_trash(to) || in_trash(at) || history.deleted_with.is_empty() {
+        if !in_trash(to) || in_trash(at) || history.kind == EntryKind::File {
             return Ok(true);
+        }
+        if history.deleted_with.is_empty() {
+            let (vault, io) = (self.states.vault, self.states.io);
+            if !vault.trash_backup(&parsed(at)?, history.kind, None, io)?.is_empty() {
+                return Ok(true);
+            }
+            // Too large to record: notes that are new or edited since would go along unseen.
+            let goes_on = self.report_conflict(id, from, RestoreCause::Unknown, None, true);
+            if !goes_on {
+                self.actions[id] = RestoreAction::None;
+            }
+            return Ok(goes_on);
         }
         let known: HashMap<&str, Hash> = history
             .deleted_with
@@ -637,7 +652,11 @@ impl RestorePlanner<'_> {
         if self.is_kept(history) {
             match why {
                 RestoreCause::Gone => self.plan.missing.push(path.to_owned()),
-                RestoreCause::Edited | RestoreCause::Taken | RestoreCause::Added => {
+                RestoreCause::Edited
+                | RestoreCause::Taken
+                | RestoreCause::Added
+                | RestoreCause::Links
+                | RestoreCause::Unknown => {
                     self.plan.kept.push(path.to_owned());
                 }
             }

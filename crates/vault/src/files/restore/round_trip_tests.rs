@@ -185,8 +185,7 @@ proptest! {
 fn a_note_that_is_born_in_a_new_folder_is_not_the_one_in_the_old() {
     let fixture = RestoreFixture::with(&[("c/a", "2")]);
     let before = fixture.tree();
-    let trash = vec![ChangeStep::create_folder(at(".trash")), fixture.rename("c", ".trash/c")];
-    let mut made = fixture.make(trash);
+    let mut made = fixture.make(fixture.trash("c"));
     made.extend(fixture.make(vec![ChangeStep::create_folder(at("c"))]));
     made.extend(fixture.make(vec![fixture.create("c/a", "2")]));
     let after = fixture.tree();

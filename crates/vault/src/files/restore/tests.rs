@@ -4,13 +4,14 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use envelope::{CallId, DataRef, EntryKind, Fault, Hash, VaultChange};
+use envelope::{CallId, DataRef, EntryKind, Fault, Hash, Timestamp, VaultChange};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use toolkit::{CancelToken, ObjectStore, ReconcileOutcome, Registry, ToolCx};
 
+use super::link_updates::add_link_steps;
 use super::restore_fixture::{RestoreFixture, at, inverse};
-use super::{RestoreChoices, plan_restore};
+use super::{RestoreCause, RestoreChoices, plan_link_updates, plan_restore};
 use crate::file_layer::{ChangeStep, Vault};
 
 /// Makes steps one by one, each prepared for the current state.
@@ -94,6 +95,75 @@ fn each_kind_of_change_is_put_back_and_made_again() {
     );
     fixture.restore(&inverse(&undone));
     assert_eq!(fixture.shown(), after);
+}
+
+/// A note that was renamed from `a.md` to `b.md`; returns the changes that put the name back.
+fn renamed(fixture: &RestoreFixture) -> Vec<VaultChange> {
+    inverse(&made(fixture, &[&|fixture| fixture.rename("a.md", "b.md")]))
+}
+
+#[test]
+fn a_note_that_was_edited_after_its_links_were_shown_is_a_conflict() {
+    let fixture = RestoreFixture::with(&[("a.md", "a"), ("F/n.md", "")]);
+    let back = renamed(&fixture);
+    fixture.put("F/n.md", "to [[b]] and [[b|it]]");
+    let mut shown = fixture.foresee(&back, &[], &[]);
+    let choices = RestoreChoices::default();
+    plan_link_updates(&fixture.vault, &mut shown, choices, Timestamp::UNIX_EPOCH, &fixture.store).unwrap();
+    let links = shown.links;
+    assert_eq!(links.iter().map(|note| note.path.as_str()).collect::<Vec<_>>(), ["F/n.md"]);
+
+    fixture.put("F/n.md", "to [[b]] and [[b|it]], edited");
+    let again = |keep: &[String]| {
+        let mut found = fixture.foresee(&back, &[], &[]);
+        add_link_steps(&fixture.vault, &mut found, &links, keep, &fixture.store).unwrap();
+        found
+    };
+    let found = again(&[]);
+    let conflicts: Vec<_> = found.conflicts.iter().map(|found| (found.path.as_str(), found.why)).collect();
+    assert_eq!(conflicts, [("F/n.md", RestoreCause::Edited)]);
+    let kept = again(&["F/n.md".to_owned()]);
+    assert_eq!((kept.conflicts.len(), kept.kept, kept.steps.len()), (0, vec!["F/n.md".to_owned()], 1));
+
+    fixture.put("F/n.md", "to [[b]] and [[b|it]]");
+    fixture.make(again(&[]).steps);
+    let text = std::fs::read_to_string(fixture.inside("F/n.md")).unwrap();
+    assert_eq!(text, "to [[a]] and [[a|it]]");
+    assert_eq!(again(&[]).steps.len(), 0, "all of it is so already");
+}
+
+#[test]
+fn a_link_is_rewritten_only_in_a_note_that_was_written_since() {
+    let fixture = RestoreFixture::with(&[("a.md", "a"), ("old.md", "[[b]]"), ("new.md", "[[b]]")]);
+    let back = renamed(&fixture);
+    let written = |path: &str, second: u64| {
+        let file = std::fs::File::options().write(true).open(fixture.inside(path)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second)).unwrap();
+    };
+    written("old.md", 1_999);
+    written("new.md", 2_000);
+    let mut found = fixture.foresee(&back, &[], &[]);
+    let (choices, since) = (RestoreChoices::default(), Timestamp::from_second(2_000).unwrap());
+    plan_link_updates(&fixture.vault, &mut found, choices, since, &fixture.store).unwrap();
+    assert_eq!(found.links.iter().map(|note| note.path.as_str()).collect::<Vec<_>>(), ["new.md"]);
+}
+
+#[test]
+fn a_folder_that_was_too_large_to_record_goes_to_the_trash_again_only_by_decision() {
+    let fixture = RestoreFixture::with(&[("F/a.md", "a")]);
+    (0..1_000).for_each(|number| fixture.put(&format!("F/{number}.md"), ""));
+    let deleted = fixture.make(fixture.trash("F"));
+    let undone = fixture.restore(&inverse(&deleted));
+    fixture.put("F/new.md", "mine");
+    let again = inverse(&undone);
+    let found = fixture.foresee(&again, &[], &[]);
+    let conflicts: Vec<_> = found.conflicts.iter().map(|found| (found.path.as_str(), found.why)).collect();
+    assert_eq!(conflicts, [("F", RestoreCause::Unknown)]);
+    assert_eq!(fixture.foresee(&again, &["F"], &[]).kept, ["F"]);
+    let decided = fixture.foresee(&again, &[], &["F"]);
+    assert_eq!((decided.conflicts.len(), decided.uncompared), (0, vec!["F".to_owned()]));
+    fixture.make(decided.steps);
+    assert!(fixture.inside(".trash/F/new.md").exists() && !fixture.inside("F").exists());
 }
 
 #[test]

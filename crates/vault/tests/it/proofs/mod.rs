@@ -8,6 +8,7 @@ mod calls;
 mod crash;
 mod seeded_random;
 mod call_runner;
+mod link_model;
 mod histories;
 mod hostile_paths;
 mod folder_store;
