@@ -69,8 +69,8 @@ pub(crate) struct Output {
     backlinks: Vec<LinkEntry>,
     /// Links that lead to no file.
     unresolved: Vec<LinkEntry>,
-    /// Notes and canvases that may hold links too, but have more than 16 MiB, are no UTF-8 text or have a name such as
-    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
+    /// Notes and canvases that may hold links too, but have more than 16 MiB, are no UTF-8 text or have a path that is too
+    /// long, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<String>,
     /// True when there are more links than were returned.
@@ -135,7 +135,7 @@ impl Tool for GetLinks {
 
     async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
         if let Some(path) = &args.path {
-            return path.get().map(drop);
+            return path.existing().map(drop);
         }
         if args.kinds.iter().all(|kind| *kind == LinkGroup::Unresolved) {
             return Ok(());
@@ -259,7 +259,7 @@ fn get_links(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, F
     let output = Output { offset: args.offset, kinds: args.kinds.clone(), ..Output::default() };
     let mut pages = LinkPages { output, limit, before: [args.offset; 3] };
     let own = match &args.path {
-        Some(path) => Some(own_path(vault, path.get()?)?),
+        Some(path) => Some(own_path(vault, path.existing()?)?),
         None => None,
     };
     if let Some(own) = &own {

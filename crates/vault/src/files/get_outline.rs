@@ -90,7 +90,7 @@ impl Tool for GetOutline {
     type Output = Output;
 
     async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.path.get().map(drop)
+        args.path.existing().map(drop)
     }
 
     fn paths(&self, args: &Args) -> PathKeys {
@@ -102,7 +102,7 @@ impl Tool for GetOutline {
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let (vault, path) = (self.vault.get()?, args.path.get()?.clone());
+        let (vault, path) = (self.vault.get()?, args.path.existing()?.clone());
         let limit = args.limit.clamp(1, MAX_LIMIT) as usize;
         run_blocking(cx, move |io| get_outline(&vault, &path, (args.offset, limit), io)).await
     }

@@ -101,7 +101,7 @@ impl Tool for ReadFile {
     type Output = Output;
 
     async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.path.get()?;
+        args.path.existing()?;
         match args.range {
             Some(range) if range.start > range.end => Err(Fault::new(
                 Failure::InvalidArguments,
@@ -121,7 +121,7 @@ impl Tool for ReadFile {
     }
 
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let path = args.path.get()?.clone();
+        let path = args.path.existing()?.clone();
         let asked = args.range.map_or(0..u64::MAX, |range| range.start..range.end.max(range.start));
         let max = u64::from(args.max_bytes.clamp(MIN_MAX_BYTES, MAX_MAX_BYTES));
         let window = asked.start..asked.end.min(asked.start.saturating_add(max));
