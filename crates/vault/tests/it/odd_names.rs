@@ -251,7 +251,7 @@ fn no_tool_makes_an_odd_name_or_leaves_the_vault_by_an_escape() {
     std::os::unix::fs::symlink(".git ", vault.root().join("door")).unwrap();
     std::os::unix::fs::symlink("..", vault.root().join(OsStr::from_bytes(b"up\xff"))).unwrap();
     let before = vault.tree();
-    let mut refused = |tool: &str, args: Value, failures: &[Failure]| {
+    let refused = |tool: &str, args: Value, failures: &[Failure]| {
         let outcome = vault.call(tool, &args);
         assert!(
             outcome.failure().is_some_and(|failure| failures.contains(&failure)),
