@@ -13,6 +13,7 @@ mod vault_change;
 mod confirmation;
 mod effects;
 mod escape;
+mod escaped_name;
 mod event;
 mod failure;
 mod family;

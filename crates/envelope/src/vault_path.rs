@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::escaped_name::{escape_name, readable_name, respell_name, unescape_name};
 use crate::{escape_line, is_invisible};
 
 /// A path inside the vault: relative, `/`-separated, without `..`, and portable to every system that a vault
-/// is synced to.
+/// is synced to, or with escapes such as `a\x3Ab.md` for a file on disk whose name is not portable.
 ///
 /// Text checks do not protect against symbolic links; the vault opens files relative to a directory handle as
-/// well. Invariant: at least one segment; every segment passes [`bad_segment`].
+/// well. Invariant: at least one segment; every segment passes [`bad_segment`] or is the one escaped form of a name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct VaultPath(String);
@@ -44,15 +45,18 @@ const DEVICES: [&str; 28] = [
 /// Maximum length of a device name.
 const MAX_DEVICE_BYTES: usize = 5;
 
+pub(crate) const MAX_SEGMENT_BYTES: usize = 255;
+
 impl VaultPath {
     /// The longest name that every file system of a synced vault can store.
-    pub const MAX_SEGMENT_BYTES: usize = 255;
+    pub const MAX_SEGMENT_BYTES: usize = MAX_SEGMENT_BYTES;
     pub const MAX_BYTES: usize = 1024;
     /// Prefix of the temporary files that replace other files atomically. Tools cannot use such names, so
     /// that only real leftovers match.
     pub const TEMPORARY_PREFIX: &str = ".tollgate-tmp-";
 
-    /// Parses text from a model or a client.
+    /// Parses text from a model or a client. Refuses escapes, so that nothing is created with a name that other systems
+    /// cannot store.
     pub fn parse(raw: &str) -> Result<VaultPath, BadPath> {
         let bad = |rule: &str| Err(BadPath { raw: raw.to_owned(), rule: rule.to_owned() });
         if raw.is_empty() {
@@ -73,6 +77,66 @@ impl VaultPath {
             }
         }
         Ok(VaultPath(raw.to_owned()))
+    }
+
+    /// Parses the path of something that exists or that a record names: also accepts names as
+    /// [`VaultPath::escape_name`] returns them.
+    pub fn parse_escaped(raw: &str) -> Result<VaultPath, BadPath> {
+        if !raw.contains('\\') {
+            return VaultPath::parse(raw);
+        }
+        let bad = |rule: &str| BadPath { raw: raw.to_owned(), rule: rule.to_owned() };
+        if raw.len() > VaultPath::MAX_BYTES {
+            return Err(bad("it is longer than 1024 bytes"));
+        }
+        if raw.split('/').all(|name| unescape_name(name).is_some()) {
+            return Ok(VaultPath(raw.to_owned()));
+        }
+        match VaultPath::parse(&raw.replace('\\', "")) {
+            Err(other) => Err(BadPath { raw: raw.to_owned(), ..other }),
+            Ok(_) => Err(bad(
+                "it contains `\\`; put `/` between folders, and repeat an escape such as `\\x3A` exactly as a tool returned it",
+            )),
+        }
+    }
+
+    /// Returns the path of a file as another program names it, such as `a:b.md`, with the escapes that it needs. Fails for
+    /// an absolute path and for one with `.` or `..`.
+    pub fn from_readable(text: &str) -> Result<VaultPath, BadPath> {
+        let names: Option<Vec<_>> = text.split('/').map(|name| escape_name(name.as_bytes())).collect();
+        names.map_or_else(|| VaultPath::parse(text), |names| VaultPath::parse_escaped(&names.join("/")))
+    }
+
+    /// Returns the form of a name on disk as a part of a path: the name itself, or with escapes such as `\x3A` for
+    /// what makes it unusable on some system. Returns `None` if the name is too long for that.
+    pub fn escape_name(raw: &[u8]) -> Option<Cow<'_, str>> {
+        escape_name(raw)
+    }
+
+    /// Returns the bytes of the name on disk for a part of a path, or `None` if the text is not such a part.
+    pub fn unescape_name(name: &str) -> Option<Cow<'_, [u8]>> {
+        unescape_name(name)
+    }
+
+    /// Returns the escaped form of a name that was put together from such forms, such as ` 1` after `a\x20`.
+    pub fn respell_name(name: &str) -> Option<String> {
+        respell_name(name)
+    }
+
+    /// Whether every name can be stored on every system. If not, the path has escapes.
+    pub fn is_portable(&self) -> bool {
+        !self.0.contains('\\')
+    }
+
+    /// Returns the path as other programs show it: without escapes, except of bytes that are not UTF-8.
+    pub fn readable(&self) -> Cow<'_, str> {
+        readable(&self.0)
+    }
+
+    /// Returns [`VaultPath::readable`], or `None` if a name is not UTF-8, so that no text of a note can name it.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        let is_text = |name: &str| unescape_name(name).is_some_and(|raw| std::str::from_utf8(&raw).is_ok());
+        (self.is_portable() || self.segments().all(is_text)).then(|| self.readable())
     }
 
     pub fn as_str(&self) -> &str {
@@ -97,7 +161,17 @@ impl VaultPath {
         self.0.rsplit_once('/').map(|(parent, _)| VaultPath(parent.to_owned()))
     }
 
-    /// Returns a path below this one.
+    /// Returns a path below this one, for a name as [`VaultPath::escape_name`] returns it.
+    pub fn join_escaped(&self, name: &str) -> Result<VaultPath, BadPath> {
+        let path = format!("{}/{name}", self.0);
+        // The part before the name was checked when this path was created.
+        if path.len() <= VaultPath::MAX_BYTES && unescape_name(name).is_some() {
+            return Ok(VaultPath(path));
+        }
+        VaultPath::parse_escaped(&path)
+    }
+
+    /// Returns a path below this one. Refuses escapes, as [`VaultPath::parse`] does.
     pub fn join(&self, segment: &str) -> Result<VaultPath, BadPath> {
         let path = format!("{}/{segment}", self.0);
         // The part before the name was checked when this path was created.
@@ -115,12 +189,18 @@ impl VaultPath {
     /// Returns the form for comparisons: equal if any system of a synced vault takes the two paths for the
     /// same file.
     pub fn folded(&self) -> String {
-        fold(&self.0)
+        fold(&self.readable())
     }
 
-    /// Returns [`VaultPath::folded`] for one name on disk, which can be an invalid path.
+    /// Returns [`VaultPath::folded`] for a path or a name, which may have escapes.
     pub fn fold_name(name: &str) -> String {
-        fold(name)
+        fold(&readable(name))
+    }
+
+    /// Returns [`VaultPath::folded`] for a text that is not a path, such as a pattern or the target of a link: a backslash
+    /// in it begins no escape.
+    pub fn fold_text(text: &str) -> String {
+        fold(text)
     }
 
     /// Returns the protected names in their usual spelling.
@@ -128,9 +208,14 @@ impl VaultPath {
         PROTECTED.iter().map(|(name, _)| *name)
     }
 
-    /// Whether a name is that of a protected folder, in any spelling.
+    /// Whether a name, which may have escapes, is that of a protected folder, in any spelling.
     pub fn is_protected_name(name: &str) -> bool {
         protection(name).is_some()
+    }
+
+    /// Returns the protected folder whose name this is, in any spelling and also with escapes.
+    pub fn name_protected_by(name: &str) -> Option<&'static str> {
+        protection(name)
     }
 
     /// Returns the name of the protected folder that contains the path, in any spelling.
@@ -139,8 +224,36 @@ impl VaultPath {
     }
 }
 
+/// Returns a path or a name without escapes, except of bytes that are not UTF-8.
+fn readable(path: &str) -> Cow<'_, str> {
+    if !path.contains('\\') {
+        return Cow::Borrowed(path);
+    }
+    Cow::Owned(path.split('/').map(readable_name).collect::<Vec<_>>().join("/"))
+}
+
 /// Returns the protected folder that a name matches.
 fn protection(segment: &str) -> Option<&'static str> {
+    if !segment.contains('\\') {
+        return protection_of_plain(segment);
+    }
+    let raw = unescape_name(segment).unwrap_or(Cow::Borrowed(segment.as_bytes()));
+    protection_of_odd(&raw)
+}
+
+/// Returns the protected folder that some system could take a name for which is not portable: Windows drops dots and
+/// spaces at the end, `:` begins the name of a stream there and `\` separates folders, and other systems ignore
+/// controls or bytes that are not UTF-8.
+fn protection_of_odd(raw: &[u8]) -> Option<&'static str> {
+    let text: String = raw.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).collect();
+    text.split([':', '\\']).find_map(|part| {
+        let part: String = part.chars().filter(|c| !c.is_control()).collect();
+        let part = part.trim();
+        protection_of_plain(part).or_else(|| protection_of_plain(part.trim_end_matches(['.', ' '])))
+    })
+}
+
+fn protection_of_plain(segment: &str) -> Option<&'static str> {
     // Every protected name starts with a dot or, in its short form, contains a tilde; most names have
     // neither.
     if segment.is_ascii() && !segment.starts_with('.') && !segment.contains('~') {
@@ -158,7 +271,7 @@ fn protection(segment: &str) -> Option<&'static str> {
 }
 
 /// Returns a description of the rule that a segment violates.
-fn bad_segment(segment: &str) -> Option<String> {
+pub(crate) fn bad_segment(segment: &str) -> Option<String> {
     let rule = match segment {
         "" => "it has an empty part; use single `/` between folders and none at the end",
         "." | ".." => "it contains `.` or `..`; name the folder itself",
@@ -173,24 +286,32 @@ fn bad_segment(segment: &str) -> Option<String> {
             {
                 return Some(format!("it contains {}; use a plain character", escape_char(c)));
             }
-            let stem = segment.split('.').next().unwrap_or(segment).trim_end();
-            if stem.len() > MAX_DEVICE_BYTES {
-                return None;
-            }
-            let stem = stem.to_lowercase();
-            if DEVICES.contains(&stem.as_str()) {
-                return Some(format!("`{stem}` is the name of a device on Windows; choose another name"));
-            }
-            return None;
+            let stem = device_stem(segment)?;
+            return Some(format!("`{stem}` is the name of a device on Windows; choose another name"));
         }
     };
     Some(rule.to_owned())
 }
 
+/// Whether Windows reads a name as a device.
+pub(crate) fn is_device(name: &str) -> bool {
+    device_stem(name).is_some()
+}
+
+/// Returns the device that Windows reads a name as, in lower case.
+fn device_stem(name: &str) -> Option<String> {
+    let stem = name.split('.').next().unwrap_or(name).trim_end();
+    if stem.len() > MAX_DEVICE_BYTES {
+        return None;
+    }
+    let stem = stem.to_lowercase();
+    DEVICES.contains(&stem.as_str()).then_some(stem)
+}
+
 /// Characters with a special meaning for a system, or that hide the meaning of a name. Characters that only
 /// Windows refuses (`*`, `?`, quotes and the like) are allowed because many notes have them; writing a new
 /// one produces a warning.
-fn is_forbidden(c: char) -> bool {
+pub(crate) fn is_forbidden(c: char) -> bool {
     c.is_control() || c == ':' || is_bidi_control(c)
 }
 
@@ -375,12 +496,96 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_escaped_path_is_accepted_only_where_something_exists() {
+        for (raw, readable) in [
+            (r"a\x3Ab.md", "a:b.md"),
+            (r"Folder\x20/x.md", "Folder /x.md"),
+            (r"\x43ON/\x20n.md", "CON/ n.md"),
+            (r"caf\xE9.md", r"caf\xE9.md"),
+        ] {
+            let path = VaultPath::parse_escaped(raw).unwrap();
+            assert_eq!((path.as_str(), &*path.readable(), path.is_portable()), (raw, readable, false));
+            assert!(VaultPath::parse(raw).is_err(), "{raw}");
+            assert!(serde_json::from_value::<VaultPath>(raw.into()).is_err(), "{raw}");
+        }
+        assert_eq!(VaultPath::from_readable("a:b/CON.md").unwrap().as_str(), r"a\x3Ab/\x43ON.md");
+        assert_eq!(VaultPath::parse_escaped(r"caf\xE9.md").unwrap().text(), None);
+        for bad in [
+            r"a\x2F..\x2Fb",
+            r"\x2E\x2E/x",
+            r"..\x2F",
+            r"a/\x2E\x2E/b",
+            r"\x00",
+            r"/a\x3A",
+            r"a\x3A/../b",
+            r"a\x3A//b",
+            r"a\x3A/",
+            r"Folder\Note.md",
+            r"a\x3a",
+        ] {
+            assert!(VaultPath::parse_escaped(bad).is_err(), "{bad}");
+        }
+        for bad in ["../a", "/a", "a/./b", "", "a//b", "a\0b"] {
+            assert!(VaultPath::from_readable(bad).is_err(), "{bad:?}");
+        }
+        let message = VaultPath::parse_escaped(r"Folder\Note.md").unwrap_err().to_string();
+        assert!(message.contains("put `/` between folders"), "{message}");
+    }
+
+    #[test]
+    fn an_escape_hides_no_protected_name() {
+        for raw in [
+            &b".OBSIDIAN "[..],
+            b".obsidian.",
+            b" .obsidian",
+            b".git:x",
+            b".git::$INDEX_ALLOCATION",
+            b"a\\.git\\config",
+            b".git\xff",
+            b"\xff.Git",
+            b".gi\xfft",
+            b".git\x01",
+            b"GIT~1.",
+            b".trash. .",
+            b".tollgate-tmp-1:x",
+            ".g\u{200e}it".as_bytes(),
+            ".ob\u{202e}sidian".as_bytes(),
+        ] {
+            let name = VaultPath::escape_name(raw).unwrap();
+            assert!(name.contains('\\'), "{name}");
+            assert!(VaultPath::is_protected_name(&name), "{name}");
+            let path = VaultPath::parse_escaped(&format!("Notes/{name}/x.md")).unwrap();
+            assert!(path.protected_by().is_some(), "{path}");
+        }
+        for raw in [&b"a:b.md"[..], b"git:x", b"x.git:y", b"obsidian."] {
+            assert!(!VaultPath::is_protected_name(&VaultPath::escape_name(raw).unwrap()), "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn escaped_names_fold_like_the_names_that_they_stand_for() {
+        let fold = |raw: &[u8]| VaultPath::fold_name(&VaultPath::escape_name(raw).unwrap());
+        assert_eq!(fold(b"CON.md"), fold(b"con.md"));
+        assert_eq!(fold(b"A:B.md"), fold(b"a:b.md"));
+        assert_eq!(fold("a\u{200e}b.md".as_bytes()), fold(b"ab.md"));
+        assert_ne!(fold(b"a\xe9"), fold(b"a\xe8"));
+        assert_ne!(fold(b"a:b.md"), fold(b"ab.md"));
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_the_parser_panic_or_climb(raw in any::<String>()) {
             if let Ok(path) = VaultPath::parse(&raw) {
                 assert!(path.segments().all(|s| !s.is_empty() && s != "." && s != ".."));
                 assert!(!raw.contains(['\0', '\\', ':']));
+            }
+            if let Ok(path) = VaultPath::parse_escaped(&raw) {
+                let climbs = |name: &str| {
+                    let raw = VaultPath::unescape_name(name).unwrap();
+                    matches!(&*raw, b"" | b"." | b"..") || raw.contains(&b'/') || raw.contains(&0)
+                };
+                assert!(!path.segments().any(climbs));
             }
         }
 

@@ -14,6 +14,7 @@ mod cursor_mapping;
 mod date_format;
 mod document;
 mod headless;
+mod host_path;
 mod note;
 mod paths;
 mod position;

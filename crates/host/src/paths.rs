@@ -11,7 +11,7 @@ pub(crate) fn is_at_or_below(path: &VaultPath, folder: &VaultPath) -> bool {
 /// other path.
 pub(crate) fn renamed_path(path: &VaultPath, from: &VaultPath, to: &VaultPath) -> Option<VaultPath> {
     let rest = rest_below(path, from)?;
-    VaultPath::parse(&format!("{to}{rest}")).ok()
+    VaultPath::parse_escaped(&format!("{to}{rest}")).ok()
 }
 
 fn rest_below<'a>(path: &'a VaultPath, folder: &VaultPath) -> Option<&'a str> {

@@ -64,6 +64,7 @@ use envelope::{Failure, Fault, FileState, Hash, SideEffect, VaultPath};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::host_path;
 use crate::position::{EditorPosition, EditorRange};
 
 /// Version of the protocol. A host of another version is refused.
@@ -135,7 +136,7 @@ pub struct HostHello {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vault: Option<String>,
     /// The notes that are open.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty", with = "host_path::set")]
     pub open_notes: BTreeSet<VaultPath>,
 }
 
@@ -190,9 +191,13 @@ pub enum HostRequest {
     /// Runs a command after its files are written. Reply: [`HostReply::CommandRun`].
     RunCommand { id: String, opens: Option<VaultPath> },
     /// Reply: [`HostReply::NoteText`].
-    ReadNote { path: VaultPath },
+    ReadNote {
+        #[serde(with = "host_path")]
+        path: VaultPath,
+    },
     /// Gives a note new text and saves it. Reply: [`HostReply::NoteWritten`].
     WriteNote {
+        #[serde(with = "host_path")]
         path: VaultPath,
         /// State that the caller has seen: the unsaved text if there was one, else the file. The note must have
         /// it, or `text`.
@@ -249,17 +254,33 @@ pub enum NoteWriteResult {
 #[serde(tag = "notice", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum HostNotice {
     /// The text of the last `writeNote` is on disk.
-    NoteSaved { path: VaultPath, text: String },
+    NoteSaved {
+        #[serde(with = "host_path")]
+        path: VaultPath,
+        text: String,
+    },
     /// The text of the last `writeNote` could not be written: the note gets its earlier text back, if it
     /// still has the text with the hash `text`.
-    NoteNotSaved { path: VaultPath, text: Hash },
+    NoteNotSaved {
+        #[serde(with = "host_path")]
+        path: VaultPath,
+        text: Hash,
+    },
     /// An applied edit could not be saved: the note gets its earlier text and selections back, if it still has
     /// the text with the hash `after`.
     RevertEdit { path: VaultPath, after: Hash },
     /// A file or folder was moved.
-    PathMoved { from: VaultPath, to: VaultPath },
+    PathMoved {
+        #[serde(with = "host_path")]
+        from: VaultPath,
+        #[serde(with = "host_path")]
+        to: VaultPath,
+    },
     /// A file was removed.
-    PathRemoved { path: VaultPath },
+    PathRemoved {
+        #[serde(with = "host_path")]
+        path: VaultPath,
+    },
 }
 
 /// A message that a host sends without a request.
@@ -268,9 +289,11 @@ pub enum HostNotice {
 pub enum HostEvent {
     /// A note is open and can be edited from now on.
     NoteOpened {
+        #[serde(with = "host_path")]
         path: VaultPath,
     },
     NoteClosed {
+        #[serde(with = "host_path")]
         path: VaultPath,
     },
 }

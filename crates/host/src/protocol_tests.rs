@@ -4,7 +4,7 @@ use envelope::{Failure, Fault};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{HostError, HostMessage, ServerMessage};
+use super::{HostError, HostEvent, HostMessage, ServerMessage};
 
 /// Parses a message and writes it again.
 fn written_again<T: DeserializeOwned + Serialize>(text: &str) -> String {
@@ -41,6 +41,19 @@ fn the_messages_of_the_documentation_are_those_of_the_code() {
 fn a_path_that_leaves_the_vault_is_not_a_message() {
     let text = r#"{"type":"event","event":{"event":"noteOpened","path":"../secrets.md"}}"#;
     assert!(serde_json::from_str::<HostMessage>(text).is_err());
+}
+
+#[test]
+fn a_host_names_its_notes_as_they_are_on_disk() {
+    let text = r#"{"type":"event","event":{"event":"noteOpened","path":"a:b/CON.md"}}"#;
+    assert_eq!(written_again::<HostMessage>(text), text);
+    let HostMessage::Event { event: HostEvent::NoteOpened { path } } = serde_json::from_str(text).unwrap()
+    else {
+        panic!("another message");
+    };
+    assert_eq!(path.as_str(), r"a\x3Ab/\x43ON.md");
+    let text = r#"{"type":"hello","version":1,"name":"editor","openNotes":["CON.md"]}"#;
+    assert_eq!(written_again::<HostMessage>(text), text);
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
 /// Returns the scope of a path in the vault, or `None` if it is outside. A parent folder of the vault counts as the
 /// whole vault. Names are folded as rules fold them, so that another case or Unicode form cannot bypass a rule.
 fn scope_in_vault(root: &Path, path: &Path) -> Option<PathScope> {
-    let folded = |part: Component<'_>| VaultPath::fold_name(&part.as_os_str().to_string_lossy());
+    let folded = |part: Component<'_>| VaultPath::fold_text(&part.as_os_str().to_string_lossy());
     let mut below = path.components();
     for part in root.components() {
         match below.next() {

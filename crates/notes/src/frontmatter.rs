@@ -10,6 +10,7 @@
 //! - Appending adds values that the list does not have yet. A missing or empty property becomes a list. A
 //!   single value, and several such as `tags: a, b`, become a list only in `tags`, `aliases` and `cssclasses`, which
 //!   are lists by definition.
+//! - Properties that are written as JSON are written as YAML by the first edit that changes one, as Obsidian does.
 //! - The placeholders of a template, such as `date: {{date}}`, are text.
 //! - If the last property is removed, the block is removed too, unless comments are left in it. A note
 //!   without a block gets one, after a byte order mark and with the line endings of the note.
@@ -22,6 +23,7 @@ mod verify;
 mod parser;
 mod placeholders;
 mod changes;
+mod json_block;
 
 use envelope::{Failure, Fault};
 use serde_json::{Map, Value};
@@ -54,6 +56,8 @@ pub struct UpdatedNote {
     pub removed: Vec<String>,
     /// Properties that already had the requested value.
     pub unchanged: Vec<String>,
+    /// The properties were JSON and are YAML now.
+    pub was_json: bool,
 }
 
 /// Returns `note` with its properties changed.
@@ -61,6 +65,21 @@ pub struct UpdatedNote {
 /// Fails if the frontmatter cannot be parsed strictly, if a name is ambiguous or given twice, or if the
 /// result does not verify.
 pub fn update_frontmatter(note: &str, update: &FrontmatterUpdate) -> Result<UpdatedNote, Fault> {
+    let newline = LineEnding::of(note).as_str();
+    let converted = match block::find(note) {
+        Some(block) => json_block::as_yaml(note, &block, newline)?,
+        None => None,
+    };
+    let Some(yaml) = converted else { return update_yaml(note, update) };
+    let updated = update_yaml(&yaml, update)?;
+    let is_changed = !(updated.added.is_empty() && updated.changed.is_empty() && updated.removed.is_empty());
+    Ok(match is_changed {
+        true => UpdatedNote { was_json: true, ..updated },
+        false => UpdatedNote { text: note.to_owned(), ..updated },
+    })
+}
+
+fn update_yaml(note: &str, update: &FrontmatterUpdate) -> Result<UpdatedNote, Fault> {
     let block = block::find(note);
     let body = block.as_ref().map_or("", |block| &note[block.body.clone()]);
     let properties = parse_properties(body).map_err(parse_fault)?;

@@ -38,7 +38,7 @@ fn problem(raw: &str) -> Option<(String, String)> {
     let other = || "use a path of a note inside the vault, such as `Notes/Idea.md`".to_owned();
     // A folder may end in a slash, and the empty one is the vault itself; where it is not allowed the schema says so.
     let raw = raw.strip_suffix('/').unwrap_or(raw);
-    let path = match VaultPath::parse(raw) {
+    let path = match VaultPath::parse_escaped(raw) {
         Err(_) if raw.is_empty() => return None,
         Err(bad) => return Some((bad.to_string(), other())),
         Ok(path) => path,
@@ -65,11 +65,13 @@ mod tests {
             (".OBSIDIAN/app.json", "protected"),
             ("Notes/.hidden.md", "hidden"),
             ("Notes/a:b/", "`:`"),
+            (r".obsidian\x20/app.json", "protected"),
+            (r"\x2E\x2E/x.md", "`\\`"),
         ] {
             let (message, _) = problem(raw).unwrap_or_else(|| panic!("{raw} was accepted"));
             assert!(message.contains(reason), "{raw}: {message}");
         }
-        for good in ["Note.md", "Tägliche Notizen/2026-11-15.md", "Notes/", ""] {
+        for good in ["Note.md", r"a\x3Ab.md", "Tägliche Notizen/2026-11-15.md", "Notes/", ""] {
             assert_eq!(problem(good), None);
         }
     }

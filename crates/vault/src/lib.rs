@@ -14,8 +14,8 @@ use toolkit::{RegistrationError, Registry};
 
 use files::{
     CreateFile, DeletePath, EditTool, EnsureFolder, GetLinks, GetOutline, ListFiles, MaybeVault, PatchFile,
-    PatchSection, ReadFile, RenamePath, ReplaceText, RestoreChanges, SearchText, UpdateFrontmatter,
-    WriteFile, WriteToolAdapter,
+    PatchSection, ReadFile, ReadToolAdapter, RenamePath, ReplaceText, RestoreChanges, SearchText,
+    UpdateFrontmatter, WriteFile, WriteToolAdapter,
 };
 use text_tools::{ParseMarkdownBullets, SlugifyTitle};
 
@@ -38,7 +38,7 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(WriteToolAdapter::<EnsureFolder>::new(&vault))?;
     registry.register(ListFiles::new(vault.clone()))?;
     registry.register(SearchText { vault: vault.clone() })?;
-    registry.register(ReadFile { vault: vault.clone() })?;
+    registry.register(ReadToolAdapter::<ReadFile>::new(&vault))?;
     registry.register(WriteToolAdapter::<CreateFile>::new(&vault))?;
     registry.register(WriteToolAdapter::<WriteFile>::new(&vault))?;
     registry.register(WriteToolAdapter::<EditTool<PatchFile>>::new(&vault))?;
@@ -47,8 +47,8 @@ pub fn register(registry: &mut Registry, vault: Option<Arc<Vault>>) -> Result<()
     registry.register(WriteToolAdapter::<EditTool<PatchSection>>::new(&vault))?;
     registry.register(WriteToolAdapter::<RenamePath>::new(&vault))?;
     registry.register(WriteToolAdapter::<DeletePath>::new(&vault))?;
-    registry.register(GetLinks { vault: vault.clone() })?;
-    registry.register(GetOutline { vault })?;
+    registry.register(ReadToolAdapter::<GetLinks>::new(&vault))?;
+    registry.register(ReadToolAdapter::<GetOutline>::new(&vault))?;
     registry.register(ParseMarkdownBullets)?;
     registry.register(SlugifyTitle)
 }

@@ -91,7 +91,7 @@ impl ForecastRun {
     /// Returns the differences of a preview from an earlier one, one line each.
     pub fn differences(&self, earlier: &SavedPreview, now: &PlanPreview) -> Vec<String> {
         let look = |path: &str| {
-            let path = VaultPath::parse(path).ok()?;
+            let path = VaultPath::parse_escaped(path).ok()?;
             match self.tools.vault()?.path_state(&path, &NullContext).ok()? {
                 PathState::File { state, .. } => Some(state.hash),
                 PathState::Folder | PathState::Other => Some(Hash::of(b"")),

@@ -60,7 +60,7 @@ impl UndoTarget {
 
     fn changed_path(&self, asked: &str) -> Result<String, AppError> {
         let shown = escape_line(asked);
-        let path = VaultPath::parse(asked.trim_end_matches('/'))
+        let path = VaultPath::parse_escaped(asked.trim_end_matches('/'))
             .map_err(|bad| AppError::bad_input("bad_path", format!("`{shown}`: {bad}")))?;
         let folded = path.folded();
         let below = |inner: &str, outer: &str| {

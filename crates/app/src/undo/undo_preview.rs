@@ -221,7 +221,7 @@ impl UndoPreview {
 /// Returns the current content of a file of the vault.
 pub(super) fn content(vault: &Vault, path: &str) -> Result<Option<Vec<u8>>, AppError> {
     let failed = |why: String| AppError::io(format_args!("read `{}`", escape_line(path)), why);
-    let path = VaultPath::parse(path).map_err(|bad| failed(bad.to_string()))?;
+    let path = VaultPath::parse_escaped(path).map_err(|bad| failed(bad.to_string()))?;
     vault.content_at(&path, MAX_COMPARED_BYTES, &NullContext).map_err(|fault| failed(fault.message))
 }
 

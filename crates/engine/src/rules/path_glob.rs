@@ -2,7 +2,7 @@
 //!
 //! A pattern is compared twice: folded with the folded path, and as written with the path as written. The first
 //! comparison knows that `Größe` and `GRÖSSE` are one folder; the second keeps the meaning of `?`, which counts visible
-//! characters. Deliberately omitted: disk access. A rule must give the same answer before a file exists and after it is
+//! characters. A path with escapes is matched as the name that it stands for. Deliberately omitted: disk access. A rule must give the same answer before a file exists and after it is
 //! deleted.
 
 use envelope::VaultPath;
@@ -47,7 +47,7 @@ impl PathGlob {
             ));
         }
         let bad = |error: globset::Error| format!("`{pattern}` is not a glob: {}", error.kind());
-        let (wide, folded) = (by_character(pattern)?, VaultPath::fold_name(pattern));
+        let (wide, folded) = (by_character(pattern)?, VaultPath::fold_text(pattern));
         let mut allowed = vec![(SpellingForm::Written, glob(pattern).map_err(bad)?)];
         // Folding would widen a class such as `[!A-z]`.
         if !pattern.contains('[') {
@@ -64,18 +64,17 @@ impl PathGlob {
     pub(super) fn covers(&self, path: &VaultPath) -> bool {
         self.allowed.iter().any(|(form, glob)| match form {
             SpellingForm::Folded => glob.is_match(path.folded()),
-            SpellingForm::Written => glob.is_match(path.as_str()),
+            SpellingForm::Written => glob.is_match(&*path.readable()),
         })
     }
 
     /// Whether the pattern matches the path or could match something below it.
     pub(super) fn touches(&self, path: &VaultPath, below: PathExtent) -> bool {
-        let folded = path.folded();
+        let (folded, written) = (path.folded(), path.readable());
         self.folded.whole.is_match(&folded)
-            || self.written.whole.is_match(path.as_str())
+            || self.written.whole.is_match(&*written)
             || below != PathExtent::Nothing
-                && (self.folded.reaches_below(&folded, below)
-                    || self.written.reaches_below(path.as_str(), below))
+                && (self.folded.reaches_below(&folded, below) || self.written.reaches_below(&written, below))
     }
 }
 
@@ -271,6 +270,33 @@ mod tests {
         ] {
             assert!(touches(pattern, path), "{pattern} {path}");
         }
+    }
+
+    #[test]
+    fn an_escaped_name_is_matched_as_the_name_that_it_stands_for() {
+        let touches = |pattern: &str, raw: &[u8]| {
+            let name = VaultPath::escape_name(raw).unwrap();
+            let path = VaultPath::parse_escaped(&format!("Notes/{name}")).unwrap();
+            PathGlob::compile(pattern).unwrap().touches(&path, PathExtent::AsItLooks)
+        };
+        for (pattern, raw, expected) in [
+            ("Notes/a:b.md", &b"a:b.md"[..], true),
+            ("Notes/A:B.MD", b"a:b.md", true),
+            ("Notes/a?b.md", b"a:b.md", true),
+            ("Notes/con*", b"CON.md", true),
+            ("Notes/C*", b"CON.md", true),
+            ("**/secret*", b"secret.md ", true),
+            ("**/*.key", b" a.key", true),
+            ("Notes/**", b"\xff.md", true),
+            ("Notes/ab.md", "a\u{200e}b.md".as_bytes(), true),
+            ("Notes/x3A*", b"a:b.md", false),
+            ("Other/**", b"a:b.md", false),
+        ] {
+            assert_eq!(touches(pattern, raw), expected, "{pattern} {raw:?}");
+        }
+        let path = VaultPath::parse_escaped(r"Notes/\x43ON.md").unwrap();
+        assert!(PathGlob::compile("Notes/CON.md").unwrap().covers(&path));
+        assert!(!PathGlob::compile("Notes/x43ON.md").unwrap().covers(&path));
     }
 
     #[test]

@@ -56,10 +56,9 @@ pub(super) fn parse_properties(body: &str) -> Result<Vec<FrontmatterProperty>, Y
                 Ok(FrontmatterProperty { name: name.to_owned(), key: key.span, value })
             })
             .collect(),
-        NodeValue::Map { .. } => Err(YamlError {
-            line: first,
-            reason: "the properties are written as JSON, which is read but not edited here".to_owned(),
-        }),
+        NodeValue::Map { .. } => {
+            Err(YamlError { line: first, reason: "the properties are in braces and are not JSON".to_owned() })
+        }
         NodeValue::Scalar { .. } | NodeValue::List { .. } | NodeValue::Alias(_) => {
             Err(YamlError { line: first, reason: "it is not a list of `name: value` lines".to_owned() })
         }

@@ -1,5 +1,6 @@
 //! Tests every frontmatter rule by example, and by random edits that all other bytes stay the same.
 
+use envelope::Failure;
 use expect_test::{Expect, expect};
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::sample::select;
@@ -120,15 +121,20 @@ fn tags_in_one_text_become_a_list_when_something_is_appended() {
         "---\n{\"tags\": [\"a\"]}\n---\n",
         json!({"tags": ["c"]}),
         expect![[r#"
-        precondition_failed: the frontmatter cannot be edited: line 2: the properties are written as JSON, which is read but not edited here
-        fix that line of the frontmatter, then try again"#]],
+            ---
+            tags:
+              - a
+              - c
+            ---
+
+            = changed: tags"#]],
     );
 }
 
 #[track_caller]
 fn check(note: &str, parts: &Value, expected: Expect) {
     let shown = match update_frontmatter(note, &given(parts)) {
-        Ok(UpdatedNote { text, added, changed, removed, unchanged }) => {
+        Ok(UpdatedNote { text, added, changed, removed, unchanged, was_json: _ }) => {
             let mut shown = text.replace('\r', "␍");
             for (word, names) in
                 [("added", added), ("changed", changed), ("removed", removed), ("unchanged", unchanged)]
@@ -521,10 +527,10 @@ fn what_cannot_be_read_for_certain_is_not_touched() {
             fix that line of the frontmatter, then try again"#]],
     );
     check(
-        "---\n{\"a\": 1}\n---\n",
+        "---\n{a: 1}\n---\n",
         &set,
         expect![[r#"
-        precondition_failed: the frontmatter cannot be edited: line 2: the properties are written as JSON, which is read but not edited here
+        precondition_failed: the frontmatter cannot be edited: line 2: the properties are in braces and are not JSON
         fix that line of the frontmatter, then try again"#]],
     );
     check(
@@ -734,5 +740,93 @@ proptest! {
             let _answer = update_frontmatter(&note, &given(&parts));
             let _answer = update_frontmatter(&body, &given(&parts));
         }
+    }
+}
+
+#[test]
+fn json_becomes_yaml_by_the_first_change_and_nothing_else_of_the_note_changes() {
+    let json = "\u{feff}---\r\n{\r\n  \"title\": \"A: \\u00e9 \\\"x\\\"\",\r\n  \"tags\": [\"a\", \"no\"],\r\n  \"n\": 1.0, \"deep\": {\"k\": [null, true]}, \"link\": \"[[Note]]\"\r\n}\r\n---\r\nText {\"n\": 2}\r\n";
+    let update = given(&json!({"set": {"N": 2, "new": "x"}, "append": {"tags": ["b"]}, "remove": ["link"]}));
+    let updated = update_frontmatter(json, &update).unwrap();
+    assert!(
+        updated.was_json
+            && updated.text.starts_with("\u{feff}---\r\n")
+            && !updated.text.replace("\r\n", "").contains('\n')
+    );
+    expect![[r#"
+        ---
+        title: "A: é \"x\""
+        tags:
+          - a
+          - "no"
+          - b
+        "n": 2
+        deep: {"k": [null, true]}
+        new: x
+        ---
+        Text {"n": 2}
+    "#]]
+    .assert_eq(&updated.text.replace("\r\n", "\n").replace('\u{feff}', ""));
+    for same in [json!({"set": {"n": 1.0}}), json!({"remove": ["none"]}), json!({"append": {"tags": ["a"]}})]
+    {
+        let left = update_frontmatter(json, &given(&same)).unwrap();
+        assert_eq!((left.text.as_str(), left.was_json), (json, false), "{same}");
+    }
+    let cleared =
+        update_frontmatter("---\n{\"a\": 1}\n---\ntext\n", &given(&json!({"remove": ["a"]}))).unwrap();
+    assert_eq!(cleared.text, "text\n");
+    let filled = update_frontmatter("---\n{}\n---\ntext\n", &given(&json!({"set": {"a": 1}}))).unwrap();
+    assert_eq!(filled.text, "---\na: 1\n---\ntext\n");
+}
+
+#[test]
+fn json_that_would_read_otherwise_as_yaml_is_refused() {
+    for (json, reason) in [
+        (r#"{"a": 1, "a": 2}"#, "twice"),
+        (r#"{"a": {"b": 1, "b": 2}}"#, "twice"),
+        (r#"{"a": 12345678901234567890123}"#, "would change"),
+        (r#"{"a": [1e3]}"#, "would change"),
+        (r#"{"a": 1} trailing"#, ""),
+        (r#"{"a": 1,}"#, "not JSON"),
+        (r#"["a"]"#, "not a list of"),
+    ] {
+        let note = format!("---\n{json}\n---\ntext\n");
+        let fault = update_frontmatter(&note, &given(&json!({"set": {"b": 1}}))).unwrap_err();
+        assert_eq!(fault.failure, Failure::PreconditionFailed, "{json}");
+        assert!(fault.message.contains(reason), "{json}: {fault}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn json_and_the_yaml_that_it_becomes_have_the_same_properties(
+        names in proptest::collection::btree_set("[a-zA-Z\u{e9}: #\"\\\\-]{1,6}", 1..5),
+        texts in proptest::collection::vec("[a-z\u{e9}:#\\[\\]{},\"'\\\\\n\t -]{0,12}", 5),
+        numbers in proptest::collection::vec(any::<i32>(), 5),
+        pretty in any::<bool>(),
+    ) {
+        let mut wanted = serde_json::Map::new();
+        for (n, name) in names.iter().enumerate() {
+            let value = match n % 4 {
+                0 => json!(texts[n]),
+                1 => json!([texts[n], numbers[n], null]),
+                2 => json!({texts[n].clone(): [numbers[n], true]}),
+                _ => json!(numbers[n]),
+            };
+            wanted.insert(name.clone(), value);
+        }
+        let json = if pretty { serde_json::to_string_pretty(&wanted) } else { serde_json::to_string(&wanted) };
+        let note = format!("---\n{}\n---\nText\n", json.unwrap());
+        let update = given(&json!({"set": {"zz new": 1}}));
+        // Names that differ only in case, or are blank, are refused as in YAML.
+        let Ok(updated) = update_frontmatter(&note, &update) else { return Ok(()) };
+        wanted.insert("zz new".to_owned(), json!(1));
+        let body = super::block::find(&updated.text).unwrap().body;
+        let read = super::parser::parse_properties(&updated.text[body]).unwrap();
+        assert_eq!(read.len(), wanted.len());
+        for (property, (name, value)) in read.iter().zip(&wanted) {
+            assert!(property.name == *name && property.value.equals_json(value), "{note} {}", updated.text);
+        }
+        assert!(updated.text.ends_with("---\nText\n"));
     }
 }

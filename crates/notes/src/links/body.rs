@@ -100,7 +100,7 @@ fn parse_wikilink(text: &str, span: Range<usize>, image: bool) -> Option<NoteLin
         None => (address, None),
     };
     let target = path.trim();
-    if is_address(target) || (target.is_empty() && fragment.is_none()) {
+    if is_wiki_address(target) || (target.is_empty() && fragment.is_none()) {
         return None;
     }
     let path_start = start + (path.len() - path.trim_start().len());
@@ -210,9 +210,20 @@ pub(super) fn escaped_fragment(fragment: &str, angle: bool) -> String {
     written
 }
 
-/// Whether the path is a URL such as `https:`, `mailto:` or `//host`. File names in a vault contain no colon.
+/// Whether a destination is a URL such as `https:`, `mailto:` or `//host`. A colon after the first folder, or after a
+/// character that no scheme has, belongs to a name.
 fn is_address(path: &str) -> bool {
-    path.contains(':') || path.starts_with("//")
+    let scheme = path.split_once(':').map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-'))
+    };
+    scheme.is_some_and(is_scheme) || path.starts_with("//")
+}
+
+/// Whether a wikilink is a URL. A name can begin like `Plan: today`, so only schemes that say so are taken for one.
+fn is_wiki_address(target: &str) -> bool {
+    target.contains("://") || target.starts_with("mailto:") || target.starts_with("//")
 }
 
 /// Removes the links that are inside math.

@@ -1,6 +1,14 @@
 //! Folds names for comparison.
 
+use std::borrow::Cow;
+
 use envelope::VaultPath;
+
+/// Returns a path as the text of a note names it: without escapes. No text names bytes that are not UTF-8; they stay
+/// escaped.
+pub(super) fn linked_path(path: &VaultPath) -> Cow<'_, str> {
+    path.readable()
+}
 
 /// Folds a name; texts with the same folded form name the same file.
 ///
@@ -11,5 +19,5 @@ pub(super) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    VaultPath::fold_name(&text.replace(['\u{a0}', '\u{202f}'], " ")).replace('ς', "σ")
+    VaultPath::fold_text(&text.replace(['\u{a0}', '\u{202f}'], " ")).replace('ς', "σ")
 }

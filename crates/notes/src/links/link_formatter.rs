@@ -7,7 +7,7 @@
 
 use envelope::VaultPath;
 
-use super::fold::fold;
+use super::fold::{fold, linked_path};
 use super::link::NoteLink;
 use super::resolver::{LinkResolver, is_dotted};
 
@@ -33,15 +33,16 @@ impl LinkFormatter<'_> {
 
     /// Returns the possible new targets, best first. All of them resolve to the new file.
     pub(super) fn candidate_targets(&self, link: &NoteLink, old: &VaultPath, new: &VaultPath) -> Vec<String> {
-        let with_extension = fold(name_of(&link.target)) == fold(old.name());
+        let with_extension = fold(name_of(&link.target)) == fold(name_of(&linked_path(old)));
         let mut ways = Vec::new();
-        match new.as_str().strip_suffix(".md") {
+        let full = linked_path(new);
+        match full.strip_suffix(".md") {
             Some(stem) if !with_extension => {
                 ways = self.styled_targets(link, old, stem);
                 // A file without an extension can have the shorter name.
-                ways.push(format!("/{new}"));
+                ways.push(format!("/{full}"));
             }
-            _ => ways.extend(self.styled_targets(link, old, new.as_str())),
+            _ => ways.extend(self.styled_targets(link, old, &full)),
         }
         ways.retain(|way| self.after.find(self.source_after, way) == Some(new));
         ways
@@ -90,7 +91,8 @@ fn name_of(path: &str) -> &str {
 
 /// Returns the path relative to the folder of `source`.
 fn relative_path(source: &VaultPath, full: &str) -> String {
-    let folders: Vec<&str> = source.segments().collect();
+    let source = linked_path(source);
+    let folders: Vec<&str> = source.split('/').collect();
     let folders = &folders[..folders.len() - 1];
     let segments: Vec<&str> = full.split('/').collect();
     let shared = folders.iter().zip(&segments[..segments.len() - 1]).take_while(|(a, b)| a == b).count();

@@ -9,7 +9,7 @@ use envelope::VaultPath;
 
 use super::body::may_hold_links;
 use super::destination::percent_decoded;
-use super::fold::fold;
+use super::fold::{fold, linked_path};
 use super::properties::frontmatter;
 
 /// The names to search for.
@@ -22,7 +22,7 @@ impl MentionFilter {
     pub(super) fn new<'a>(paths: impl Iterator<Item = &'a VaultPath>) -> MentionFilter {
         let mut names: Vec<String> = paths
             .map(|path| {
-                let name = fold(path.name());
+                let name = fold(linked_name(&linked_path(path)));
                 name.strip_suffix(".md").map(str::to_owned).unwrap_or(name)
             })
             .collect();
@@ -40,6 +40,10 @@ impl MentionFilter {
         // Escapes in a double-quoted string can spell anything, even the brackets.
         block.contains('\\') || in_addresses(names, text) || block_mentions(names, block)
     }
+}
+
+fn linked_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// A quoted string can span several lines, and doubles the quotes in it.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use envelope::VaultPath;
 
 use super::file_moves::FileMoves;
-use super::fold::fold;
+use super::fold::{fold, linked_path};
 use super::link::{LinkKind, NoteLink};
 
 /// All files of a vault, indexed by the end of their paths.
@@ -44,9 +44,11 @@ struct IndexedFile {
 
 impl IndexedFile {
     fn new(path: VaultPath) -> IndexedFile {
-        let folded = fold(path.as_str()).into_boxed_str();
+        let linked = linked_path(&path);
+        let folded = fold(&linked).into_boxed_str();
         let name_at = folded.len() - name_of(&folded).len();
-        let length = path.as_str().encode_utf16().count();
+        let length = linked.encode_utf16().count();
+        drop(linked);
         IndexedFile { path, folded, name_at, length }
     }
 
@@ -73,9 +75,10 @@ fn name_of(path: &str) -> &str {
 }
 
 impl LinkResolver {
-    /// Indexes all files, regardless of extension.
+    /// Indexes all files, regardless of extension. No link can name a file whose name is not UTF-8, so none leads to one.
     pub fn new(paths: impl IntoIterator<Item = VaultPath>) -> LinkResolver {
-        LinkResolver::sorted(paths.into_iter().map(IndexedFile::new).collect())
+        let linkable = paths.into_iter().filter(|path| path.text().is_some());
+        LinkResolver::sorted(linkable.map(IndexedFile::new).collect())
     }
 
     fn sorted(mut files: Vec<IndexedFile>) -> LinkResolver {
@@ -137,7 +140,8 @@ impl LinkResolver {
 
     /// Returns the file at a path relative to the folder of `source`.
     pub(super) fn find_relative(&self, source: &VaultPath, target: &str) -> Option<&VaultPath> {
-        let folder = source.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+        let source = linked_path(source);
+        let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut segments: Vec<&str> = folder.split('/').filter(|segment| !segment.is_empty()).collect();
         for segment in target.split('/') {
             match segment {
@@ -171,7 +175,7 @@ impl LinkResolver {
 
     /// Returns the file whose path ends with `path`; those below the folder of `source` come first, then the shortest.
     fn nearest(&self, source: &VaultPath, path: &str) -> Option<&VaultPath> {
-        let folder = source.as_str().rsplit_once('/').map(|(folder, _)| fold(folder) + "/");
+        let folder = linked_path(source).rsplit_once('/').map(|(folder, _)| fold(folder) + "/");
         let nearest_named = |path: &str| {
             let folded = fold(path);
             let named = self.named(name_of(&folded));
@@ -273,7 +277,7 @@ fn shorter(files: &[IndexedFile], a: u32, b: u32) -> u32 {
 /// Of the first files, those with this folded path, returns the one spelled like the path.
 fn spelled_like<'a>(path: &str, files: &'a [IndexedFile], folded: &str) -> Option<&'a VaultPath> {
     let group = || files.iter().take_while(|file| *file.folded == *folded);
-    let file = group().find(|file| file.path.as_str().ends_with(path)).or_else(|| group().next())?;
+    let file = group().find(|file| linked_path(&file.path).ends_with(path)).or_else(|| group().next())?;
     Some(&file.path)
 }
 

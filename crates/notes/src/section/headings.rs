@@ -79,7 +79,7 @@ fn folded(text: &str) -> String {
         .collect();
     // A text such as `1.` is a list of its own to the parser.
     let shown = if shown.is_empty() { text } else { &shown };
-    VaultPath::fold_name(&shown.split_whitespace().collect::<Vec<_>>().join(" "))
+    VaultPath::fold_text(&shown.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn ambiguous(note: &str, headings: &[OutlineHeading], found: &[usize], wanted: &[&str]) -> Fault {

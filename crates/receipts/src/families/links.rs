@@ -111,6 +111,7 @@ where
     let unresolved = shares.take(LinkDirection::Unresolved, unresolved);
     let left_out = |index: usize, kept: &[LinkLine<&str>]| (counts[index] - kept.len()) as u64;
     let lost = [left_out(0, &outgoing), left_out(1, &backlinks), left_out(2, &unresolved)];
+    let truncated = more || lost.iter().any(|lost| *lost > 0) || (not_looked_into.len() as u64) < unread;
     let found = BoundedLinks {
         path,
         outgoing,
@@ -123,7 +124,7 @@ where
         more,
         unread,
         not_looked_into,
-        truncated: more || lost.iter().any(|lost| *lost > 0),
+        truncated,
     };
     project_result(ReceiptFamily::Links, &found)
 }

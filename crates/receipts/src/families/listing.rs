@@ -23,7 +23,7 @@ pub struct FileListing<'a, E> {
     pub entries: E,
     /// True if there are more entries.
     pub more: bool,
-    /// Number of skipped names that no tool can use.
+    /// Number of skipped names whose paths are too long for a tool.
     pub unusable: u64,
     /// The first of these names.
     pub unusable_names: Vec<&'a str>,
@@ -66,6 +66,7 @@ struct BoundedListing<Path> {
     folders_skipped: u64,
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<Path>,
+    /// True if entries or names are missing here.
     truncated: bool,
     /// Path after which the next listing continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,13 +81,17 @@ pub fn project<'a>(
     let count = complete.entries.len() as u64;
     let mut meter = ListingCost::default();
     let mut room = entry_budget(with.budget());
+    // Names that do not match the query are only counted.
+    let named_unusable = complete.unusable_names.len();
     let not_looked_into = take_names(complete.not_looked_into, &mut room);
     let unusable_names = take_names(complete.unusable_names, &mut room);
     let entries = take_fitting(complete.entries, room, |entry| meter.add(entry));
     let left_out = count - entries.len() as u64;
-    let truncated = left_out > 0 || complete.more;
-    let next_after = entries.last().map(|last| last.path).filter(|_| truncated);
     let (more, unusable, folders_skipped) = (complete.more, complete.unusable, complete.folders_skipped);
+    let cut = left_out > 0 || more;
+    let next_after = entries.last().map(|last| last.path).filter(|_| cut);
+    let names_cut = unusable_names.len() < named_unusable || (not_looked_into.len() as u64) < folders_skipped;
+    let truncated = cut || names_cut;
     let listed = BoundedListing {
         entries,
         count,
@@ -111,7 +116,7 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
     };
     let mut receipt = ReceiptWriter::new(summary);
     if listed.unusable > 0 {
-        let heading = format!("{} passed over, no tool can use them", names(listed.unusable));
+        let heading = format!("{} passed over, as their paths are too long", names(listed.unusable));
         not_looked_into::render(&heading, listed.unusable, &listed.unusable_names, budget, &mut receipt);
     }
     let (folders, named) = (listed.folders_skipped, &listed.not_looked_into);

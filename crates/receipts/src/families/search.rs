@@ -67,6 +67,7 @@ struct BoundedSearch<Text> {
     folders_skipped: u64,
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<Text>,
+    /// True if matches or names of folders are missing here.
     truncated: bool,
     /// Offset with which the next search continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,8 +86,9 @@ pub fn project<'a>(
     let matches = take_fitting(complete.matches, room, |found| meter.add(found));
     let SearchOutput { offset, more, files_searched, files_skipped, folders_skipped, .. } = complete;
     let left_out = count - matches.len() as u64;
-    let truncated = left_out > 0 || more;
-    let next_offset = truncated.then_some(offset + matches.len() as u64);
+    let cut = left_out > 0 || more;
+    let next_offset = cut.then_some(offset + matches.len() as u64);
+    let truncated = cut || (not_looked_into.len() as u64) < folders_skipped;
     let found = BoundedSearch {
         matches,
         count,

@@ -29,6 +29,7 @@ mod kill_at_system_calls;
 mod leftovers;
 mod mcp;
 mod mcp_clients;
+mod odd_names;
 mod preview;
 mod prompts;
 mod prune;

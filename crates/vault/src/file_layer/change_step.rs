@@ -180,7 +180,7 @@ fn trashed(from: &VaultPath, entry: &KeptEntry) -> Option<OverwrittenFile> {
     match entry.path.as_str() {
         "" => Some(OverwrittenFile { path: from.clone(), before, how: OverwriteKind::Trashed }),
         below => {
-            let path = VaultPath::parse(&format!("{from}/{below}")).ok()?;
+            let path = VaultPath::parse_escaped(&format!("{from}/{below}")).ok()?;
             Some(OverwrittenFile { path, before, how: OverwriteKind::Removed })
         }
     }
@@ -194,7 +194,7 @@ fn before_moves(path: &VaultPath, moves: &[(&VaultPath, &VaultPath)]) -> VaultPa
             Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
             Some(_) | None => continue,
         };
-        if let Ok(before) = VaultPath::parse(&format!("{from}{rest}")) {
+        if let Ok(before) = VaultPath::parse_escaped(&format!("{from}{rest}")) {
             path = before;
         }
     }

@@ -1,11 +1,16 @@
 //! Operations on one open folder. Each takes a single name and never follows a link.
+//!
+//! A name that is not portable is escaped when a folder is read and gets its bytes back at the system call, so that nothing
+//! in between knows about it.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use envelope::VaultPath;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -38,16 +43,17 @@ impl NodeKind {
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DirEntry {
+    /// With escapes if it is not portable, as [`VaultPath::escape_name`] returns it.
     pub(super) name: String,
     /// `None` if the file system does not report it.
     pub(super) kind: Option<NodeKind>,
 }
 
-/// The entries of a folder, and its names that are not text, with replacement characters.
+/// The entries of a folder, and its names that are too long for a path, with replacement characters.
 #[derive(Debug, Default)]
 pub(super) struct DirNames {
     pub(super) named: Vec<DirEntry>,
-    pub(super) not_text: Vec<String>,
+    pub(super) too_long: Vec<String>,
 }
 
 /// Returns true for a name that stays in its folder. All functions here rely on it.
@@ -55,12 +61,12 @@ fn is_single_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
 }
 
-fn checked_name(name: &str) -> Result<&str, Errno> {
-    if is_single_name(name) { Ok(name) } else { Err(Errno::INVAL) }
+fn checked_name(name: &str) -> Result<Cow<'_, OsStr>, Errno> {
+    if is_single_name(name) { platform::disk_name(name) } else { Err(Errno::INVAL) }
 }
 
 pub(super) fn stat(dir: &Dir, name: &str) -> Result<FileStat, Errno> {
-    FileStat::at(dir, checked_name(name)?)
+    if is_single_name(name) { FileStat::at(dir, name) } else { Err(Errno::INVAL) }
 }
 
 pub(super) fn kind(stat: &FileStat) -> NodeKind {
@@ -97,10 +103,22 @@ pub(super) fn make_folder(dir: &Dir, name: &str, mode: Option<u32>) -> Result<()
     rustix::fs::fchmod(open_folder(dir, name)?, platform::mode(mode))
 }
 
-/// Returns the target of a link. Fails for a target that is not UTF-8, as no caller could name it.
+/// Returns the target of a link, with escapes in the names that are not portable. Fails with `ILSEQ` for a name that is
+/// too long for a path.
 pub(super) fn link_target(dir: &Dir, name: &str) -> Result<String, Errno> {
     let target = rustix::fs::readlinkat(dir, checked_name(name)?, Vec::new())?;
-    target.into_string().map_err(|_| Errno::ILSEQ)
+    let names: Option<Vec<_>> = target.as_bytes().split(|byte| *byte == b'/').map(escaped_part).collect();
+    names.map(|names| names.join("/")).ok_or(Errno::ILSEQ)
+}
+
+/// Returns a part of the target of a link with escapes; an empty one, `.` and `..` as they are.
+fn escaped_part(raw: &[u8]) -> Option<Cow<'_, str>> {
+    match raw {
+        b"" => Some(Cow::Borrowed("")),
+        b"." => Some(Cow::Borrowed(".")),
+        b".." => Some(Cow::Borrowed("..")),
+        name => VaultPath::escape_name(name),
+    }
 }
 
 /// Returns every name in the folder, unordered.
@@ -112,13 +130,13 @@ pub(super) fn list_names(dir: &Dir) -> Result<DirNames, Errno> {
         if matches!(raw, b"." | b"..") {
             continue;
         }
-        match std::ffi::OsStr::from_bytes(raw).to_str() {
+        match VaultPath::escape_name(raw) {
             Some(name) => {
                 let said = entry.file_type();
                 let kind = (said != FileType::Unknown).then(|| NodeKind::of(said));
-                names.named.push(DirEntry { name: name.to_owned(), kind });
+                names.named.push(DirEntry { name: name.into_owned(), kind });
             }
-            None => names.not_text.push(String::from_utf8_lossy(raw).into_owned()),
+            None => names.too_long.push(String::from_utf8_lossy(raw).into_owned()),
         }
     }
     Ok(names)

@@ -6,7 +6,7 @@ use super::fault;
 use super::file_tree::missing;
 use super::folder::{self, NodeKind};
 use super::io_context::IoContext;
-use super::locate::{FinalLink, Location, child};
+use super::locate::{FinalLink, Location};
 use super::overlay::OverlayTarget;
 use super::relocate::TRASH;
 use super::vault::Vault;
@@ -100,7 +100,7 @@ impl Vault {
             // Sorted, so that the same vault gives the same steps on any file system.
             names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             for (name, kind) in names {
-                let below = VaultPath::parse(&child(Some(&path), &name)).map_err(|bad| {
+                let below = path.join_escaped(&name).map_err(|bad| {
                     Fault::new(Failure::PreconditionFailed, bad.to_string())
                         .hint("rename that file with another program first")
                 })?;
@@ -122,8 +122,8 @@ impl Vault {
         let open = self.open_folder(Some(path))?;
         let failed = |error| fault::from_errno("list", path.as_str(), error);
         let names = folder::list_names(&open.dir).map_err(failed)?;
-        if !names.not_text.is_empty() {
-            return Err(not_text(path));
+        if !names.too_long.is_empty() {
+            return Err(name_too_long(path));
         }
         let kind_of = |named: folder::DirEntry| {
             let kind = match named.kind {
@@ -137,7 +137,7 @@ impl Vault {
     }
 }
 
-pub(super) fn not_text(path: &VaultPath) -> Fault {
-    Fault::new(Failure::PreconditionFailed, format!("`{path}` holds a name that is not text"))
+pub(super) fn name_too_long(path: &VaultPath) -> Fault {
+    Fault::new(Failure::PreconditionFailed, format!("`{path}` holds a name of more than 255 bytes"))
         .hint("rename that file with another program first")
 }

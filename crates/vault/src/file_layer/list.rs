@@ -49,7 +49,7 @@ pub struct FolderListing {
     pub entries: Vec<ListEntry>,
     /// There are entries after the last one.
     pub more: bool,
-    /// Names that were skipped because no tool can use them: other systems could not store them.
+    /// Names that were skipped because their paths are too long for a tool.
     pub unusable: u64,
     /// These names, as far as they match the query; folders end in `/`.
     pub unusable_names: Vec<String>,

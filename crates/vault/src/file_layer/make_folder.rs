@@ -133,7 +133,7 @@ impl Vault {
 pub(super) fn paths_of(missing_path: &MissingPath) -> Result<Vec<VaultPath>, Fault> {
     let mut paths: Vec<VaultPath> = Vec::with_capacity(missing_path.missing.len());
     for name in &missing_path.missing {
-        let path = VaultPath::parse(&child(paths.last().or(missing_path.folder.as_ref()), name))
+        let path = VaultPath::parse_escaped(&child(paths.last().or(missing_path.folder.as_ref()), name))
             .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))?;
         paths.push(path);
     }

@@ -135,16 +135,18 @@ impl Vault {
 /// Highest number that is tried.
 const MAX_NUMBER: u32 = 9_999;
 
-/// Returns the name itself, then the numbered ones. The stem is cut if the number would make the name too long.
+/// Returns the name itself, then the numbered ones. The stem is cut if the number would make the name too long. A number
+/// can make an escape needless: after `\x43ON.md` comes `CON 1.md`.
 pub(super) fn unique_names(name: &str) -> impl Iterator<Item = String> {
     let (stem, extension) = match name.rfind('.') {
         Some(dot) if dot > 0 => name.split_at(dot),
         Some(_) | None => (name, ""),
     };
-    let numbered = (1..=MAX_NUMBER).map(move |number| {
+    let numbered = (1..=MAX_NUMBER).filter_map(move |number| {
         let ending = format!(" {number}{extension}");
         let room = VaultPath::MAX_SEGMENT_BYTES.saturating_sub(ending.len());
-        format!("{}{ending}", stem[..stem.floor_char_boundary(room)].trim_end())
+        let numbered = format!("{}{ending}", stem[..stem.floor_char_boundary(room)].trim_end());
+        if numbered.contains('\\') { VaultPath::respell_name(&numbered) } else { Some(numbered) }
     });
     std::iter::once(name.to_owned()).chain(numbered)
 }

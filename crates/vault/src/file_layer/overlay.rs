@@ -158,7 +158,7 @@ impl Overlay {
         let Some(dir) = open_base(vault, &base)? else { return Ok(children) };
         let shown = folder.map_or("the vault", VaultPath::as_str);
         let names = disk::list_names(&dir).map_err(|error| fault::from_errno("list", shown, error))?;
-        children.unreadable = names.not_text.len() as u64;
+        children.unreadable = names.too_long.len() as u64;
         for named in names.named {
             if nodes.is_some_and(|folder| folder.get(&named.name).is_some()) {
                 continue;
@@ -299,7 +299,7 @@ pub(super) fn kind_on_disk(vault: &Vault, at: &VaultPath) -> Result<Option<Entry
 }
 
 fn parsed(path: &str) -> Result<VaultPath, Fault> {
-    VaultPath::parse(path).map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))
+    VaultPath::parse_escaped(path).map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))
 }
 
 pub(super) fn already_exists(path: &VaultPath) -> Fault {

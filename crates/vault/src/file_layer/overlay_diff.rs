@@ -210,7 +210,7 @@ impl OverlayComparison<'_> {
         while let Some(folder) = todo.pop() {
             self.io.check_cancelled()?;
             for (name, kind) in Overlay::default().children(self.vault, Some(&folder))?.named {
-                let Ok(path) = folder.join(&name) else { continue };
+                let Ok(path) = folder.join_escaped(&name) else { continue };
                 hasher.update(path.as_str().as_bytes()).update(&[0]);
                 match kind {
                     EntryKind::Folder => todo.push(path),
@@ -241,7 +241,7 @@ impl OverlayComparison<'_> {
                 EntryKind::Folder => {
                     let below = Overlay::default().children(self.vault, Some(&at))?;
                     let below = below.named.into_iter();
-                    todo.extend(below.filter_map(|(name, kind)| Some((at.join(&name).ok()?, kind))));
+                    todo.extend(below.filter_map(|(name, kind)| Some((at.join_escaped(&name).ok()?, kind))));
                     None
                 }
             };
@@ -289,8 +289,8 @@ impl OverlayContent {
 fn collect(folder: &OverlayFolder, above: Option<&VaultPath>, record: &mut Vec<OverlayRecord>) {
     for (name, entry) in folder.iter() {
         let joined = match above {
-            Some(above) => above.join(name),
-            None => VaultPath::parse(name),
+            Some(above) => above.join_escaped(name),
+            None => VaultPath::parse_escaped(name),
         };
         let Ok(path) = joined else { continue };
         let slot = folder.base.path_on_disk(name);

@@ -76,7 +76,7 @@ impl PathResolver<'_> {
             }
             return Ok(None);
         }
-        if let Some(by) = VaultPath::parse(&next.name).ok().and_then(|name| name.protected_by()) {
+        if let Some(by) = VaultPath::name_protected_by(&next.name) {
             return Err(fault::protected(self.path.as_str(), by));
         }
         let stat = match folder::stat(self.current_dir(), &next.name) {
@@ -208,5 +208,5 @@ impl PathResolver<'_> {
 
 /// A link can lead to names that no caller could have sent.
 fn parsed(real: &str) -> Result<VaultPath, Fault> {
-    VaultPath::parse(real).map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))
+    VaultPath::parse_escaped(real).map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))
 }

@@ -171,8 +171,8 @@ impl Vault {
         content_of(&self.open_entry(path)?, limit, io).map(Some)
     }
 
-    /// Returns every name that prevents the removal of a folder, hidden ones included. A name that is not text
-    /// is returned as an empty string.
+    /// Returns every name that prevents the removal of a folder, hidden ones included. A name that is too
+    /// long for a path is returned as an empty string.
     pub(crate) fn names_in(&self, path: &VaultPath) -> Result<Vec<String>, Fault> {
         let (mut named, unreadable) = self.files.names_in(self, path)?;
         named.extend((unreadable > 0).then(String::new));
@@ -188,7 +188,7 @@ impl Vault {
         } else {
             folder::list_names(&self.open_folder(Some(path))?.dir).map_err(failed)?
         };
-        Ok((names.named.into_iter().map(|named| named.name).collect(), names.not_text.len() as u64))
+        Ok((names.named.into_iter().map(|named| named.name).collect(), names.too_long.len() as u64))
     }
 
     /// Returns the path of an entry in the same folder whose name differs only in case or encoding.

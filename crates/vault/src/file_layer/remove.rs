@@ -79,7 +79,9 @@ impl Vault {
             (located.dir, located.name)
         };
         io.check_cancelled()?;
-        match rustix::fs::unlinkat(&*dir, name.as_str(), AtFlags::REMOVEDIR) {
+        let removed = platform::disk_name(&name)
+            .and_then(|name| rustix::fs::unlinkat(&*dir, &*name, AtFlags::REMOVEDIR));
+        match removed {
             Ok(()) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 return Err(Fault::new(Failure::Conflict, format!("the folder `{path}` is not empty"))
@@ -127,7 +129,7 @@ fn rename_aside(dir: &Dir, name: &str, aside: &str) -> Result<(), Errno> {
         // No other program uses the hidden name, so the check is enough.
         Err(Errno::INVAL | Errno::NOSYS) => match folder::stat(dir, aside) {
             Ok(_) => Err(Errno::EXIST),
-            Err(Errno::NOENT) => rustix::fs::renameat(dir, name, dir, aside),
+            Err(Errno::NOENT) => rustix::fs::renameat(dir, platform::disk_name(name)?, dir, aside),
             Err(error) => Err(error),
         },
         renamed => renamed,

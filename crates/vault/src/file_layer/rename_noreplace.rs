@@ -23,6 +23,7 @@ fn rename_without_flag(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Resu
         Err(error) => return Err(error),
     }
     // For a file, a hard link that refuses to replace.
+    let (name, new_name) = (&*platform::disk_name(name)?, &*platform::disk_name(new_name)?);
     match rustix::fs::linkat(from, name, to, new_name, AtFlags::empty()) {
         Ok(()) => rustix::fs::unlinkat(from, name, AtFlags::empty()),
         // A folder cannot have a hard link; the check above is the only protection.
@@ -45,7 +46,7 @@ fn respell_without_flag(dir: &Dir, name: &str, new_name: &str) -> Result<(), Err
         Err(Errno::NOENT) => rename_without_flag(dir, name, dir, new_name),
         Err(error) => Err(error),
         Ok(new) if is_itself(&folder::stat(dir, name)?, &new) => {
-            rustix::fs::renameat(dir, name, dir, new_name)
+            rustix::fs::renameat(dir, platform::disk_name(name)?, dir, platform::disk_name(new_name)?)
         }
         Ok(_) => Err(Errno::EXIST),
     }

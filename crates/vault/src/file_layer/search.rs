@@ -63,7 +63,7 @@ pub struct SearchResults {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextMatch {
-    /// As it is on disk: the path of a file that other tools cannot name may not be a [`VaultPath`].
+    /// With escapes where it is not portable. A path that is too long for other tools is not a [`VaultPath`].
     pub path: Arc<str>,
     /// Counted from 1.
     pub line: u64,

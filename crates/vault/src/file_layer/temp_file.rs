@@ -88,6 +88,7 @@ impl<'a> TempFile<'a> {
         match platform::rename_noreplace(self.dir, hidden.as_str(), self.dir, name) {
             // A file system that does not know the flag.
             Err(Errno::INVAL | Errno::NOSYS) => {
+                let name = platform::disk_name(name)?;
                 rustix::fs::linkat(self.dir, hidden.as_str(), self.dir, name, AtFlags::empty())?;
                 rustix::fs::unlinkat(self.dir, hidden.as_str(), AtFlags::empty())?;
             }
@@ -106,7 +107,7 @@ impl<'a> TempFile<'a> {
         let Some(hidden) = &self.name else {
             return Err(Errno::INVAL);
         };
-        rustix::fs::renameat(self.dir, hidden.as_str(), self.dir, name)?;
+        rustix::fs::renameat(self.dir, hidden.as_str(), self.dir, platform::disk_name(name)?)?;
         self.name = None;
         Ok(())
     }

@@ -27,7 +27,7 @@ pub(super) struct WalkFilter<'a> {
     pub(super) extensions: &'a [String],
     /// Only files with their own content: no folders, no links.
     pub(super) only_files: bool,
-    /// Also files whose path no tool could name, such as `a:b.md`. They can be read and nothing else.
+    /// Also files whose path is too long for a [`VaultPath`]. They can be read and nothing else.
     pub(super) unspellable: bool,
 }
 
@@ -60,7 +60,10 @@ impl WalkFolder {
         if self.unspellable.is_some() {
             return None;
         }
-        self.path.as_ref().map_or_else(|| VaultPath::parse(name), |folder| folder.join(name)).ok()
+        self.path
+            .as_ref()
+            .map_or_else(|| VaultPath::parse_escaped(name), |folder| folder.join_escaped(name))
+            .ok()
     }
 }
 
@@ -92,7 +95,7 @@ pub(super) struct TreeWalker<'a> {
     vault: &'a Vault,
     filter: WalkFilter<'a>,
     frames: Vec<WalkFrame>,
-    /// Names that were skipped because no tool can use them: other systems could not store them.
+    /// Names that were skipped because their paths are too long for a tool.
     pub(super) unusable: u64,
     /// Folders that exist and could not be opened, in order, each with a `/` at its end. Their content was not
     /// returned.
@@ -201,8 +204,8 @@ impl<'a> TreeWalker<'a> {
         let path = folder.path.as_ref().map_or("the vault", VaultPath::as_str);
         let shown = folder.unspellable.as_deref().unwrap_or(path);
         let names = folder::list_names(dir).map_err(|error| fault::from_errno("list", shown, error))?;
-        self.unusable += names.not_text.len() as u64;
-        for name in &names.not_text {
+        self.unusable += names.too_long.len() as u64;
+        for name in &names.too_long {
             if !is_hidden(name)
                 && (self.filter.extensions.is_empty() || has_extension(name, self.filter.extensions))
             {
@@ -369,13 +372,11 @@ impl<'a> TreeWalker<'a> {
     }
 }
 
-/// Returns true if the name can be part of a path argument.
+/// Returns true if the path of a name is short enough for an argument. The name itself has been checked when the folder
+/// was read.
 fn is_path_component(folder: &WalkFolder, name: &str) -> bool {
-    if folder.unspellable.is_some() {
-        return false;
-    }
     let above = folder.path.as_ref().map_or(0, |path| path.as_str().len() + 1);
-    above + name.len() <= VaultPath::MAX_BYTES && VaultPath::is_name(name)
+    folder.unspellable.is_none() && above + name.len() <= VaultPath::MAX_BYTES
 }
 
 /// Returns true if a file name has one of these extensions, given in lower case without the dot.

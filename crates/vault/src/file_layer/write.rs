@@ -157,7 +157,7 @@ fn path_on_disk(missing_path: &MissingPath, asked: &VaultPath) -> Result<VaultPa
 }
 
 pub(super) fn spelled_in(folder: Option<&VaultPath>, name: &str) -> Result<VaultPath, Fault> {
-    VaultPath::parse(&child(folder, name))
+    VaultPath::parse_escaped(&child(folder, name))
         .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))
 }
 

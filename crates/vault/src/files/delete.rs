@@ -90,7 +90,7 @@ impl WriteTool for DeletePath {
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
-        args.path.get().map(drop)
+        args.path.existing().map(drop)
     }
 
     fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
@@ -115,7 +115,7 @@ impl WriteTool for DeletePath {
         args: &Args,
         io: &dyn IoContext,
     ) -> Result<(PreparedSteps, DeletePlan), Fault> {
-        let asked = args.path.get()?;
+        let asked = args.path.existing()?;
         let Some(target) = vault.entry(asked)? else {
             if args.require_exists {
                 return Err(vault.not_found(asked));

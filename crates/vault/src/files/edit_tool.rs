@@ -97,7 +97,7 @@ impl<E: TextEdit> WriteTool for EditTool<E> {
     }
 
     fn check(args: &E::Args) -> Result<(), Fault> {
-        E::target(args).path.get()?;
+        E::target(args).path.existing()?;
         E::check(args)
     }
 
@@ -116,7 +116,7 @@ impl<E: TextEdit> WriteTool for EditTool<E> {
         io: &dyn IoContext,
     ) -> Result<(PreparedSteps, EditPlan<E::Facts>), Fault> {
         let target = E::target(args);
-        let file = vault.load(target.path.get()?, io)?;
+        let file = vault.load(target.path.existing()?, io)?;
         if E::NOTES_ONLY && !is_note(&file.path) {
             return Err(no_note(&file.path));
         }

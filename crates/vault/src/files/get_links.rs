@@ -1,26 +1,22 @@
 //! `vault.getLinks`: outgoing links, backlinks and unresolved links.
 
-use envelope::{
-    EntryKind, Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect, VaultPath,
-};
+use envelope::{EntryKind, Failure, Fault, ReceiptFamily, VaultPath};
 use receipts::families::links;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection};
 
-use super::blocking::run_blocking;
 use super::first_names::first_names;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
+use super::read_tool::ReadTool;
 use crate::file_layer::{IoContext, Vault};
 use notes::links::{FileKind, LinkKind, LinkResolver, NoteLink, scan};
 
 const DEFAULT_LIMIT: u32 = 200;
 const MAX_LIMIT: u32 = 10_000;
 
-pub(crate) struct GetLinks {
-    pub(crate) vault: MaybeVault,
-}
+pub(crate) struct GetLinks;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -69,8 +65,8 @@ pub(crate) struct Output {
     backlinks: Vec<LinkEntry>,
     /// Links that lead to no file.
     unresolved: Vec<LinkEntry>,
-    /// Notes and canvases that may hold links too, but have more than 16 MiB, are no UTF-8 text or have a name such as
-    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
+    /// Notes and canvases that may hold links too, but have more than 16 MiB, are no UTF-8 text or have a path that is too
+    /// long, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<String>,
     /// True when there are more links than were returned.
@@ -119,23 +115,18 @@ pub(crate) enum LinkForm {
     Canvas,
 }
 
-impl Tool for GetLinks {
+impl ReadTool for GetLinks {
     const NAME: &'static str = "vault.getLinks";
     const SUMMARY: &'static str = "Get the links from a note, the links to it, and those that lead nowhere.";
-    const CATEGORY: &'static str = "vault";
     const FAMILY: ReceiptFamily = ReceiptFamily::Links;
-    const RISK: Risk = Risk::ReadOnly;
-    const SIDE_EFFECTS: &'static [SideEffect] = &[];
-    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
-    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
     const TIMEOUT_MS: u64 = 120_000;
 
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+    fn check(args: &Args) -> Result<(), Fault> {
         if let Some(path) = &args.path {
-            return path.get().map(drop);
+            return path.existing().map(drop);
         }
         if args.kinds.iter().all(|kind| *kind == LinkGroup::Unresolved) {
             return Ok(());
@@ -144,24 +135,23 @@ impl Tool for GetLinks {
             .hint("name a note in `path`"))
     }
 
-    fn paths(&self, _args: &Args) -> PathKeys {
+    fn path_keys(_vault: &MaybeVault, _args: &Args) -> PathKeys {
         // Backlinks can only be found by reading all other notes.
         PathKeys::read_vault()
     }
 
-    fn preview(&self, args: &Args) -> String {
+    fn preview(args: &Args) -> String {
         match &args.path {
             Some(path) => format!("Get the links of {}", path.display()),
             None => "Get the links of the vault that lead nowhere".to_owned(),
         }
     }
 
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let vault = self.vault.get()?;
-        run_blocking(cx, move |io| get_links(&vault, &args, io)).await
+    fn read(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, Fault> {
+        get_links(vault, args, io)
     }
 
-    fn summary(&self, output: &Output) -> String {
+    fn summary(output: &Output) -> String {
         let Output { outgoing, backlinks, unresolved, truncated, .. } = output;
         let more = if *truncated { ", and there are more" } else { "" };
         match &output.path {
@@ -180,7 +170,7 @@ impl Tool for GetLinks {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let complete = links::LinkLists {
             path: output.path.clone(),
             outgoing: output.outgoing.iter().map(LinkEntry::as_link),
@@ -259,7 +249,7 @@ fn get_links(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, F
     let output = Output { offset: args.offset, kinds: args.kinds.clone(), ..Output::default() };
     let mut pages = LinkPages { output, limit, before: [args.offset; 3] };
     let own = match &args.path {
-        Some(path) => Some(own_path(vault, path.get()?)?),
+        Some(path) => Some(own_path(vault, path.existing()?)?),
         None => None,
     };
     if let Some(own) = &own {

@@ -1,23 +1,21 @@
 //! `vault.getOutline`: the headings and block ids of a note, which `vault.patchSection` can name.
 
-use envelope::{Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect, VaultPath};
+use envelope::{Fault, ReceiptFamily};
 use notes::section::{BlockId, Heading, headings_and_blocks};
 use receipts::families::listing::note_outline::{self, NoteOutline, OutlineEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection};
 
-use super::blocking::run_blocking;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
+use super::read_tool::ReadTool;
 use crate::file_layer::{IoContext, Vault, etag_of};
 
 const DEFAULT_LIMIT: u32 = 500;
 const MAX_LIMIT: u32 = 10_000;
 
-pub(crate) struct GetOutline {
-    pub(crate) vault: MaybeVault,
-}
+pub(crate) struct GetOutline;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -76,45 +74,38 @@ pub(crate) struct BlockEntry {
     line: u64,
 }
 
-impl Tool for GetOutline {
+impl ReadTool for GetOutline {
     const NAME: &'static str = "vault.getOutline";
     const SUMMARY: &'static str = "List the headings and block ids of a note.";
-    const CATEGORY: &'static str = "vault";
     const FAMILY: ReceiptFamily = ReceiptFamily::Listing;
-    const RISK: Risk = Risk::ReadOnly;
-    const SIDE_EFFECTS: &'static [SideEffect] = &[];
-    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
-    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
 
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.path.get().map(drop)
+    fn check(args: &Args) -> Result<(), Fault> {
+        args.path.existing().map(drop)
     }
 
-    fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: args.path.path_scopes(&self.vault), writes: Vec::new() }
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: args.path.path_scopes(vault), writes: Vec::new() }
     }
 
-    fn preview(&self, args: &Args) -> String {
+    fn preview(args: &Args) -> String {
         format!("List the headings and block ids of {}", args.path.display())
     }
 
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let (vault, path) = (self.vault.get()?, args.path.get()?.clone());
-        let limit = args.limit.clamp(1, MAX_LIMIT) as usize;
-        run_blocking(cx, move |io| get_outline(&vault, &path, (args.offset, limit), io)).await
+    fn read(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, Fault> {
+        get_outline(vault, args, io)
     }
 
-    fn summary(&self, output: &Output) -> String {
+    fn summary(output: &Output) -> String {
         let Output { path, headings, blocks, truncated, offset, .. } = output;
         let more = if *truncated { ", and there are more" } else { "" };
         let after = if *offset > 0 { format!(" after the first {offset}") } else { String::new() };
         format!("{path} has {} headings and {} block ids{after}{more}", headings.len(), blocks.len())
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let headings = output.headings.iter().map(|heading| OutlineEntry {
             line: heading.line,
             level: Some(heading.level),
@@ -167,13 +158,9 @@ impl OutlineItem {
     }
 }
 
-fn get_outline(
-    vault: &Vault,
-    path: &VaultPath,
-    (offset, limit): (u64, usize),
-    io: &dyn IoContext,
-) -> Result<Output, Fault> {
-    let loaded = vault.load(path, io)?;
+fn get_outline(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, Fault> {
+    let (offset, limit) = (args.offset, args.limit.clamp(1, MAX_LIMIT) as usize);
+    let loaded = vault.load(args.path.existing()?, io)?;
     let (headings, blocks) = headings_and_blocks(loaded.text()?);
     let mut items: Vec<OutlineItem> = headings.into_iter().map(OutlineItem::Heading).collect();
     items.extend(blocks.into_iter().map(OutlineItem::Block));

@@ -83,7 +83,7 @@ pub(super) fn find_link_updates(
             return (FileKind::of(path) != FileKind::Other).then(|| ScanFinding::NoText(path.clone()));
         };
         if is_base(path) {
-            return text.contains(stem).then(|| ScanFinding::Mentions(path.clone()));
+            return text.contains(&*stem).then(|| ScanFinding::Mentions(path.clone()));
         }
         let affected = renaming.may_affect(path, text) && renaming.rewrite(path, text).is_some();
         affected.then(|| ScanFinding::Affected(path.clone()))
@@ -161,6 +161,8 @@ fn is_base(path: &VaultPath) -> bool {
 }
 
 /// Returns the name without its extension, as formulas refer to it.
-fn stem(path: &VaultPath) -> &str {
-    path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem)
+fn stem(path: &VaultPath) -> String {
+    let path = path.readable();
+    let name = path.rsplit_once('/').map_or(&*path, |(_, name)| name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
 }

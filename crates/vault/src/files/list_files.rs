@@ -73,8 +73,7 @@ pub(crate) struct Output {
     next_offset: Option<u64>,
     /// True when there are more entries after these.
     truncated: bool,
-    /// How many names were passed over because no tool can use them: they are not text, or contain
-    /// characters that other systems forbid.
+    /// How many names were passed over because their paths are too long for a tool.
     #[serde(default, skip_serializing_if = "is_zero")]
     unusable: u64,
     /// These names, as far as they match; folders end in `/`. At most 100 of them.
@@ -98,7 +97,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct FileEntry {
-    /// Relative to the vault, with `/` between parts.
+    /// Relative to the vault, with `/` between parts. `a\x3Ab.md` is the file `a:b.md`.
     path: String,
     kind: EntryKind,
     /// Files only.
@@ -115,7 +114,7 @@ impl Args {
     fn query(&self) -> Result<ListingQuery, Fault> {
         let start = match &self.after {
             None => ListStart::Offset(self.offset),
-            Some(after) if self.offset == 0 => ListStart::After(after.get()?.clone()),
+            Some(after) if self.offset == 0 => ListStart::After(after.existing()?.clone()),
             Some(_) => {
                 return Err(Fault::new(
                     Failure::InvalidArguments,
@@ -125,7 +124,7 @@ impl Args {
             }
         };
         Ok(ListingQuery {
-            folder: self.prefix.get()?.cloned(),
+            folder: self.prefix.existing()?.cloned(),
             recursive: self.recursive,
             extensions: self
                 .extensions

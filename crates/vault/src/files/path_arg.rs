@@ -24,10 +24,25 @@ pub(crate) struct PathArg(Result<VaultPath, BadPath>);
 pub(crate) struct FolderArg(Option<PathArg>);
 
 impl PathArg {
+    /// Returns the path of something that may be created, so its names must be portable.
     pub(super) fn get(&self) -> Result<&VaultPath, Fault> {
-        let path = self.0.as_ref().map_err(|bad| {
-            Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule)
-        })?;
+        let path = self.existing()?;
+        if path.is_portable() {
+            return Ok(path);
+        }
+        let rule =
+            VaultPath::parse(&path.readable()).map_or_else(|bad| bad.rule, |_| "it is not UTF-8".to_owned());
+        Err(Fault::new(
+            Failure::InvalidArguments,
+            format!("`{path}` is a name that not every system can store: {rule}"),
+        )
+        .detail("rule", rule)
+        .hint("give another name; a file that has this one can be renamed with vault.rename"))
+    }
+
+    /// Returns the path of something that exists, whose names may have escapes such as `\x3A`.
+    pub(super) fn existing(&self) -> Result<&VaultPath, Fault> {
+        let path = self.0.as_ref().map_err(bad_path)?;
         if let Some(by) = path.protected_by() {
             return Err(protected(path.as_str(), by));
         }
@@ -69,10 +84,26 @@ impl PathArg {
     }
 }
 
+/// Returns the error for a text that is not a path, with the escaped form of a name that only the disk can have.
+fn bad_path(bad: &BadPath) -> Fault {
+    let fault = Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule);
+    match VaultPath::from_readable(&bad.raw) {
+        Ok(escaped) if !bad.raw.contains('\\') => fault.hint(format!(
+            "use portable names; a file that has this name already is called `{escaped}` here"
+        )),
+        Ok(_) | Err(_) => fault,
+    }
+}
+
 impl FolderArg {
-    /// Returns the path; `None` for the vault itself.
+    /// Returns the path of a folder that may be created; `None` for the vault itself.
     pub(super) fn get(&self) -> Result<Option<&VaultPath>, Fault> {
         self.0.as_ref().map(PathArg::get).transpose()
+    }
+
+    /// Returns the path of a folder that exists; `None` for the vault itself.
+    pub(super) fn existing(&self) -> Result<Option<&VaultPath>, Fault> {
+        self.0.as_ref().map(PathArg::existing).transpose()
     }
 
     pub(super) fn path_scopes(&self, vault: &MaybeVault) -> Vec<PathScope> {
@@ -86,7 +117,7 @@ impl FolderArg {
 
 impl From<String> for PathArg {
     fn from(raw: String) -> PathArg {
-        PathArg(VaultPath::parse(&raw))
+        PathArg(VaultPath::parse_escaped(&raw))
     }
 }
 

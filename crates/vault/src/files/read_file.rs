@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use envelope::{Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use envelope::{Failure, Fault, ReceiptFamily};
 use receipts::families::read;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolkit::{PathKeys, ProjectedResult, Projection, Tool, ToolCx};
+use toolkit::{PathKeys, ProjectedResult, Projection};
 
-use super::blocking::run_blocking;
 use super::maybe_vault::MaybeVault;
 use super::path_arg::PathArg;
-use crate::file_layer::FileSlice;
+use super::read_tool::ReadTool;
+use crate::file_layer::{FileSlice, IoContext, Vault};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 const DEFAULT_MAX_BYTES: u32 = 256 << 10;
@@ -21,9 +21,7 @@ const MIN_MAX_BYTES: u32 = 4;
 /// Encoding of content that is not text.
 const BASE64: &str = "base64";
 
-pub(crate) struct ReadFile {
-    pub(crate) vault: MaybeVault,
-}
+pub(crate) struct ReadFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -87,21 +85,16 @@ pub(crate) struct Output {
     range: FileByteRange,
 }
 
-impl Tool for ReadFile {
+impl ReadTool for ReadFile {
     const NAME: &'static str = "vault.readFile";
     const SUMMARY: &'static str = "Read a file as text or base64, whole or in part.";
-    const CATEGORY: &'static str = "vault";
     const FAMILY: ReceiptFamily = ReceiptFamily::Read;
-    const RISK: Risk = Risk::ReadOnly;
-    const SIDE_EFFECTS: &'static [SideEffect] = &[];
-    const IDEMPOTENCY: Idempotency = Idempotency::Idempotent;
-    const REQUIRES: &'static [Requirement] = &[Requirement::Vault];
 
     type Args = Args;
     type Output = Output;
 
-    async fn validate(&self, _cx: &ToolCx, args: &Args) -> Result<(), Fault> {
-        args.path.get()?;
+    fn check(args: &Args) -> Result<(), Fault> {
+        args.path.existing()?;
         match args.range {
             Some(range) if range.start > range.end => Err(Fault::new(
                 Failure::InvalidArguments,
@@ -112,25 +105,23 @@ impl Tool for ReadFile {
         }
     }
 
-    fn paths(&self, args: &Args) -> PathKeys {
-        PathKeys { reads: args.path.path_scopes(&self.vault), writes: Vec::new() }
+    fn path_keys(vault: &MaybeVault, args: &Args) -> PathKeys {
+        PathKeys { reads: args.path.path_scopes(vault), writes: Vec::new() }
     }
 
-    fn preview(&self, args: &Args) -> String {
+    fn preview(args: &Args) -> String {
         format!("Read {}", args.path.display())
     }
 
-    async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
-        let path = args.path.get()?.clone();
+    fn read(vault: &Vault, args: &Args, io: &dyn IoContext) -> Result<Output, Fault> {
+        let path = args.path.existing()?;
         let asked = args.range.map_or(0..u64::MAX, |range| range.start..range.end.max(range.start));
         let max = u64::from(args.max_bytes.clamp(MIN_MAX_BYTES, MAX_MAX_BYTES));
         let window = asked.start..asked.end.min(asked.start.saturating_add(max));
-        let vault = self.vault.get()?;
-        let content = run_blocking(cx, move |io| vault.read(&path, window, io)).await?;
-        output(content, &asked, args.form)
+        output(vault.read(path, window, io)?, &asked, args.form)
     }
 
-    fn summary(&self, output: &Output) -> String {
+    fn summary(output: &Output) -> String {
         let FileByteRange { start, end } = output.range;
         if start == 0 && !output.truncated {
             format!("Read {} ({} bytes)", output.path, output.size_bytes)
@@ -139,7 +130,7 @@ impl Tool for ReadFile {
         }
     }
 
-    fn project(&self, output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+    fn project(output: &Output, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
         let encoding = match output.encoding.as_str() {
             BASE64 => read::ContentEncoding::Base64,
             _ => read::ContentEncoding::Utf8,

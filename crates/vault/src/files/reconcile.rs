@@ -102,7 +102,7 @@ fn is_certain(
     for change in found.made(intent).collect::<Vec<_>>().into_iter().rev() {
         match change {
             VaultChange::Moved { to, state: Some(state), .. } if !decided.contains(to.as_str()) => {
-                let Ok(path) = VaultPath::parse(to) else { return Ok(false) };
+                let Ok(path) = VaultPath::parse_escaped(to) else { return Ok(false) };
                 match vault.entry_at(&path, io)? {
                     PathState::File { state: now, .. } if now.hash == state.hash => has_content = true,
                     PathState::File { .. } | PathState::Missing | PathState::Folder | PathState::Other => {
@@ -144,7 +144,7 @@ fn report_outcome(
     if found.done() == intent.len() {
         intent.iter().for_each(|change| io.record_change(change.clone()));
         let evidence = ReconcileEvidence { changes: intent.to_vec(), mtime_ms: None };
-        let mtime_ms = match evidence.last_file().map(|(path, ..)| VaultPath::parse(path)) {
+        let mtime_ms = match evidence.last_file().map(|(path, ..)| VaultPath::parse_escaped(path)) {
             Some(Ok(path)) => match vault.path_state(&path, io)? {
                 PathState::File { mtime_ms, .. } => Some(mtime_ms),
                 PathState::Missing | PathState::Folder | PathState::Other => None,
@@ -215,7 +215,7 @@ impl ChangeStatuses {
 pub(super) fn removed_content(change: &VaultChange) -> Option<(VaultPath, FileState)> {
     match change {
         VaultChange::FileReplaced { path, before, .. } | VaultChange::FileRemoved { path, before } => {
-            Some((VaultPath::parse(path).ok()?, *before))
+            Some((VaultPath::parse_escaped(path).ok()?, *before))
         }
         VaultChange::FolderCreated { .. }
         | VaultChange::FolderRemoved { .. }
@@ -242,7 +242,7 @@ fn statuses(vault: &Vault, intent: &[VaultChange], io: &dyn IoContext) -> Result
 }
 
 fn status_of(vault: &Vault, change: &VaultChange, io: &dyn IoContext) -> Result<ChangeStatus, Fault> {
-    let at = |path: &str| match VaultPath::parse(path) {
+    let at = |path: &str| match VaultPath::parse_escaped(path) {
         // A link that was created since is not what the call wrote, wherever it leads.
         Ok(path) => vault.entry_at(&path, io),
         Err(_) => Ok(PathState::Other),

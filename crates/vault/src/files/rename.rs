@@ -83,8 +83,8 @@ pub(crate) struct Output {
     /// Files whose links still have the old name, because they could not be written; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_written: Vec<UnwrittenEntry>,
-    /// Notes and canvases that may link to it, but have more than 16 MiB, are no UTF-8 text or have a name such as
-    /// `a:b.md`, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
+    /// Notes and canvases that may link to it, but have more than 16 MiB, are no UTF-8 text or have a path that is too
+    /// long, and folders (with a `/` at the end) that cannot be opened or named; at most 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_looked_into: Vec<String>,
     /// True when nothing was done because `dryRun` was set.
@@ -154,7 +154,7 @@ impl WriteTool for RenamePath {
     }
 
     fn check(args: &Args) -> Result<(), Fault> {
-        let (from, to) = (args.from_path.get()?, args.to_path.get()?);
+        let (from, to) = (args.from_path.existing()?, args.to_path.get()?);
         if from == to {
             return Err(Fault::new(
                 Failure::InvalidArguments,
@@ -330,7 +330,7 @@ fn prepare(
     first: Option<&Arc<LinkUpdates>>,
     io: &dyn IoContext,
 ) -> Result<(PreparedSteps, RenamePlan), Fault> {
-    let asked = args.from_path.get()?;
+    let asked = args.from_path.existing()?;
     let source = vault.entry(asked)?.ok_or_else(|| vault.not_found(asked))?;
     let details = ExpectedEtag::details(args.expected_etag.as_ref(), vault, &source, io)?;
     let etag = details.before.map(|state| state.etag());
@@ -463,7 +463,7 @@ fn moved_files(
             let prefix = source.path.as_str().len();
             let moved = vault.folder_tree(&source.path, io)?.files.into_iter().map(|from| {
                 let rest = from.as_str().get(prefix..).unwrap_or_default();
-                let to = VaultPath::parse(&format!("{to}{rest}"))
+                let to = VaultPath::parse_escaped(&format!("{to}{rest}"))
                     .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()))?;
                 Ok((from, to))
             });

@@ -126,7 +126,7 @@ impl WriteTool for RestoreChanges {
                 | VaultChange::FileRemoved { .. }
                 | VaultChange::FileReplaced { .. } => PathScope::Path,
             };
-            let paths = change.paths().filter_map(|path| VaultPath::parse(path).ok());
+            let paths = change.paths().filter_map(|path| VaultPath::parse_escaped(path).ok());
             for path in paths.filter(|path| path.segments().next() != Some(TRASH)) {
                 let real = vault.get().ok().and_then(|vault| vault.real_path(&path));
                 let real = real.filter(|real| *real != path);

@@ -106,7 +106,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct SearchMatch {
-    /// Relative to the vault, with `/` between parts. No tool takes one with names such as `a:b.md`.
+    /// Relative to the vault, with `/` between parts. `a\x3Ab.md` is the file `a:b.md`.
     path: String,
     /// The line of the match, counted from 1.
     line: u64,
@@ -133,7 +133,8 @@ impl Args {
     }
 
     fn search_query(&self) -> Result<SearchQuery, Fault> {
-        let scopes = self.paths.iter().map(|path| Ok(path.get()?.cloned())).collect::<Result<_, Fault>>()?;
+        let scopes =
+            self.paths.iter().map(|path| Ok(path.existing()?.cloned())).collect::<Result<_, Fault>>()?;
         Ok(SearchQuery {
             pattern: self.pattern()?,
             scopes,

@@ -68,6 +68,9 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     unchanged: Option<Vec<String>>,
+    /// True when the properties were JSON, so that all of them were written as YAML, as Obsidian does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rewritten_as_yaml: bool,
     /// True when nothing was done because `dryRun` was set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
@@ -79,6 +82,7 @@ pub(crate) struct PropertyFacts {
     changed: Vec<String>,
     removed: Vec<String>,
     unchanged: Vec<String>,
+    rewritten_as_yaml: bool,
 }
 
 impl TextEdit for UpdateFrontmatter {
@@ -127,8 +131,9 @@ impl TextEdit for UpdateFrontmatter {
             remove: args.remove.clone(),
             append: args.append.clone(),
         };
-        let UpdatedNote { text, added, changed, removed, unchanged } = update_frontmatter(text, &wanted)?;
-        Ok((text, PropertyFacts { added, changed, removed, unchanged }))
+        let UpdatedNote { text, added, changed, removed, unchanged, was_json } =
+            update_frontmatter(text, &wanted)?;
+        Ok((text, PropertyFacts { added, changed, removed, unchanged, rewritten_as_yaml: was_json }))
     }
 
     fn output(_args: &Args, file: EditedFile, facts: Option<&PropertyFacts>) -> Output {
@@ -140,6 +145,7 @@ impl TextEdit for UpdateFrontmatter {
             changed: facts.map(|facts| facts.changed.clone()),
             removed: facts.map(|facts| facts.removed.clone()),
             unchanged: facts.map(|facts| facts.unchanged.clone()),
+            rewritten_as_yaml: facts.is_some_and(|facts| facts.rewritten_as_yaml),
             dry_run: file.dry_run,
         }
     }
@@ -156,7 +162,10 @@ impl TextEdit for UpdateFrontmatter {
         match (parts.is_empty(), unchanged) {
             (true, Some(_)) => format!("Left {path} as it is: the properties already are as asked"),
             (true, None) => format!("{done} properties of {path}"),
-            (false, _) => format!("{done} properties of {path}: {}", parts.join("; ")),
+            (false, _) => {
+                let yaml = if output.rewritten_as_yaml { "; wrote its JSON as YAML" } else { "" };
+                format!("{done} properties of {path}: {}{yaml}", parts.join("; "))
+            }
         }
     }
 

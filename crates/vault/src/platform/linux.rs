@@ -10,11 +10,13 @@ use envelope::VaultPath;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::{disk_name, disk_path};
+
 /// Opens a folder below `root` in one call. Fails if a link is on the way.
 pub(crate) fn open_folder_beneath(root: &Dir, path: &VaultPath) -> Result<Dir, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    rustix::fs::openat2(root, path.as_str(), flags, Mode::empty(), beneath)
+    rustix::fs::openat2(root, disk_path(path)?, flags, Mode::empty(), beneath)
         .map(|fd| Dir::from_std_file(File::from(fd)))
 }
 
@@ -28,6 +30,7 @@ pub(crate) fn create_unnamed_file(dir: &Dir) -> Result<File, Errno> {
 /// Gives an unnamed file a name. Fails with `EXIST` if the name is taken, and with `NOENT` if this system permits
 /// linking by handle in neither of the two ways.
 pub(crate) fn link_unnamed_file(file: &File, dir: &Dir, name: &str) -> Result<(), Errno> {
+    let name = &*disk_name(name)?;
     match rustix::fs::linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
         // Older kernels require a privilege for that; /proc requires none.
         Err(Errno::NOENT | Errno::PERM) => {
@@ -44,13 +47,13 @@ pub(crate) const RENAMES_IN_ONE_STEP: bool = true;
 /// Renames without replacing anything. Fails with `EXIST` if the new name is taken, and with `INVAL` or `NOSYS`
 /// if the file system does not know the flag.
 pub(crate) fn rename_noreplace(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Errno> {
-    rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE)
+    rustix::fs::renameat_with(from, disk_name(name)?, to, disk_name(new_name)?, RenameFlags::NOREPLACE)
 }
 
 /// Exchanges two names of a folder in one step. Fails with `INVAL`, `NOSYS` or `OPNOTSUPP` if the file system
 /// cannot.
 pub(crate) fn rename_exchange(dir: &Dir, one: &str, other: &str) -> Result<(), Errno> {
-    rustix::fs::renameat_with(dir, one, dir, other, RenameFlags::EXCHANGE)
+    rustix::fs::renameat_with(dir, disk_name(one)?, dir, disk_name(other)?, RenameFlags::EXCHANGE)
 }
 
 /// Makes a file, or the names in a folder, durable.

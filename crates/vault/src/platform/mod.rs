@@ -10,9 +10,13 @@ mod linux;
 #[cfg(any(not(target_os = "linux"), tollgate_portable))]
 mod portable;
 
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use cap_std::fs::Dir;
+use envelope::VaultPath;
 use rustix::fs::{AtFlags, FileType, Mode, Stat};
 use rustix::io::Errno;
 
@@ -26,6 +30,18 @@ pub(crate) use portable::{
     RENAMES_IN_ONE_STEP, create_unnamed_file, link_unnamed_file, open_folder_beneath, rename_exchange,
     rename_noreplace, sync,
 };
+
+/// Returns the name on disk for a part of a path, which can have escapes. Every system call takes its names from here, so
+/// that `a\x3Ab.md` is always the file `a:b.md`. Fails with `INVAL` for a text that is no such part.
+pub(crate) fn disk_name(name: &str) -> Result<Cow<'_, OsStr>, Errno> {
+    if !name.contains('\\') {
+        return Ok(Cow::Borrowed(OsStr::new(name)));
+    }
+    match VaultPath::unescape_name(name).ok_or(Errno::INVAL)? {
+        Cow::Borrowed(raw) => Ok(Cow::Borrowed(OsStr::from_bytes(raw))),
+        Cow::Owned(raw) => Ok(Cow::Owned(OsString::from_vec(raw))),
+    }
+}
 
 /// The permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
@@ -62,7 +78,7 @@ impl FileStat {
 
     /// Returns the metadata of an entry of a folder. A link is not followed.
     pub(crate) fn at(dir: &Dir, name: &str) -> Result<FileStat, Errno> {
-        rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileStat::from(&stat))
+        rustix::fs::statat(dir, disk_name(name)?, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileStat::from(&stat))
     }
 
     pub(crate) fn file_type(&self) -> FileType {
@@ -109,4 +125,14 @@ fn signed(number: impl TryInto<i64>) -> i64 {
 
 fn narrow<T: TryFrom<u32> + Default>(bits: u32) -> T {
     T::try_from(bits).unwrap_or_default()
+}
+
+/// Returns a path on disk, whose names can have escapes.
+#[cfg(all(target_os = "linux", not(tollgate_portable)))]
+fn disk_path(path: &VaultPath) -> Result<Cow<'_, OsStr>, Errno> {
+    if path.is_portable() {
+        return Ok(Cow::Borrowed(OsStr::new(path.as_str())));
+    }
+    let names: Vec<_> = path.segments().map(disk_name).collect::<Result<_, _>>()?;
+    Ok(Cow::Owned(names.join(OsStr::new("/"))))
 }

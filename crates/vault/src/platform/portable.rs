@@ -13,11 +13,14 @@ use rustix::fs::RenameFlags;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::disk_name;
+
 /// Opens a folder below `root`, one component at a time. Fails if a component is a link.
 pub(crate) fn open_folder_beneath(root: &Dir, path: &VaultPath) -> Result<Dir, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |dir: &Dir, name: &str| {
-        rustix::fs::openat(dir, name, flags, Mode::empty()).map(|fd| Dir::from_std_file(File::from(fd)))
+        rustix::fs::openat(dir, disk_name(name)?, flags, Mode::empty())
+            .map(|fd| Dir::from_std_file(File::from(fd)))
     };
     // A `VaultPath` has at least one component, and none of them is `.` or `..`.
     let mut names = path.segments();
@@ -42,6 +45,7 @@ pub(crate) const RENAMES_IN_ONE_STEP: bool = cfg!(target_vendor = "apple");
 /// system cannot.
 #[cfg(target_vendor = "apple")]
 pub(crate) fn rename_noreplace(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Errno> {
+    let (name, new_name) = (disk_name(name)?, disk_name(new_name)?);
     let renamed = rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE);
     renamed.map_err(without_flag)
 }
@@ -53,6 +57,7 @@ pub(crate) fn rename_noreplace(from: &Dir, name: &str, to: &Dir, new_name: &str)
 /// that no other program uses is safe.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn rename_noreplace(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Errno> {
+    let (name, new_name) = (&*disk_name(name)?, &*disk_name(new_name)?);
     match rustix::fs::linkat(from, name, to, new_name, AtFlags::empty()) {
         Ok(()) => rustix::fs::unlinkat(from, name, AtFlags::empty()),
         Err(Errno::PERM | Errno::OPNOTSUPP) => Err(Errno::NOSYS),
@@ -63,7 +68,8 @@ pub(crate) fn rename_noreplace(from: &Dir, name: &str, to: &Dir, new_name: &str)
 /// Exchanges two names of a folder in one step. Fails with `NOSYS` if the file system cannot.
 #[cfg(target_vendor = "apple")]
 pub(crate) fn rename_exchange(dir: &Dir, one: &str, other: &str) -> Result<(), Errno> {
-    rustix::fs::renameat_with(dir, one, dir, other, RenameFlags::EXCHANGE).map_err(without_flag)
+    rustix::fs::renameat_with(dir, disk_name(one)?, dir, disk_name(other)?, RenameFlags::EXCHANGE)
+        .map_err(without_flag)
 }
 
 /// Returns `NOSYS` for a file system that does not know a flag.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use crate::proofs::call_runner::CallRunner;
 use crate::write_fixture::{WriteFixture, put, with};
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -658,4 +659,28 @@ async fn writing_the_content_that_is_there_is_no_change() {
             "#]],
         )
         .await;
+}
+
+#[test]
+fn properties_that_are_json_become_yaml_and_an_undo_gives_the_json_back() {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let vault = folder.path().join("vault");
+    std::fs::create_dir(&vault).unwrap();
+    let (note, json) = (vault.join("a.md"), "---\n{\n\t\"b\": 1,\n\t\"a\": [\"x\"]\n}\n---\nText\n");
+    put(&note, json.as_bytes());
+    let runner = CallRunner::with_restore(&vault, &folder.path().join("store"));
+    let update = |set: Value| runner.call("vault.updateFrontmatter", &json!({"path": "a.md", "set": set}));
+    let text = || std::fs::read_to_string(&note).unwrap();
+    let same = update(json!({"b": 1})).result.unwrap();
+    assert_eq!((text().as_str(), &same.data["rewrittenAsYaml"]), (json, &Value::Null));
+    let made = update(json!({"b": 2}));
+    let said = made.result.unwrap();
+    assert_eq!(said.canonical.summary_text, "Updated properties of a.md: changed b; wrote its JSON as YAML");
+    assert_eq!(
+        (text().as_str(), &said.data["rewrittenAsYaml"]),
+        ("---\nb: 2\na:\n  - x\n---\nText\n", &json!(true))
+    );
+    let inverse: Vec<_> = made.changes.iter().map(envelope::VaultChange::inverse).collect();
+    assert_eq!(runner.call("vault.restore", &json!({ "changes": inverse })).verdict(), "done");
+    assert_eq!(text(), json);
 }

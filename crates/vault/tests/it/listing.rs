@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::support::{ChangeRecorder, HostileVault, at, put};
-use envelope::CallId;
+use envelope::{CallId, VaultPath};
 use proptest::collection;
 use proptest::prelude::{ProptestConfig, proptest};
 use serde_json::{Value, json};
@@ -22,7 +22,8 @@ fn naive(base: &Path) -> Vec<String> {
     while let Some((folder, prefix)) = todo.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
-            let name = entry.file_name().into_string().unwrap();
+            let name = entry.file_name();
+            let name = VaultPath::escape_name(name.as_encoded_bytes()).unwrap();
             if name.starts_with('.') {
                 continue;
             }
@@ -58,16 +59,14 @@ proptest! {
                 put(&path, "x");
             }
         }
-        // A name with a leading space is not a valid path argument.
-        let expected: Vec<String> =
-            naive(&world.inside("")).into_iter().filter(|path| !path.starts_with(' ')).collect();
+        let expected = naive(&world.inside(""));
         assert_eq!(listed(&world.vault, &query(ListStart::Offset(0), 10_000)), (expected.clone(), false));
         let mut by_offset = Vec::new();
         let mut by_path = Vec::new();
         loop {
             let (page, more) = listed(&world.vault, &query(ListStart::Offset(by_offset.len() as u64), limit));
             by_offset.extend(page);
-            let start = by_path.last().map_or(ListStart::Offset(0), |last: &String| ListStart::After(at(last)));
+            let start = by_path.last().map_or(ListStart::Offset(0), |last: &String| ListStart::After(VaultPath::parse_escaped(last).unwrap()));
             let (page, more_by_path) = listed(&world.vault, &query(start, limit));
             by_path.extend(page);
             assert_eq!(more, more_by_path);

@@ -17,6 +17,7 @@ mod forecast;
 mod hostile;
 mod hostile_links;
 mod listing;
+mod odd_names;
 mod overlay_listing;
 mod proofs;
 mod race;

@@ -192,15 +192,18 @@ async fn receipts_of_lists_cost_less_than_half_of_their_results() {
 }
 
 #[tokio::test]
-async fn notes_whose_names_no_tool_can_spell_are_named_where_their_links_are_missing() {
-    let fixture =
-        ReceiptFixture::with(&[("a.md", ""), ("x: y.md", "[[a]]"), ("b:/c.md", "[[a]]"), ("CON.png", "")]);
+async fn notes_whose_names_are_not_portable_are_shown_by_their_escaped_paths() {
+    let fixture = ReceiptFixture::with(&[("a.md", ""), ("x: y.md", "[[a]]"), ("CON.png", "")]);
     let links = fixture.call("vault.getLinks", &json!({"path": "a.md"}), 500).await;
-    assert_eq!(links.data["notLookedInto"], json!(["b:/", "x: y.md"]));
-    let moved = json!({"fromPath": "a.md", "toPath": "c.md", "dryRun": true});
-    let moved = fixture.call("vault.rename", &moved, 500).await;
-    assert_eq!(moved.data["notLookedInto"], json!(["b:/", "x: y.md"]));
-    let listed = fixture.call("vault.listFiles", &json!({"recursive": true}), 500).await;
-    assert_eq!(listed.data["unusableNames"], json!(["CON.png", "b:/", "x: y.md"]));
-    assert!(listed.receipt.contains("CON.png, b:/, x: y.md"), "{}", listed.receipt);
+    expect![[r#"
+        a.md has 0 links out, 1 links in, 0 that lead nowhere
+        in:
+        x\x3A y.md
+        1: a"#]]
+    .assert_eq(&links.receipt);
+    let listed = fixture.receipt("vault.listFiles", json!({"recursive": true})).await;
+    expect!["Found 3 entries\n\\x43ON.png\na.md\nx\\x3A y.md"].assert_eq(&listed);
+    let moved =
+        fixture.receipt("vault.rename", json!({"fromPath": "a.md", "toPath": "c.md", "dryRun": true})).await;
+    assert!(moved.ends_with("Links would change in:\nx\\x3A y.md"), "{moved}");
 }

@@ -290,10 +290,10 @@ async fn a_listing_is_ordered_paged_and_without_hidden_names() {
         ("aux.md", b""),
     ]);
     fixture.check("vault.listFiles", json!({}), expect![[r#"
-        {"items":[{"path":"a","kind":"folder"},{"path":"a b","kind":"folder"},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1,"unusableNames":["aux.md"]}
+        {"items":[{"path":"\\x61ux.md","kind":"file","sizeBytes":0},{"path":"a","kind":"folder"},{"path":"a b","kind":"folder"},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false}
     "#]]).await;
     fixture.check("vault.listFiles", json!({"recursive": true, "extensions": [".md"]}), expect![[r#"
-        {"items":[{"path":"a/1.MD","kind":"file","sizeBytes":1},{"path":"a/2.md","kind":"file","sizeBytes":0},{"path":"a b/x.md","kind":"file","sizeBytes":0},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false,"unusable":1,"unusableNames":["aux.md"]}
+        {"items":[{"path":"\\x61ux.md","kind":"file","sizeBytes":0},{"path":"a/1.MD","kind":"file","sizeBytes":1},{"path":"a/2.md","kind":"file","sizeBytes":0},{"path":"a b/x.md","kind":"file","sizeBytes":0},{"path":"b.md","kind":"file","sizeBytes":1}],"truncated":false}
     "#]]).await;
     fixture.check("vault.listFiles", json!({"prefix": "a/", "limit": 2}), expect![[r#"
         {"items":[{"path":"a/1.MD","kind":"file","sizeBytes":1},{"path":"a/2.md","kind":"file","sizeBytes":0}],"nextOffset":2,"truncated":true}

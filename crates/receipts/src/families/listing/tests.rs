@@ -132,10 +132,10 @@ fn sizes_and_times_stand_behind_the_names_when_they_were_asked_for() {
         )
     });
     expect![[r#"
-        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"unusable_names":["a:b.md"],"folders_skipped":3,"not_looked_into":["closed/","a: b/"],"truncated":false}
+        {"entries":[{"path":"a.md","kind":"file","size_bytes":1234,"mtime_ms":1767225600000},{"path":"b","kind":"folder"}],"count":2,"unusable":2,"unusable_names":["a:b.md"],"folders_skipped":3,"not_looked_into":["closed/","a: b/"],"truncated":true}
         ---
         Found 2 entries
-        2 names were passed over, no tool can use them: a:b.md, and 1 more
+        2 names were passed over, as their paths are too long: a:b.md, and 1 more
         Not looked into, 3 folders that cannot be opened: closed/, a: b/, and 1 more
         a.md  1234 bytes  2026-01-01 00:00Z
         b/

@@ -3,6 +3,7 @@
 use expect_test::expect;
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
+use serde_json::{Value, json};
 
 use super::{MatchEntry, SearchOutput, project};
 use crate::families::ProjectedResult;
@@ -115,6 +116,7 @@ fn folders_that_cannot_be_opened_are_named_as_far_as_the_budget_allows() {
             not_looked_into: names.iter().map(String::as_str).collect(),
         };
         let found = projected(budget, |with| project(complete, with));
+        assert_eq!((&found.result["truncated"], &found.result["next_offset"]), (&json!(true), &Value::Null));
         receipt("Found 1 match", &found, budget)
     };
     expect![[r#"

@@ -9,7 +9,7 @@ use super::super::apply::notify_host;
 use super::super::change_step::{ChangeStep, FileContent, PreparedSteps};
 use super::super::fault;
 use super::super::file_tree::{FileTree, missing};
-use super::super::folder_tree::not_text;
+use super::super::folder_tree::name_too_long;
 use super::super::io_context::IoContext;
 use super::super::make_folder::{EnsuredFolder, not_a_folder};
 use super::super::name_reservation::unique_names;
@@ -74,7 +74,7 @@ impl FileTree for Overlay {
 
     fn children_of(&self, vault: &Vault, path: &VaultPath) -> Result<Vec<(String, EntryKind)>, Fault> {
         let children = self.children(vault, Some(path))?;
-        if children.unreadable > 0 { Err(not_text(path)) } else { Ok(children.named) }
+        if children.unreadable > 0 { Err(name_too_long(path)) } else { Ok(children.named) }
     }
 
     fn names_in(&self, vault: &Vault, path: &VaultPath) -> Result<(Vec<String>, u64), Fault> {

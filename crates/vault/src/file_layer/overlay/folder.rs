@@ -26,8 +26,8 @@ impl DiskBase {
     pub(in super::super) fn path_on_disk(&self, name: &str) -> Option<VaultPath> {
         match self {
             DiskBase::Nothing => None,
-            DiskBase::Vault => VaultPath::parse(name).ok(),
-            DiskBase::At(folder) => folder.join(name).ok(),
+            DiskBase::Vault => VaultPath::parse_escaped(name).ok(),
+            DiskBase::At(folder) => folder.join_escaped(name).ok(),
         }
     }
 }
@@ -126,7 +126,7 @@ impl OverlayFolder {
                 None => {
                     let mut rest = path.segments().skip(depth);
                     let first = rest.next().and_then(|name| folder.base.path_on_disk(name));
-                    let at = rest.try_fold(first, |at, name| at.map(|at| at.join(name).ok()));
+                    let at = rest.try_fold(first, |at, name| at.map(|at| at.join_escaped(name).ok()));
                     return Ok(match at.flatten() {
                         Some(at) => OverlayLookup::Disk { at, under: folder, depth },
                         None => OverlayLookup::Missing { missing: left + 1 },

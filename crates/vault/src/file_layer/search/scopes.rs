@@ -29,10 +29,15 @@ impl SearchScope<'_> {
         }
     }
 
-    /// Returns the folders that could not be opened so far; a file has none.
+    /// Returns the folders that could not be opened so far, and the names that are too long for a path; a file has
+    /// none.
     pub(super) fn not_looked_into(&mut self) -> Vec<String> {
         match self {
-            SearchScope::Folder(walk) => std::mem::take(&mut walk.not_looked_into),
+            SearchScope::Folder(walk) => {
+                let mut missed = std::mem::take(&mut walk.not_looked_into);
+                missed.append(&mut walk.unspellable);
+                missed
+            }
             SearchScope::File(_) => Vec::new(),
         }
     }

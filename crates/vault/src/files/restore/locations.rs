@@ -42,7 +42,7 @@ impl<'a> PathStateCache<'a> {
 }
 
 pub(super) fn parsed(path: &str) -> Result<VaultPath, Fault> {
-    VaultPath::parse(path)
+    VaultPath::parse_escaped(path)
         .map_err(|bad| Fault::new(Failure::InvalidArguments, bad.to_string()).detail("rule", &*bad.rule))
 }
 

@@ -759,7 +759,7 @@ impl RestorePlanner<'_> {
                 }
                 let rest = if folder.is_empty() { name } else { format!("{folder}/{name}") };
                 // A name that cannot be spelled is found as a new one later.
-                let Ok(path) = VaultPath::parse(&place(&rest)) else { continue };
+                let Ok(path) = VaultPath::parse_escaped(&place(&rest)) else { continue };
                 match self.states.at(path.as_str())? {
                     PathState::File { state, .. } => drop(inside.insert(rest, Some(state))),
                     PathState::Folder => {

@@ -7,7 +7,7 @@
 mod calls;
 mod crash;
 mod seeded_random;
-mod call_runner;
+pub(crate) mod call_runner;
 mod link_model;
 mod histories;
 mod hostile_paths;
