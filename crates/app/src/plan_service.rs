@@ -11,7 +11,7 @@ use call_session::{PlanRunOptions, PlanRunner, PlanToolResult, ToolChoice};
 use engine::{
     Approver, Engine, ForecastCall, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest,
 };
-use envelope::{EventType, ExecutionEvent, ToolResult};
+use envelope::{EventType, ExecutionEvent, SessionId, ToolResult};
 use journal::{Continuation, RunKind};
 use plan::{CheckedPlan, PlanFinding, RunStatus};
 use receipts::preview::tokenizer::prefix_within;
@@ -69,6 +69,8 @@ pub struct PlanWork {
     pub continues: Option<Continuation>,
     /// Who wrote the plan, for the record.
     pub planner: Option<String>,
+    /// The session that the run belongs to.
+    pub session: Option<SessionId>,
 }
 
 impl PlanWork {
@@ -83,6 +85,7 @@ impl PlanWork {
             budget: None,
             continues: None,
             planner: None,
+            session: None,
         }
     }
 }
@@ -99,6 +102,7 @@ pub async fn run_plan(
         place: RunPlace::Disk(context.prepare_runs()?),
         kind: work.kind,
         undoes: Vec::new(),
+        session: work.session,
         continues: work.continues,
         planner_version: work.planner,
         cancel,
@@ -304,7 +308,8 @@ async fn run(
     });
     let approver = with.approver.unwrap_or_else(|| service.approver.clone());
     let engine = toolset::build_engine(context, &tools, approver, follower, forecaster.clone())?;
-    let work = PlanWork { forecaster, planner: Some(with.client), ..PlanWork::new(plan) };
+    let work =
+        PlanWork { forecaster, planner: Some(with.client), session: with.session, ..PlanWork::new(plan) };
     let report = run_plan(&engine, work, context, RunCancel::from_token(with.cancel)).await?;
     Ok(run_answer(&report, &receipts))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::Approver;
+use envelope::SessionId;
 use serde_json::Value;
 use toolkit::{BoxFuture, CancelToken, ProgressSink};
 
@@ -21,6 +22,8 @@ pub struct PlanRunOptions {
     pub cancel: CancelToken,
     /// The client that wrote the plan, for the journal.
     pub client: String,
+    /// The session of the client, which its runs belong to.
+    pub session: Option<SessionId>,
 }
 
 /// Result of a plan tool.

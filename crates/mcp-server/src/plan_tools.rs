@@ -142,8 +142,9 @@ impl McpHandler {
                 let client = self.client(cx);
                 let approver = self.approver(&client, questions, approvals, false);
                 let progress = progress.unwrap_or_else(|| Arc::new(|_dropped| {}));
+                let session = self.session_of(&client, cx);
                 let client = client.to_string();
-                let options = PlanRunOptions { approver, progress, cancel: cancel.clone(), client };
+                let options = PlanRunOptions { approver, progress, cancel: cancel.clone(), client, session };
                 parts.plans.run(plan, options)
             }
         };

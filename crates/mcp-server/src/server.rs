@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{RunPlace, SessionRequest};
-use envelope::{ClientId, RunId};
+use envelope::{ClientId, RunId, SessionId};
 use http::request::Parts;
 use journal::RunsFolder;
 use rmcp::model::{
@@ -181,7 +181,12 @@ impl McpServer {
         }
     }
 
-    fn open_run(&self, client: &ClientIdentity, now: &Arc<ServerSurface>) -> Result<ClientRun, String> {
+    fn open_run(
+        &self,
+        client: &ClientIdentity,
+        now: &Arc<ServerSurface>,
+        slot: &RunSlot,
+    ) -> Result<ClientRun, String> {
         let engine = (self.parts.make)()?;
         // The settings may have changed since the last check; the run stores the settings that it really uses.
         let surface = if *engine.policy() == now.policy {
@@ -195,6 +200,7 @@ impl McpServer {
         };
         let request = SessionRequest {
             place,
+            session: slot.session(&*self.parts.unique),
             goal: format!("calls of {}", client.self_reported_name),
             planner_version: Some(client.to_string()),
             tools: surface.listing.registry_names(),
@@ -279,7 +285,7 @@ impl McpHandler {
         client: &ClientIdentity,
         has_own: bool,
     ) -> Result<Arc<ClientRun>, String> {
-        let open = || self.server.open_run(client, now);
+        let open = |slot: &RunSlot| self.server.open_run(client, now, slot);
         if has_own {
             return self.connection.slot.get(now, &open).await;
         }
@@ -300,6 +306,20 @@ impl McpHandler {
     /// Returns true if the client is identified by more than the name that it reports.
     pub(super) fn has_own_run(&self, cx: &RequestContext<RoleServer>) -> bool {
         self.lasting == ClientLifetime::Connection || !is_stateless_protocol(cx)
+    }
+
+    /// Returns the session of this client's calls and plans.
+    pub(super) fn session_of(
+        &self,
+        client: &ClientIdentity,
+        cx: &RequestContext<RoleServer>,
+    ) -> Option<SessionId> {
+        let unique = &*self.server.parts.unique;
+        if self.has_own_run(cx) {
+            self.connection.slot.session(unique)
+        } else {
+            self.server.shared.slot_of(client).session(unique)
+        }
     }
 
     /// Returns the id of the run that this client's next call would use, if it is open.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
 use engine::{Approver, CallRequest, RunPlace, SessionRequest};
-use envelope::{ClientId, Status, ToolName, ToolResult};
+use envelope::{ClientId, SessionId, Status, ToolName, ToolResult};
 use journal::RunsFolder;
 use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
 
@@ -55,9 +55,10 @@ impl SessionSettings {
         *changes
     }
 
-    fn open(&self, goal: &str, model: &str) -> Result<SessionHandle, OpenError> {
+    fn open(&self, goal: &str, model: &str, session: Option<&SessionId>) -> Result<SessionHandle, OpenError> {
         let request = SessionRequest {
             place: RunPlace::Disk(self.runs.clone()),
+            session: session.cloned(),
             goal: goal.to_owned(),
             planner_version: Some(model.to_owned()),
             tools: self.own.clone(),
@@ -173,15 +174,16 @@ impl Toolbox for EngineToolbox {
         goal: &str,
         model: &str,
         client: Option<&ClientId>,
+        session: Option<&SessionId>,
     ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
         let client = client.cloned().unwrap_or_else(ClientId::local);
         let model = format!("{client} (model {})", printable(model));
         let changes = self.gates.check_reload();
-        let run = self.gates.open(goal, &model)?;
+        let run = self.gates.open(goal, &model, session)?;
         let current = Mutex::new(CurrentRun { run: Arc::new(run), changes });
         let approver = (self.gates.approvers)(&client, FrontEnd::Responses);
         let (gates, goal) = (self.gates.clone(), goal.to_owned());
-        Ok(Arc::new(ToolsRun { gates, goal, model, approver, current }))
+        Ok(Arc::new(ToolsRun { gates, goal, model, session: session.cloned(), approver, current }))
     }
 }
 
@@ -198,6 +200,7 @@ struct ToolsRun {
     goal: String,
     /// The caller for the record: the client, and the model that it names.
     model: String,
+    session: Option<SessionId>,
     /// Asks the client of the answer for approvals.
     approver: Arc<dyn Approver>,
     current: Mutex<CurrentRun>,
@@ -219,7 +222,7 @@ impl ToolsRun {
         let changes = self.gates.check_reload();
         let mut current = self.current();
         if current.changes != changes {
-            let run = Arc::new(self.gates.open(&self.goal, &self.model)?);
+            let run = Arc::new(self.gates.open(&self.goal, &self.model, self.session.as_ref())?);
             let before = std::mem::replace(&mut *current, CurrentRun { run, changes });
             // The close completes in the background.
             drop(before.run.close(None));

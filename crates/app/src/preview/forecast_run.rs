@@ -70,6 +70,7 @@ impl ForecastRun {
             place: RunPlace::Memory,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            session: None,
             continues: self.continues.clone(),
             planner_version: None,
             cancel,

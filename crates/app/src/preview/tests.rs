@@ -150,6 +150,7 @@ impl World {
             place: RunPlace::Memory,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            session: None,
             continues: None,
             planner_version: None,
             cancel: RunCancel::new(),

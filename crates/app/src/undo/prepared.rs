@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::{
-    Approver, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest, inverse_changes, restore_plan,
-};
+use engine::{Approver, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest, restore_plan};
+use envelope::SessionId;
 use journal::{RunFolder, RunKind};
 use serde_json::{Value, json};
 use vault::{RestoreConflict, RestorePlan};
@@ -50,6 +49,7 @@ impl NothingToUndo {
         let (target, found) = (&self.target, self.found.as_ref());
         json!({
             "run": target.run_id,
+            "session": target.session,
             "undoes": target.undoes,
             "goal": target.goal,
             "changes": [],
@@ -70,6 +70,8 @@ pub struct PreparedUndo {
     pub preview: Arc<UndoPreview>,
     tools: Toolset,
     found: RestorePlan,
+    /// The session of the client that asks for the undo.
+    by_session: Option<SessionId>,
 }
 
 /// Removes the hidden files that an interrupted run has left in the vault, except those that can be the only copy of their
@@ -102,8 +104,7 @@ pub fn prepare_undo(
     let Some(vault) = tools.vault().cloned() else {
         return Err(AppError::bad_input("no_vault", "no vault is open"));
     };
-    let found =
-        decide_conflicts((&vault, &target.folder), &inverse_changes(&target.made), &target.scope, policy)?;
+    let found = decide_conflicts(context, &vault, &target, policy)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {
         let is_all_so = found.kept.is_empty() && found.missing.is_empty() && found.left.is_empty();
         let why = if is_all_so { "is already as it was before" } else { "has nothing else to undo" };
@@ -111,10 +112,22 @@ pub fn prepare_undo(
     }
     let folder = Arc::new(RunFolder::open(target.folder.path())?);
     let preview = UndoPreview::new((&vault, &folder), &found, &target.irreversible, limits, style);
-    Ok(UndoOutlook::Ready(Box::new(PreparedUndo { target, preview: Arc::new(preview), tools, found })))
+    Ok(UndoOutlook::Ready(Box::new(PreparedUndo {
+        target,
+        preview: Arc::new(preview),
+        tools,
+        found,
+        by_session: None,
+    })))
 }
 
 impl PreparedUndo {
+    /// Sets the session of the client that asks for the undo.
+    #[must_use]
+    pub fn by_session(self, session: Option<SessionId>) -> PreparedUndo {
+        PreparedUndo { by_session: session, ..self }
+    }
+
     /// Returns the remaining conflicts, if the policy was to report them.
     pub fn conflicts(&self) -> &[RestoreConflict] {
         &self.found.conflicts
@@ -130,6 +143,7 @@ impl PreparedUndo {
         let (target, found) = (&self.target, &self.found);
         Ok(json!({
             "run": target.run_id,
+            "session": target.session,
             "undoes": target.undoes,
             "goal": target.goal,
             "changes": self.preview.wanted(),
@@ -168,6 +182,7 @@ impl PreparedUndo {
             place: RunPlace::Disk(context.prepare_runs()?),
             kind: if self.target.scope.is_everything() { RunKind::Undo } else { RunKind::PartialUndo },
             undoes: self.target.undoes.clone(),
+            session: self.by_session.clone(),
             continues: None,
             planner_version: None,
             cancel,

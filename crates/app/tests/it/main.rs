@@ -4,3 +4,4 @@
 
 mod plan_to_undo;
 mod prune;
+mod session_undo;

@@ -49,6 +49,7 @@ fn run(items: u64) -> f64 {
         place,
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

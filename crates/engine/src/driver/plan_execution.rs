@@ -104,7 +104,8 @@ impl PlanExecution {
             spec.confirm |= !continues.uncertain.is_empty() && engine.inner.purpose == Purpose::Act;
         }
         let continues = request.continues.clone();
-        let links = RunLinks { undoes: request.undoes, continues: request.continues };
+        let links =
+            RunLinks { undoes: request.undoes, session: request.session, continues: request.continues };
         let header = engine.run_header(&spec, request.kind, links);
         let journal = match request.place {
             RunPlace::Disk(runs) => runs.create(&header)?,

@@ -88,6 +88,7 @@ fn request(test_engine: &TestEngine, whole: &Value, folder: &Path) -> RunRequest
         place: RunPlace::Disk(folder.join("runs").into()),
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         planner_version: Some("a model".to_owned()),
         cancel: RunCancel::new(),

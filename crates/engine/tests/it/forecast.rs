@@ -304,6 +304,7 @@ async fn a_resumed_run_is_held_to_the_forecast_that_was_approved() {
         place: RunPlace::Disk(folder.path().to_owned().into()),
         kind: journal::RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -30,6 +30,7 @@ fn request(test_engine: &TestEngine, folder: &Path, continues: Option<Continuati
         place: RunPlace::Disk(folder.join("runs").into()),
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -429,6 +429,7 @@ async fn interrupted(folder: &Path, act: &str) -> (std::path::PathBuf, Vec<Strin
         place: disk(folder),
         kind: journal::RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use envelope::SessionId;
 use serde_json::{Map, Value, json};
 
 use super::toolbox::{ServerCall, ToolboxRun};
@@ -70,7 +71,11 @@ impl AnswerWriter<'_> {
             ApiError::server(500, "server_tools_off", "this server does not run tools of its own")
         })?;
         let (model, client) = (&self.request.model, self.request.client.as_ref());
-        let run = toolbox.open(&run_goal(self.conversation.items()), model, client)?;
+        if self.session.is_none() {
+            self.session = SessionId::parse(&format!("s{}", self.unique)).ok();
+        }
+        let goal = run_goal(self.conversation.items());
+        let run = toolbox.open(&goal, model, client, self.session.as_ref())?;
         self.run = Some(run.clone());
         Ok(run)
     }

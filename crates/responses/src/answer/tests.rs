@@ -781,6 +781,7 @@ impl Toolbox for Echo {
         goal: &str,
         _model: &str,
         _client: Option<&envelope::ClientId>,
+        _session: Option<&envelope::SessionId>,
     ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
         self.called.lock().unwrap().push(format!("opened: {goal}"));
         Ok(Arc::new(EchoRun { called: self.called.clone(), closed: self.closed.clone() }))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backend::{Capabilities, FinishReason, HistoryEntry, MessagePart, ModelTurn, TurnStream};
+use envelope::SessionId;
 use serde_json::Map;
 
 use super::cancellation::{StopCause, StopSignal};
@@ -48,6 +49,8 @@ pub(super) struct AnswerWriter<'r> {
     /// Calls that were made before the repair. The model may repeat them; they are not made again.
     made_before: Vec<ToolRequest>,
     pub(super) run: Option<Arc<dyn ToolboxRun>>,
+    /// The session of the runs of this conversation; `None` until a call is made.
+    pub(super) session: Option<SessionId>,
     pub(super) interruption: InterruptionGuard,
 }
 
@@ -109,6 +112,7 @@ impl<'r> AnswerWriter<'r> {
             capabilities,
             tools,
             stream,
+            session,
         } = prepared;
         let emitter = AnswerEmitter::new(&request, &unique, created_at, framing);
         // The emitter has them now, and thousands of streams may be open.
@@ -131,6 +135,7 @@ impl<'r> AnswerWriter<'r> {
             repaired: false,
             made_before: Vec::new(),
             run: None,
+            session,
             interruption: InterruptionGuard::new(responder.parts.metrics.clone(), started),
         }
     }
