@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
 use engine::{Approver, CallRequest, RunPlace, SessionRequest};
-use envelope::{ClientId, SessionId, Status, ToolName, ToolResult};
+use envelope::{ClientId, Failure, SessionId, Status, ToolName, ToolResult};
 use journal::RunsFolder;
 use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
 
@@ -239,7 +239,7 @@ impl ToolboxRun for ToolsRun {
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
         let gates = &self.gates;
         let refused = |receipt: String| -> BoxFuture<'static, ServerResult> {
-            Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } })
+            Box::pin(async move { failed_result(receipt) })
         };
         let Some(tool) = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned() else {
             return refused(format!("there is no tool `{}`", call.name));
@@ -262,7 +262,7 @@ impl ToolboxRun for ToolsRun {
             drop(run);
             match ended {
                 Ok(result) => server_result(&result),
-                Err(fault) => ServerResult { ok: false, receipt: fault.message, status: "error" },
+                Err(fault) => failed_result(fault.message),
             }
         })
     }
@@ -280,5 +280,46 @@ fn server_result(result: &ToolResult) -> ServerResult {
         Status::Timeout => "timeout",
         Status::Cancelled => "cancelled",
     };
-    ServerResult { ok: result.ok, receipt, status }
+    let denied = result.error.as_ref().and_then(|error| error.kind).is_some_and(is_denial);
+    ServerResult {
+        ok: result.ok,
+        receipt,
+        status,
+        is_denied: denied,
+        has_changes: !result.changes.is_empty(),
+    }
+}
+
+fn failed_result(receipt: String) -> ServerResult {
+    ServerResult { ok: false, receipt, status: "error", is_denied: false, has_changes: false }
+}
+
+/// Whether a rule, the mode, a hook or the user denied a call.
+fn is_denial(failure: Failure) -> bool {
+    match failure {
+        Failure::BlockedTool
+        | Failure::SandboxViolation
+        | Failure::HookBlocked
+        | Failure::PermissionDenied
+        | Failure::ApprovalRejected
+        | Failure::PolicyBlocked => true,
+        Failure::UnknownTool
+        | Failure::SchemaNotLoaded
+        | Failure::SetupRequired
+        | Failure::SchemaValidationFailed
+        | Failure::InvalidArguments
+        | Failure::InputMutationFailed
+        | Failure::HookFailed
+        | Failure::SiblingCanceled
+        | Failure::Canceled
+        | Failure::NotFound
+        | Failure::Conflict
+        | Failure::PreconditionFailed
+        | Failure::ExecutionFailed
+        | Failure::Timeout
+        | Failure::DependencyUnavailable
+        | Failure::ResultMappingFailed
+        | Failure::PostHookFailed
+        | Failure::ResultTooLarge => false,
+    }
 }

@@ -50,4 +50,8 @@ pub struct ServerResult {
     pub receipt: String,
     /// `ok`, `error`, `timeout` or `cancelled`.
     pub status: &'static str,
+    /// Whether a rule, the mode, a hook or the user denied the call.
+    pub is_denied: bool,
+    /// Whether it changed files.
+    pub has_changes: bool,
 }
