@@ -25,7 +25,7 @@ use crate::effects;
 use crate::error::{AppError, ErrorKind};
 use crate::findings;
 use crate::live_settings::ReloadableVault;
-use crate::preview::{ForecastRules, ForecastRun, OverlayForecaster, SavedPreview};
+use crate::preview::{ForecastRules, ForecastRun, KnownFailure, OverlayForecaster, SavedPreview};
 use crate::receipt_collector::ReceiptCollector;
 use crate::settings::Settings;
 use crate::text_style::TextStyle;
@@ -296,8 +296,10 @@ async fn run(
         Err(wrong) => return Ok(*wrong),
     };
     // With an approval in advance no question is shown, so nothing is forecast.
-    let forecaster =
-        with.approver.is_some().then(|| Arc::new(OverlayForecaster::new(&context.settings, &tools)));
+    let forecaster = with.approver.is_some().then(|| {
+        let forecaster = OverlayForecaster::new(&context.settings, &tools);
+        Arc::new(forecaster.refusing_failures())
+    });
     let receipts = Arc::new(ReceiptCollector::of_run());
     let follower = Arc::new(ProgressReporter {
         receipts: receipts.clone(),
@@ -308,13 +310,22 @@ async fn run(
     });
     let approver = with.approver.unwrap_or_else(|| service.approver.clone());
     let engine = toolset::build_engine(context, &tools, approver, follower, forecaster.clone())?;
-    let work =
-        PlanWork { forecaster, planner: Some(with.client), session: with.session, ..PlanWork::new(plan) };
+    let work = PlanWork {
+        forecaster: forecaster.clone(),
+        planner: Some(with.client),
+        session: with.session,
+        ..PlanWork::new(plan)
+    };
     let report = run_plan(&engine, work, context, RunCancel::from_token(with.cancel)).await?;
-    Ok(run_answer(&report, &receipts))
+    let failures = match (report.status, forecaster) {
+        (RunStatus::Declined, Some(forecaster)) => forecaster.known_failures(),
+        (RunStatus::Declined | RunStatus::Ok | RunStatus::Failed | RunStatus::Cancelled, _) => Vec::new(),
+    };
+    Ok(run_answer(&report, &receipts, &failures))
 }
 
-fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult {
+/// Returns the answer about a run. `failures` are the reasons for which it was refused without a question.
+fn run_answer(report: &RunReport, receipts: &ReceiptCollector, failures: &[KnownFailure]) -> PlanToolResult {
     let verdict = match report.status {
         RunStatus::Ok => "Done",
         RunStatus::Failed => "Finished with failures",
@@ -325,7 +336,12 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         report.reason.as_deref().map(|reason| format!(": {}", escape_line(reason))).unwrap_or_default();
     let summary = format!("{verdict}{reason}");
     let mut text = summary.clone();
-    for step in &report.steps {
+    for failure in failures {
+        let KnownFailure { step, code, message, hint, .. } = failure;
+        let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let _infallible = write!(text, "\nfails {step}: {code}: {message}{hint}");
+    }
+    for step in report.steps.iter().filter(|_| failures.is_empty()) {
         let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
         let calls = count(step.calls, "call");
         let _infallible = write!(text, "\n{} {}: {calls}{failed}", step.status.name(), step.id);
@@ -356,11 +372,15 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
     if let Some(error) = &report.journal_error {
         let _infallible = write!(text, "\nThe record is incomplete: {}", escape_line(error));
     }
+    let mut data = serde_json::to_value(report).unwrap_or_default();
+    if !failures.is_empty() {
+        data["knownFailures"] = serde_json::to_value(failures).unwrap_or_default();
+    }
     PlanToolResult {
         ok: report.status == RunStatus::Ok && report.journal_error.is_none(),
         summary,
         text,
-        data: serde_json::to_value(report).unwrap_or_default(),
+        data,
         run: Some(report.run_id.to_string()),
     }
 }

@@ -26,6 +26,7 @@ impl Told {
             differs: if at == 0 { Vec::new() } else { vec![format!("now: {text}")] },
             calls: None,
             runs_unasked: false,
+            refusal: None,
         };
         Arc::new(Told(Mutex::new(texts.iter().enumerate().map(forecast).collect())))
     }
@@ -187,6 +188,7 @@ impl Saving {
             differs: Vec::new(),
             calls: Some(vec![call]),
             runs_unasked: false,
+            refusal: None,
         }
     }
 }

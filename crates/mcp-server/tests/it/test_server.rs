@@ -272,6 +272,7 @@ impl Forecaster for Told {
             differs: Vec::new(),
             calls: None,
             runs_unasked: false,
+            refusal: None,
         };
         Box::pin(std::future::ready(Some(forecast)))
     }

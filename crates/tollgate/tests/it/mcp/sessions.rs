@@ -16,11 +16,9 @@ fn everything_that_one_connection_did_is_undone_and_redone_as_one() {
             "version": "1.0", "goal": "Add a line", "riskLevel": "writes",
             "steps": [{ "id": "add", "tool": "vault.writeFile", "args": append("two\n") }],
         } });
-        for (tool, args) in [
-            ("vault_writeFile", append("one\n")),
-            ("plan_run", plan),
-            ("vault_writeFile", append("three\n")),
-        ] {
+        for (tool, args) in
+            [("vault_writeFile", append("one\n")), ("plan_run", plan), ("vault_writeFile", append("three\n"))]
+        {
             let (asked, done) = pipe.call(tool, &args, &yes());
             assert!(asked.is_some());
             assert_eq!(done["isError"], false, "{done}");
