@@ -98,6 +98,22 @@ impl RunSlot {
         self.current().as_ref().map(|run| run.session.run_id().clone())
     }
 
+    /// Returns the session, if a run or a plan has begun it.
+    pub(super) fn begun_session(&self) -> Option<SessionId> {
+        self.session.get().cloned().flatten()
+    }
+
+    /// Takes the run if no call of it is in progress. Fails with the run left in its place otherwise.
+    pub(super) async fn take_unused(&self) -> Result<Option<Arc<ClientRun>>, ()> {
+        let _guard = self.opening.lock().await;
+        let mut current = self.current();
+        // A call in progress holds the run.
+        match &*current {
+            Some(run) if Arc::strong_count(run) > 1 => Err(()),
+            Some(_) | None => Ok(current.take()),
+        }
+    }
+
     pub(super) async fn take(&self) -> Option<Arc<ClientRun>> {
         let _guard = self.opening.lock().await;
         self.current().take()

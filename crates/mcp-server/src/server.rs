@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{RunPlace, SessionRequest};
-use envelope::{ClientId, RunId, SessionId};
+use envelope::{ClientId, Failure, Fault, RunId, SessionId};
 use http::request::Parts;
 use journal::RunsFolder;
 use rmcp::model::{
@@ -17,7 +17,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
-use toolkit::CancelToken;
+use toolkit::{BoxFuture, CancelToken};
 
 use super::client_runs::{ClientRun, ClientRuns, RunSlot};
 use super::duplicate_key_filter::REFUSED;
@@ -263,6 +263,9 @@ impl McpHandler {
             self.server.pending_requests.cancel_run(&run);
             run.session.close(None).await;
         }
+        if let Some(session) = self.connection.slot.begun_session() {
+            self.server.parts.plans.end_session(&session);
+        }
     }
 
     pub(super) fn gone_signal(&self) -> &CancelToken {
@@ -292,12 +295,16 @@ impl McpHandler {
         let (run, is_new) = self.server.shared.get(client, now, &open).await?;
         if is_new {
             let (server, id, client) = (self.server.clone(), run.session.run_id().clone(), client.clone());
+            let session = server.shared.slot_of(&client).begun_session();
             // Closed here, because the requests that share the run come and go.
             self.server.runs.spawn_background(async move {
                 server
                     .shared
                     .close_when_idle(&client, &id, || server.pending_requests.remove_expired())
                     .await;
+                if let Some(session) = session {
+                    server.parts.plans.end_session(&session);
+                }
             });
         }
         Ok(run)
@@ -306,6 +313,35 @@ impl McpHandler {
     /// Returns true if the client is identified by more than the name that it reports.
     pub(super) fn has_own_run(&self, cx: &RequestContext<RoleServer>) -> bool {
         self.lasting == ClientLifetime::Connection || !is_stateless_protocol(cx)
+    }
+
+    /// Closes the run of this client's calls. Fails while one of them is in progress.
+    pub(super) fn close_run(
+        &self,
+        client: &ClientIdentity,
+        cx: &RequestContext<RoleServer>,
+    ) -> BoxFuture<'static, Result<(), Fault>> {
+        let own = self.has_own_run(cx).then(|| self.connection.clone());
+        let shared = own.is_none().then(|| self.server.shared.slot_of(client));
+        Box::pin(async move {
+            let taken = match (&own, &shared) {
+                (Some(connection), _) => connection.slot.take_unused().await,
+                (None, Some(slot)) => slot.take_unused().await,
+                (None, None) => Ok(None),
+            };
+            match taken {
+                Ok(Some(run)) => {
+                    run.session.close(None).await;
+                    Ok(())
+                }
+                Ok(None) => Ok(()),
+                Err(()) => Err(Fault::new(
+                    Failure::PreconditionFailed,
+                    "another call of this session is in progress, so nothing was undone",
+                )
+                .hint("wait until it has ended")),
+            }
+        })
     }
 
     /// Returns the session of this client's calls and plans.

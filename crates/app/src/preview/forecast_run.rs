@@ -72,6 +72,7 @@ impl ForecastRun {
             kind: RunKind::Plan,
             undoes: Vec::new(),
             session: None,
+            asks_always: false,
             continues: self.continues.clone(),
             planner_version: None,
             cancel,

@@ -73,6 +73,14 @@ impl OverlayForecaster {
         self
     }
 
+    /// Sets a preview that the forecast is compared with: the question names the differences.
+    pub fn compared_with(self, saved: Option<SavedPreview>) -> OverlayForecaster {
+        OverlayForecaster {
+            last: Mutex::new(LastForecast { before: saved, ..LastForecast::default() }),
+            ..self
+        }
+    }
+
     /// Refuses a plan that is certain to fail, for a client that can write another one. A person sees the preview and
     /// decides.
     pub fn refusing_failures(self) -> OverlayForecaster {

@@ -151,6 +151,7 @@ impl World {
             kind: RunKind::Plan,
             undoes: Vec::new(),
             session: None,
+            asks_always: false,
             continues: None,
             planner_version: None,
             cancel: RunCancel::new(),

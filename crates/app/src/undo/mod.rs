@@ -17,6 +17,6 @@ pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict, c
 pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo, remove_leftovers};
 pub use target::{
     UndoScope, UndoTarget, redo_target, session_redo_target, session_undo_target, undo_target,
-    undo_target_with_later,
+    undo_target_in_session, undo_target_with_later,
 };
 pub use undo_preview::UndoPreview;

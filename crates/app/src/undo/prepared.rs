@@ -72,6 +72,8 @@ pub struct PreparedUndo {
     found: RestorePlan,
     /// The session of the client that asks for the undo.
     by_session: Option<SessionId>,
+    /// Whether the user is asked whatever the mode and the rules are.
+    asks_always: bool,
 }
 
 /// Removes the hidden files that an interrupted run has left in the vault, except those that can be the only copy of their
@@ -118,14 +120,16 @@ pub fn prepare_undo(
         tools,
         found,
         by_session: None,
+        asks_always: false,
     })))
 }
 
 impl PreparedUndo {
-    /// Sets the session of the client that asks for the undo.
+    /// Sets the session of the client that asks for the undo, and whether the user is asked whatever the mode and the rules
+    /// are.
     #[must_use]
-    pub fn by_session(self, session: Option<SessionId>) -> PreparedUndo {
-        PreparedUndo { by_session: session, ..self }
+    pub fn for_client(self, session: Option<SessionId>, asks_always: bool) -> PreparedUndo {
+        PreparedUndo { by_session: session, asks_always, ..self }
     }
 
     /// Returns the remaining conflicts, if the policy was to report them.
@@ -183,6 +187,7 @@ impl PreparedUndo {
             kind: if self.target.scope.is_everything() { RunKind::Undo } else { RunKind::PartialUndo },
             undoes: self.target.undoes.clone(),
             session: self.by_session.clone(),
+            asks_always: self.asks_always,
             continues: None,
             planner_version: None,
             cancel,

@@ -164,6 +164,26 @@ pub fn session_undo_target(context: &VaultContext, wanted: &str) -> Result<UndoT
     Ok(UndoTarget { session: SessionId::parse(session.id()).ok(), ..target })
 }
 
+/// Finds a run to undo, for a client: only runs of its own session.
+pub fn undo_target_in_session(
+    context: &VaultContext,
+    wanted: &str,
+    session: &SessionId,
+) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    let run = undoable_run(context, &runs, &history, wanted)?;
+    if sessions::Session::of(run).is_none_or(|own| own.id() != session.as_str()) {
+        return Err(AppError::new(
+            ErrorKind::Denied,
+            "other_session",
+            format!("run {} is not of this session", run.run_id),
+        )
+        .hint(format!("the user can undo it: `tollgate undo {}`", run.run_id)));
+    }
+    undoing(context, &history, run)
+}
+
 /// Finds the session whose newest undo is undone, named as for [`session_undo_target`]; `last` is the one with the newest undo.
 pub fn session_redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
     let runs = context.runs()?.list()?;

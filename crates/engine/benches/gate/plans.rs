@@ -50,6 +50,7 @@ fn run(items: u64) -> f64 {
         kind: RunKind::Plan,
         undoes: Vec::new(),
         session: None,
+        asks_always: false,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -37,6 +37,8 @@ pub struct RunRequest {
     pub undoes: Vec<RunId>,
     /// The session that the run belongs to.
     pub session: Option<SessionId>,
+    /// Whether the plan is asked about although the policy would let it run unasked.
+    pub asks_always: bool,
     /// The run that this one continues: its calls are not made again.
     pub continues: Option<Continuation>,
     pub planner_version: Option<String>,

@@ -89,6 +89,7 @@ fn request(test_engine: &TestEngine, whole: &Value, folder: &Path) -> RunRequest
         kind: RunKind::Plan,
         undoes: Vec::new(),
         session: None,
+        asks_always: false,
         continues: None,
         planner_version: Some("a model".to_owned()),
         cancel: RunCancel::new(),

@@ -307,6 +307,7 @@ async fn a_resumed_run_is_held_to_the_forecast_that_was_approved() {
         kind: journal::RunKind::Plan,
         undoes: Vec::new(),
         session: None,
+        asks_always: false,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -31,6 +31,7 @@ fn request(test_engine: &TestEngine, folder: &Path, continues: Option<Continuati
         kind: RunKind::Plan,
         undoes: Vec::new(),
         session: None,
+        asks_always: false,
         continues,
         planner_version: None,
         cancel: RunCancel::new(),

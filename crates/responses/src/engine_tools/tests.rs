@@ -98,7 +98,8 @@ impl RunCleanup for Slow {
 
 fn tools(slow: &Arc<Slow>, runs: &Path) -> EngineToolbox {
     let maker = maker(slow, &Arc::new(Mutex::new(Ok(Mode::Ask))));
-    EngineToolbox::new(maker, asking(slow), runs.to_owned().into(), None, &ToolChoice::default()).unwrap()
+    EngineToolbox::new(maker, asking(slow), runs.to_owned().into(), None, &ToolChoice::default(), None)
+        .unwrap()
 }
 
 /// All calls use the same approver.

@@ -207,6 +207,7 @@ impl TestEngine {
             kind: RunKind::Plan,
             undoes: Vec::new(),
             session: None,
+            asks_always: false,
             continues: None,
             planner_version: None,
             cancel,
