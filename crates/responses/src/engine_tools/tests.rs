@@ -158,6 +158,7 @@ async fn a_call_after_a_change_is_made_in_another_run_of_the_same_answer_or_not_
         folder,
         Some(Arc::new(look)),
         &ToolChoice::default(),
+        None,
     )
     .unwrap();
     let run = tools.open("Write", "m", None, None).unwrap();
