@@ -63,6 +63,7 @@ pub mod findings;
 pub mod live_settings;
 mod null_context;
 mod past_runs;
+mod plan_previews;
 pub mod plan_service;
 pub mod preview;
 pub mod prune;

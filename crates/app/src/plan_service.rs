@@ -7,11 +7,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use call_session::{PlanRunOptions, PlanRunner, PlanToolResult, ToolChoice};
+use call_session::{PlanRunOptions, PlanRunner, PlanSource, PlanToolResult, ToolChoice, UndoRequest};
 use engine::{
-    Approver, Engine, ForecastCall, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest,
+    Approver, Engine, ForecastCall, Forecaster, Observer, Rule, RuleEffect, RunCancel, RunPlace, RunReport,
+    RunRequest,
 };
-use envelope::{EventType, ExecutionEvent, ToolResult};
+use envelope::{EventType, ExecutionEvent, SessionId, ToolResult};
 use journal::{Continuation, RunKind};
 use plan::{CheckedPlan, PlanFinding, RunStatus};
 use receipts::preview::tokenizer::prefix_within;
@@ -25,11 +26,13 @@ use crate::effects;
 use crate::error::{AppError, ErrorKind};
 use crate::findings;
 use crate::live_settings::ReloadableVault;
-use crate::preview::{ForecastRules, ForecastRun, OverlayForecaster, SavedPreview};
+use crate::plan_previews::{PlanPreviews, PreviewedPlan};
+use crate::preview::{ForecastRules, ForecastRun, KnownFailure, OverlayForecaster, SavedPreview};
 use crate::receipt_collector::ReceiptCollector;
 use crate::settings::Settings;
 use crate::text_style::TextStyle;
 use crate::toolset::{self, Toolset};
+use crate::undo::{ConflictPolicy, UndoOutlook, prepare_undo, session_undo_target, undo_target_in_session};
 use crate::vault_context::VaultContext;
 
 /// Tokens reserved for the line that counts omitted lines.
@@ -37,6 +40,9 @@ const NOTE_TOKENS: usize = 40;
 
 /// Largest text of one output of a plan in tokens.
 const OUTPUT_TOKENS: usize = 800;
+
+/// The tool of the plan that undoes.
+const RESTORE: &str = "vault.restore";
 
 /// Longest name of an output that is shown.
 const OUTPUT_NAME_CHARS: usize = 60;
@@ -69,6 +75,8 @@ pub struct PlanWork {
     pub continues: Option<Continuation>,
     /// Who wrote the plan, for the record.
     pub planner: Option<String>,
+    /// The session that the run belongs to.
+    pub session: Option<SessionId>,
 }
 
 impl PlanWork {
@@ -83,6 +91,7 @@ impl PlanWork {
             budget: None,
             continues: None,
             planner: None,
+            session: None,
         }
     }
 }
@@ -99,6 +108,8 @@ pub async fn run_plan(
         place: RunPlace::Disk(context.prepare_runs()?),
         kind: work.kind,
         undoes: Vec::new(),
+        session: work.session,
+        asks_always: false,
         continues: work.continues,
         planner_version: work.planner,
         cancel,
@@ -147,37 +158,72 @@ pub struct PlanService {
     pub choice: ToolChoice,
     /// Largest text of an answer in tokens.
     pub budget: usize,
+    /// Plans that clients may run by their id.
+    previews: Arc<PlanPreviews>,
+}
+
+impl PlanService {
+    /// Creates the service. `budget` is the largest text of an answer in tokens.
+    pub fn new(
+        live: Arc<ReloadableVault>,
+        approver: Arc<dyn Approver>,
+        observer: Arc<dyn Observer>,
+        choice: ToolChoice,
+        budget: usize,
+    ) -> PlanService {
+        PlanService { live, approver, observer, choice, budget, previews: Arc::default() }
+    }
 }
 
 impl PlanRunner for PlanService {
-    fn check(&self, plan: String) -> BoxFuture<'static, PlanToolResult> {
+    fn check(&self, plan: String, session: Option<SessionId>) -> BoxFuture<'static, PlanToolResult> {
         let service = self.clone();
         Box::pin(async move {
-            let checked = service.live.current().and_then(|context| check(&context, &plan, &service.choice));
+            let checked = service.live.current().and_then(|context| check(&context, plan, &service, session));
             service.bounded(checked)
         })
     }
 
-    fn preview(&self, plan: String, cancel: CancelToken) -> BoxFuture<'static, PlanToolResult> {
+    fn preview(
+        &self,
+        plan: PlanSource,
+        session: Option<SessionId>,
+        cancel: CancelToken,
+    ) -> BoxFuture<'static, PlanToolResult> {
         let service = self.clone();
         Box::pin(async move {
             let previewed = match service.live.current() {
-                Ok(context) => preview(&context, &plan, &service, cancel).await,
+                Ok(context) => preview(&context, plan, &service, session, cancel).await,
                 Err(error) => Err(error),
             };
             service.bounded(previewed)
         })
     }
 
-    fn run(&self, plan: String, with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+    fn run(&self, plan: PlanSource, with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
         let service = self.clone();
         Box::pin(async move {
             let run = match service.live.current() {
-                Ok(context) => run(&context, &plan, &service, with).await,
+                Ok(context) => run(&context, plan, &service, with).await,
                 Err(error) => Err(error),
             };
             service.bounded(run)
         })
+    }
+
+    fn undo(&self, request: UndoRequest, with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+        let service = self.clone();
+        Box::pin(async move {
+            let undone = match service.live.current() {
+                Ok(context) => undo(&context, request, &service, with).await,
+                Err(error) => Err(error),
+            };
+            service.bounded(undone)
+        })
+    }
+
+    fn end_session(&self, session: &SessionId) {
+        self.previews.forget_session(session);
     }
 }
 
@@ -186,20 +232,43 @@ impl PlanService {
         let answer = answer.unwrap_or_else(|error| {
             let hint = error.hint.as_deref().map(|hint| format!("\n{hint}")).unwrap_or_default();
             PlanToolResult {
-                ok: false,
                 text: format!("{}{hint}", error.message),
                 data: json!({ "error": { "code": error.code, "message": error.message } }),
+                is_denied: error.kind == ErrorKind::Denied,
                 summary: error.message,
-                run: None,
+                ..PlanToolResult::default()
             }
         });
         PlanToolResult { text: short(answer.text, self.budget), ..answer }
     }
+
+    /// Returns the plan, with its forecast if it was previewed before.
+    fn source(&self, plan: PlanSource, session: Option<&SessionId>) -> Result<PreviewedPlan, AppError> {
+        match plan {
+            PlanSource::Text(text) => Ok(PreviewedPlan { text, preview: None }),
+            PlanSource::Previewed(id) => self.previews.find(session, &id),
+        }
+    }
+
+    /// Keeps a plan for its session. Returns its id, if it is kept.
+    fn keep(&self, session: Option<&SessionId>, plan: PreviewedPlan) -> Option<String> {
+        session.and_then(|session| self.previews.keep(session, plan))
+    }
 }
 
-fn check(context: &VaultContext, text: &str, choice: &ToolChoice) -> Result<PlanToolResult, AppError> {
+/// Returns the arguments that name a kept plan.
+fn by_id(id: &str) -> String {
+    json!({ "previewId": id }).to_string()
+}
+
+fn check(
+    context: &VaultContext,
+    text: String,
+    service: &PlanService,
+    session: Option<SessionId>,
+) -> Result<PlanToolResult, AppError> {
     let tools = Toolset::open(context, ProcessLifetime::Run)?;
-    Ok(match judge(context, &tools, text, choice) {
+    Ok(match judge(context, &tools, &text, &service.choice) {
         Err(wrong) => *wrong,
         Ok(plan) => {
             let order = findings::execution_order(&plan).join(", ");
@@ -208,15 +277,25 @@ fn check(context: &VaultContext, text: &str, choice: &ToolChoice) -> Result<Plan
                 count(plan.steps.len() as u64, "step"),
                 plan.plan.risk_level
             );
+            let id = service.keep(session.as_ref(), PreviewedPlan { text, preview: None });
+            let with = id.as_deref().map(|id| format!(" with {}", by_id(id))).unwrap_or_default();
+            let mut data = findings::findings_json(&[], Some(&plan));
+            add_preview_id(&mut data, id);
             PlanToolResult {
                 ok: true,
-                text: format!("{summary}\nOrder: {order}\nNext: plan_preview, or plan_run"),
+                text: format!("{summary}\nOrder: {order}\nNext: plan_preview or plan_run{with}"),
                 summary,
-                data: findings::findings_json(&[], Some(&plan)),
-                run: None,
+                data,
+                ..PlanToolResult::default()
             }
         }
     })
+}
+
+fn add_preview_id(data: &mut Value, id: Option<String>) {
+    if let (Some(fields), Some(id)) = (data.as_object_mut(), id) {
+        fields.insert("previewId".to_owned(), Value::String(id));
+    }
 }
 
 /// Returns a plan without errors, or the answer that names them.
@@ -237,7 +316,8 @@ fn judge(
             ),
             data: json!({ "error": { "code": "tool_not_offered", "message": message } }),
             summary: message,
-            run: None,
+            is_denied: true,
+            ..PlanToolResult::default()
         }));
     }
     plan.ok_or_else(|| {
@@ -254,46 +334,57 @@ fn judge(
             summary,
             text,
             data: findings::findings_json(&found, None),
-            run: None,
+            ..PlanToolResult::default()
         })
     })
 }
 
 async fn preview(
     context: &VaultContext,
-    text: &str,
+    plan: PlanSource,
     service: &PlanService,
+    session: Option<SessionId>,
     cancel: CancelToken,
 ) -> Result<PlanToolResult, AppError> {
+    let PreviewedPlan { text: source, .. } = service.source(plan, session.as_ref())?;
     let hosts = service.live.hosts();
     let tools = Arc::new(Toolset::open_with_hosts(context, ProcessLifetime::Run, hosts)?);
-    let plan = match judge(context, &tools, text, &service.choice) {
+    let plan = match judge(context, &tools, &source, &service.choice) {
         Ok(plan) => plan,
         Err(wrong) => return Ok(*wrong),
     };
     let forecast_run = ForecastRun::new(&ForecastRules::of(&context.settings), tools, &plan);
     let preview = forecast_run.perform(DiffLimits::screen(), RunCancel::from_token(cancel)).await?;
+    let saved = SavedPreview::of(&preview);
     let text = preview.plain();
-    let summary = text.lines().next().unwrap_or_default().to_owned();
-    let data = serde_json::to_value(&preview).unwrap_or_default();
-    Ok(PlanToolResult { ok: true, summary, text, data, run: None })
+    let (summary, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let id = service.keep(session.as_ref(), PreviewedPlan { text: source, preview: Some(saved) });
+    // Before the details, which may be cut.
+    let next = id.as_deref().map(|id| format!("\nTo run exactly this: plan_run with {}", by_id(id)));
+    let text = format!("{summary}{}\n{rest}", next.unwrap_or_default());
+    let mut data = serde_json::to_value(&preview).unwrap_or_default();
+    add_preview_id(&mut data, id);
+    Ok(PlanToolResult { ok: true, summary: summary.to_owned(), text, data, ..PlanToolResult::default() })
 }
 
 async fn run(
     context: &VaultContext,
-    text: &str,
+    plan: PlanSource,
     service: &PlanService,
     with: PlanRunOptions,
 ) -> Result<PlanToolResult, AppError> {
+    let PreviewedPlan { text, preview } = service.source(plan, with.session.as_ref())?;
     let hosts = service.live.hosts();
     let tools = Arc::new(Toolset::open_with_hosts(context, ProcessLifetime::Run, hosts)?);
-    let plan = match judge(context, &tools, text, &service.choice) {
+    let plan = match judge(context, &tools, &text, &service.choice) {
         Ok(plan) => plan,
         Err(wrong) => return Ok(*wrong),
     };
     // With an approval in advance no question is shown, so nothing is forecast.
-    let forecaster =
-        with.approver.is_some().then(|| Arc::new(OverlayForecaster::new(&context.settings, &tools)));
+    let forecaster = with.approver.is_some().then(|| {
+        let forecaster = OverlayForecaster::new(&context.settings, &tools);
+        Arc::new(forecaster.refusing_failures().compared_with(preview.clone()))
+    });
     let receipts = Arc::new(ReceiptCollector::of_run());
     let follower = Arc::new(ProgressReporter {
         receipts: receipts.clone(),
@@ -304,12 +395,97 @@ async fn run(
     });
     let approver = with.approver.unwrap_or_else(|| service.approver.clone());
     let engine = toolset::build_engine(context, &tools, approver, follower, forecaster.clone())?;
-    let work = PlanWork { forecaster, planner: Some(with.client), ..PlanWork::new(plan) };
+    // Without a question exactly the preview is run, or nothing.
+    let approved = match preview.filter(|_| forecaster.is_none() || !engine.needs_confirmation(&plan)) {
+        Some(saved) => {
+            let forecast_run = ForecastRun::new(&ForecastRules::of(&context.settings), tools, &plan);
+            let cancel = RunCancel::from_token(with.cancel.clone());
+            Some(confirm_saved_preview(&forecast_run, &saved, cancel).await?)
+        }
+        None => None,
+    };
+    let work = PlanWork {
+        forecaster: forecaster.clone(),
+        approved,
+        planner: Some(with.client),
+        session: with.session,
+        ..PlanWork::new(plan)
+    };
     let report = run_plan(&engine, work, context, RunCancel::from_token(with.cancel)).await?;
-    Ok(run_answer(&report, &receipts))
+    let failures = match (report.status, forecaster) {
+        (RunStatus::Declined, Some(forecaster)) => forecaster.known_failures(),
+        (RunStatus::Declined | RunStatus::Ok | RunStatus::Failed | RunStatus::Cancelled, _) => Vec::new(),
+    };
+    Ok(run_answer(&report, &receipts, &failures))
 }
 
-fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult {
+/// Undoes a session of a client or a run of it. Files that were edited since are never overwritten: the user can decide about
+/// them at the command line.
+async fn undo(
+    context: &VaultContext,
+    request: UndoRequest,
+    service: &PlanService,
+    with: PlanRunOptions,
+) -> Result<PlanToolResult, AppError> {
+    let nothing = || {
+        AppError::bad_input("nothing_to_undo", "this session has changed nothing that is not undone")
+            .hint("the user can undo other runs: `tollgate undo RUN`")
+    };
+    let session = with.session.as_ref().ok_or_else(nothing)?;
+    let target = match &request {
+        UndoRequest::Session => {
+            session_undo_target(context, session.as_str()).map_err(|error| match error.code {
+                "no_such_session" | "already_undone" => nothing(),
+                _ => error,
+            })?
+        }
+        UndoRequest::Run(run) => undo_target_in_session(context, run, session)?,
+    };
+    let name = target.name();
+    let outlook =
+        prepare_undo(context, target, ConflictPolicy::Refuse, DiffLimits::screen(), TextStyle::plain())?;
+    let prepared = match outlook {
+        UndoOutlook::Ready(prepared) => prepared.for_client(with.session, !is_undo_allowed(context)),
+        UndoOutlook::Nothing(nothing) => {
+            let summary = format!("Nothing to undo: {name} {}", nothing.why);
+            let text = [vec![summary.clone()], nothing.remarks()].concat().join("\n");
+            return Ok(PlanToolResult {
+                ok: true,
+                summary,
+                text,
+                data: nothing.to_json(),
+                ..PlanToolResult::default()
+            });
+        }
+    };
+    let receipts = Arc::new(ReceiptCollector::of_run());
+    let follower = Arc::new(ProgressReporter {
+        receipts: receipts.clone(),
+        besides: service.observer.clone(),
+        sink: with.progress,
+        steps: 1,
+        finished: AtomicU64::new(0),
+    });
+    // With an approval in advance no question is shown.
+    let forecasts = with.approver.is_some();
+    let approver = with.approver.unwrap_or_else(|| service.approver.clone());
+    let cancel = RunCancel::from_token(with.cancel);
+    let report = prepared.run(context, approver, follower, forecasts, cancel).await?;
+    let answer = run_answer(&report, &receipts, &[]);
+    let done = if answer.ok { "Undone" } else { "Not undone" };
+    let text = [vec![format!("{done}: {name}")], prepared.remarks(), vec![answer.text]].concat().join("\n");
+    Ok(PlanToolResult { summary: format!("{done}: {name}"), text, ..answer })
+}
+
+/// Returns whether an allow rule names the tool that restores files. Otherwise an undo by a client is asked about, also in the
+/// mode `trusted`.
+fn is_undo_allowed(context: &VaultContext) -> bool {
+    let names_restore = |rule: &Rule| rule.tools.iter().any(|tool| tool == RESTORE);
+    context.settings.policy.rules.iter().any(|rule| rule.effect == RuleEffect::Allow && names_restore(rule))
+}
+
+/// Returns the answer about a run. `failures` are the reasons for which it was refused without a question.
+fn run_answer(report: &RunReport, receipts: &ReceiptCollector, failures: &[KnownFailure]) -> PlanToolResult {
     let verdict = match report.status {
         RunStatus::Ok => "Done",
         RunStatus::Failed => "Finished with failures",
@@ -320,7 +496,12 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
         report.reason.as_deref().map(|reason| format!(": {}", escape_line(reason))).unwrap_or_default();
     let summary = format!("{verdict}{reason}");
     let mut text = summary.clone();
-    for step in &report.steps {
+    for failure in failures {
+        let KnownFailure { step, code, message, hint, .. } = failure;
+        let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let _infallible = write!(text, "\nfails {step}: {code}: {message}{hint}");
+    }
+    for step in report.steps.iter().filter(|_| failures.is_empty()) {
         let failed = if step.failed > 0 { format!(", {} failed", step.failed) } else { String::new() };
         let calls = count(step.calls, "call");
         let _infallible = write!(text, "\n{} {}: {calls}{failed}", step.status.name(), step.id);
@@ -351,12 +532,18 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector) -> PlanToolResult
     if let Some(error) = &report.journal_error {
         let _infallible = write!(text, "\nThe record is incomplete: {}", escape_line(error));
     }
+    let mut data = serde_json::to_value(report).unwrap_or_default();
+    if !failures.is_empty() {
+        data["knownFailures"] = serde_json::to_value(failures).unwrap_or_default();
+    }
     PlanToolResult {
         ok: report.status == RunStatus::Ok && report.journal_error.is_none(),
         summary,
         text,
-        data: serde_json::to_value(report).unwrap_or_default(),
+        data,
         run: Some(report.run_id.to_string()),
+        is_denied: report.status == RunStatus::Declined && failures.is_empty(),
+        has_changes: effects::count_effects(&report.effects) > 0,
     }
 }
 

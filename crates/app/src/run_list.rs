@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use engine::UndoHistory;
-use envelope::{RunId, Timestamp};
+use envelope::{RunId, SessionId, Timestamp};
 use journal::{JournalRecord, RunFolder, RunKind, RunState, RunSummary};
 use serde::Serialize;
 
@@ -26,6 +26,9 @@ pub struct RunRow {
     /// Runs that it undid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The session that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// The run that it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunId>,
@@ -47,7 +50,7 @@ pub struct RunList {
     pub id_length: usize,
 }
 
-/// Returns the newest runs, at most `limit`. With a query, those whose goal, tools or id contain it.
+/// Returns the newest runs, at most `limit`. With a query, those whose goal, tools, session or id contain it.
 pub fn list_runs(context: &VaultContext, query: Option<&str>, limit: usize) -> Result<RunList, AppError> {
     let runs = context.runs()?.list()?;
     let history = UndoHistory::of(&runs);
@@ -63,6 +66,7 @@ fn matches_query(run: &RunSummary, wanted: &str) -> bool {
     let holds = |text: &str| text.to_lowercase().contains(wanted);
     run.goal.as_deref().is_some_and(holds)
         || holds(run.run_id.as_str())
+        || run.session.as_ref().is_some_and(|session| holds(session.as_str()))
         || RunFolder::open(&run.dir)
             .is_ok_and(|folder| folder.header().tools.iter().any(|tool| holds(tool.name().as_str())))
 }
@@ -84,6 +88,7 @@ fn make_row(run: &RunSummary, history: &UndoHistory<'_>) -> RunRow {
         calls,
         effects,
         undoes: run.undoes.clone(),
+        session: run.session.clone(),
         continues: run.continues.clone(),
         undone_by: history.undone_by(&run.run_id).map(|undo| undo.run_id.clone()),
         run_dir: run.dir.clone(),

@@ -17,6 +17,7 @@ use crate::vault_id;
 const VAULT_MARKERS: [&str; 2] = [".tollgate", ".obsidian"];
 
 /// A vault with its settings.
+#[derive(Clone)]
 pub struct VaultContext {
     pub vault: PathBuf,
     pub settings: Settings,

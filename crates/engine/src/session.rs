@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use envelope::{
-    CallId, Effects, EventLevel, EventType, ExecutionEvent, Hash, PLAN_VERSION, Risk, RunId, StepId,
-    ToolCall, ToolError, ToolName, ToolResult, canonical_hash, canonical_object_hash,
+    CallId, Effects, EventLevel, EventType, ExecutionEvent, Hash, PLAN_VERSION, Risk, RunId, SessionId,
+    StepId, ToolCall, ToolError, ToolName, ToolResult, canonical_hash, canonical_object_hash,
 };
 use journal::{CallPolicy, Journal, JournalRecord, RunFolder, RunHeader, RunKind};
 use plan::{RunStatus, StepStatus, StepSummary};
@@ -25,6 +25,8 @@ use crate::run_scope::RunScope;
 /// Request to open a session.
 pub struct SessionRequest {
     pub place: RunPlace,
+    /// The group of runs that this one belongs to.
+    pub session: Option<SessionId>,
     /// Purpose of the session, shown in lists of runs.
     pub goal: String,
     /// Client and model that decide about the calls, for the record.
@@ -133,6 +135,7 @@ impl Engine {
             created_at: self.inner.clock.now(),
             kind: RunKind::Session,
             undoes: Vec::new(),
+            session: request.session.clone(),
             continues: None,
             // Filled in by the folder that keeps the run.
             vault: None,

@@ -4,6 +4,7 @@
 //! passes the same phases, is confirmed, recorded and can itself be undone, which is redo. Deliberately omitted: any
 //! knowledge of the vault. The vault's tool finds conflicts with the current files.
 
+mod call_order;
 mod undo_history;
 mod restore_plan;
 mod run_changes;

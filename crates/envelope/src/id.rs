@@ -126,6 +126,11 @@ text_id!(
     RunId, "run id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
 );
 text_id!(
+    /// A group of runs that are undone together: the single calls and the plans of one client over one connection or in
+    /// one conversation.
+    SessionId, "session id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
+);
+text_id!(
     /// One attempt at one call; unique within its run.
     CallId, "call id", "^[!-~]{1,128}$", "use 1 to 128 printable ASCII characters without spaces", is_opaque
 );

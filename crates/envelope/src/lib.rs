@@ -44,7 +44,7 @@ pub use failure::Failure;
 pub use family::ReceiptFamily;
 pub use fault::Fault;
 pub use hash::{BadHash, Hash};
-pub use id::{BadId, CallId, ClientId, ConfirmationId, RunId, StepId, ToolName, VarName};
+pub use id::{BadId, CallId, ClientId, ConfirmationId, RunId, SessionId, StepId, ToolName, VarName};
 pub use invisible::{InvisibleChars, invisible_chars, is_invisible, may_begin_invisible};
 pub use nearest::{nearest, nearest_tool};
 pub use outcome::{CanonicalError, CanonicalResult, CanonicalStatus};

@@ -8,8 +8,8 @@
 use std::path::Path;
 
 use envelope::{
-    Confirmation, Hash, LimitsSnapshot, PolicySnapshot, ReceiptFamily, RunId, SandboxSnapshot, StepId,
-    Timestamp, ToolDecl, ToolName, canonical_bytes, canonical_hash,
+    Confirmation, Hash, LimitsSnapshot, PolicySnapshot, ReceiptFamily, RunId, SandboxSnapshot, SessionId,
+    StepId, Timestamp, ToolDecl, ToolName, canonical_bytes, canonical_hash,
 };
 use plan::{CarriedCall, CarriedCalls, RunLimits, SiblingPolicy};
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,10 @@ pub struct RunHeader {
     /// and another continued it: a redo undoes both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The session that this run belongs to, if a client started it. A session groups the single calls and the plans of one
+    /// connection or conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// The run that this one continues, and the calls that are not made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continuation>,

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use envelope::{RunId, Timestamp};
+use envelope::{RunId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -49,6 +49,9 @@ pub struct RunSummary {
     /// The runs whose changes it undoes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The session that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// The run that it continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunId>,
@@ -252,6 +255,7 @@ fn summary(path: &Path) -> io::Result<Option<(RunSummary, bool)>> {
             created_at: brief.created_at,
             kind: brief.kind,
             undoes: brief.undoes,
+            session: brief.session,
             continues: brief.continues.map(|continued| continued.run_id),
             goal: brief.plan.get("goal").and_then(Value::as_str).map(str::to_owned),
             vault: brief.vault,
@@ -271,6 +275,7 @@ fn summary(path: &Path) -> io::Result<Option<(RunSummary, bool)>> {
             created_at: modified_at(path)?,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            session: None,
             continues: None,
             goal: None,
             vault: None,
@@ -290,6 +295,7 @@ fn damaged_summary(path: &Path, error: &io::Error) -> Option<RunSummary> {
         created_at,
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         goal: None,
         vault: None,
@@ -322,6 +328,8 @@ struct RunFileHead {
     kind: RunKind,
     #[serde(default)]
     undoes: Vec<RunId>,
+    #[serde(default)]
+    session: Option<SessionId>,
     #[serde(default)]
     continues: Option<ContinuedRunHead>,
     #[serde(default)]

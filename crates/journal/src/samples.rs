@@ -31,6 +31,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         created_at: at(0),
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         vault: None,
         plan_hash: canonical_hash(&plan),

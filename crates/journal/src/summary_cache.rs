@@ -27,7 +27,7 @@ const MIN_NEW: usize = 32;
 const MAX_BYTES: u64 = 256 << 20;
 /// Format of the entries. Raise it when the content or the meaning of [`RunSummary`] changes: entries of another
 /// format are ignored.
-const SUMMARY_FORMAT: u32 = 1;
+const SUMMARY_FORMAT: u32 = 2;
 
 /// Identity of the two files that a summary was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,10 +6,10 @@
 //! opens a new one.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use envelope::RunId;
+use envelope::{RunId, SessionId};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 use tokio::time::Instant;
@@ -45,8 +45,8 @@ impl ClientRun {
     }
 }
 
-/// Opens a run.
-pub(super) type RunOpener<'a> = &'a (dyn Fn() -> Result<ClientRun, String> + Sync);
+/// Opens a run in a slot.
+pub(super) type RunOpener<'a> = &'a (dyn Fn(&RunSlot) -> Result<ClientRun, String> + Sync);
 
 /// The run of one connection, or of one client.
 #[derive(Default)]
@@ -56,9 +56,16 @@ pub(super) struct RunSlot {
     /// Locked while a run is opened, so that concurrent calls share it. They wait without blocking a thread: only
     /// the call that opens the run needs one.
     opening: tokio::sync::Mutex<()>,
+    /// The session of every run of this slot and of the plans beside them. Created on first use.
+    session: OnceLock<Option<SessionId>>,
 }
 
 impl RunSlot {
+    /// Returns the session; `unique` makes the word in a new id.
+    pub(super) fn session(&self, unique: &dyn Fn() -> String) -> Option<SessionId> {
+        self.session.get_or_init(|| SessionId::parse(&format!("s{}", unique())).ok()).clone()
+    }
+
     pub(super) async fn get(
         &self,
         now: &Arc<ServerSurface>,
@@ -80,7 +87,7 @@ impl RunSlot {
             return Ok((run, false));
         }
         run_blocking(|| {
-            let run = Arc::new(open()?);
+            let run = Arc::new(open(self)?);
             let before = self.current().replace(run.clone());
             drop(before);
             Ok((run, true))
@@ -89,6 +96,22 @@ impl RunSlot {
 
     pub(super) fn id(&self) -> Option<RunId> {
         self.current().as_ref().map(|run| run.session.run_id().clone())
+    }
+
+    /// Returns the session, if a run or a plan has begun it.
+    pub(super) fn begun_session(&self) -> Option<SessionId> {
+        self.session.get().cloned().flatten()
+    }
+
+    /// Takes the run if no call of it is in progress. Fails with the run left in its place otherwise.
+    pub(super) async fn take_unused(&self) -> Result<Option<Arc<ClientRun>>, ()> {
+        let _guard = self.opening.lock().await;
+        let mut current = self.current();
+        // A call in progress holds the run.
+        match &*current {
+            Some(run) if Arc::strong_count(run) > 1 => Err(()),
+            Some(_) | None => Ok(current.take()),
+        }
     }
 
     pub(super) async fn take(&self) -> Option<Arc<ClientRun>> {
@@ -147,10 +170,17 @@ impl ClientRuns {
     }
 
     /// Returns the slot of a client, whether or not its run is open.
-    fn slot_of(&self, client: &ClientIdentity) -> Arc<RunSlot> {
+    pub(super) fn slot_of(&self, client: &ClientIdentity) -> Arc<RunSlot> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let last_call = Instant::now();
         if let Some(entry) = current.get_mut(client) {
+            let is_idle = entry.last_call.elapsed() >= self.idle
+                && Arc::strong_count(&entry.slot) == 1
+                && entry.slot.current().is_none();
+            if is_idle {
+                // A client that only runs plans has no run to close. Its next call begins another session.
+                entry.slot = Arc::default();
+            }
             entry.last_call = last_call;
             return entry.slot.clone();
         }

@@ -5,7 +5,7 @@ pub(super) const INSTRUCTIONS: &str = "\
 Tollgate runs tool calls on a vault of Markdown notes: every call is checked, approved where the settings \
 require it, recorded, and can be undone.\n\
 - Read freely. For one change, call its tool; the user may be asked to approve it.\n\
-- For several changes, write a plan and use plan_check, plan_preview, then plan_run: the user sees all diffs and \
+- For several changes, write a plan and use plan_preview, then plan_run with its previewId: the user sees all diffs and \
 approves once. A plan is JSON: {\"version\":\"1.0\",\"goal\":…,\"riskLevel\":\"read-only\"|\"writes\"|\"commands\",\"steps\":\
 [{\"id\":…,\"tool\":…,\"args\":{…}}]}. A string that is wholly $steps.<id>.<field> takes that field of an earlier \
 step's output.\n\

@@ -35,9 +35,8 @@ mod surface;
 mod shutdown_body;
 mod question_layout;
 
-pub use call_session::{PlanRunOptions, PlanRunner, PlanToolResult};
+pub use call_session::{PLAN_BUDGET, PlanRunOptions, PlanRunner, PlanSource, PlanToolResult, UndoRequest};
 pub use http::{mount, mount_within};
-pub use plan_tools::PLAN_BUDGET;
 pub use server::ClientLifetime;
 pub use server::{McpHandler, McpParts, McpServer, McpSettings, OutputSchemas, RunStorage};
 pub use standard_io::open_standard_io;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use engine::{RunPlace, SessionRequest};
-use envelope::{ClientId, RunId};
+use envelope::{ClientId, Failure, Fault, RunId, SessionId};
 use http::request::Parts;
 use journal::RunsFolder;
 use rmcp::model::{
@@ -17,7 +17,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
-use toolkit::CancelToken;
+use toolkit::{BoxFuture, CancelToken};
 
 use super::client_runs::{ClientRun, ClientRuns, RunSlot};
 use super::duplicate_key_filter::REFUSED;
@@ -181,7 +181,12 @@ impl McpServer {
         }
     }
 
-    fn open_run(&self, client: &ClientIdentity, now: &Arc<ServerSurface>) -> Result<ClientRun, String> {
+    fn open_run(
+        &self,
+        client: &ClientIdentity,
+        now: &Arc<ServerSurface>,
+        slot: &RunSlot,
+    ) -> Result<ClientRun, String> {
         let engine = (self.parts.make)()?;
         // The settings may have changed since the last check; the run stores the settings that it really uses.
         let surface = if *engine.policy() == now.policy {
@@ -195,6 +200,7 @@ impl McpServer {
         };
         let request = SessionRequest {
             place,
+            session: slot.session(&*self.parts.unique),
             goal: format!("calls of {}", client.self_reported_name),
             planner_version: Some(client.to_string()),
             tools: surface.listing.registry_names(),
@@ -257,6 +263,9 @@ impl McpHandler {
             self.server.pending_requests.cancel_run(&run);
             run.session.close(None).await;
         }
+        if let Some(session) = self.connection.slot.begun_session() {
+            self.server.parts.plans.end_session(&session);
+        }
     }
 
     pub(super) fn gone_signal(&self) -> &CancelToken {
@@ -279,19 +288,23 @@ impl McpHandler {
         client: &ClientIdentity,
         has_own: bool,
     ) -> Result<Arc<ClientRun>, String> {
-        let open = || self.server.open_run(client, now);
+        let open = |slot: &RunSlot| self.server.open_run(client, now, slot);
         if has_own {
             return self.connection.slot.get(now, &open).await;
         }
         let (run, is_new) = self.server.shared.get(client, now, &open).await?;
         if is_new {
             let (server, id, client) = (self.server.clone(), run.session.run_id().clone(), client.clone());
+            let session = server.shared.slot_of(&client).begun_session();
             // Closed here, because the requests that share the run come and go.
             self.server.runs.spawn_background(async move {
                 server
                     .shared
                     .close_when_idle(&client, &id, || server.pending_requests.remove_expired())
                     .await;
+                if let Some(session) = session {
+                    server.parts.plans.end_session(&session);
+                }
             });
         }
         Ok(run)
@@ -300,6 +313,49 @@ impl McpHandler {
     /// Returns true if the client is identified by more than the name that it reports.
     pub(super) fn has_own_run(&self, cx: &RequestContext<RoleServer>) -> bool {
         self.lasting == ClientLifetime::Connection || !is_stateless_protocol(cx)
+    }
+
+    /// Closes the run of this client's calls. Fails while one of them is in progress.
+    pub(super) fn close_run(
+        &self,
+        client: &ClientIdentity,
+        cx: &RequestContext<RoleServer>,
+    ) -> BoxFuture<'static, Result<(), Fault>> {
+        let own = self.has_own_run(cx).then(|| self.connection.clone());
+        let shared = own.is_none().then(|| self.server.shared.slot_of(client));
+        Box::pin(async move {
+            let taken = match (&own, &shared) {
+                (Some(connection), _) => connection.slot.take_unused().await,
+                (None, Some(slot)) => slot.take_unused().await,
+                (None, None) => Ok(None),
+            };
+            match taken {
+                Ok(Some(run)) => {
+                    run.session.close(None).await;
+                    Ok(())
+                }
+                Ok(None) => Ok(()),
+                Err(()) => Err(Fault::new(
+                    Failure::PreconditionFailed,
+                    "another call of this session is in progress, so nothing was undone",
+                )
+                .hint("wait until it has ended")),
+            }
+        })
+    }
+
+    /// Returns the session of this client's calls and plans.
+    pub(super) fn session_of(
+        &self,
+        client: &ClientIdentity,
+        cx: &RequestContext<RoleServer>,
+    ) -> Option<SessionId> {
+        let unique = &*self.server.parts.unique;
+        if self.has_own_run(cx) {
+            self.connection.slot.session(unique)
+        } else {
+            self.server.shared.slot_of(client).session(unique)
+        }
     }
 
     /// Returns the id of the run that this client's next call would use, if it is open.

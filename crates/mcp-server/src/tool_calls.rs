@@ -21,12 +21,11 @@ use super::approver::McpApprover;
 use super::call_result;
 use super::client_runs::ClientRun;
 use super::pending_requests::{StateBinding, SuspendedCall};
-use super::plan_tools::PlanTool;
 use super::question::{self, ClientAnswer, ClientQuestion};
 use super::server::McpHandler;
 use super::surface::ServerSurface;
-use call_session::detach_task;
 use call_session::{ClientIdentity, FrontEnd};
+use call_session::{PlanTool, detach_task};
 
 /// Key of the only question in a round.
 const APPROVAL: &str = "approval";

@@ -8,14 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
 use engine::{Approver, CallRequest, RunPlace, SessionRequest};
-use envelope::{ClientId, Status, ToolName, ToolResult};
+use envelope::{ClientId, Failure, SessionId, Status, ToolName, ToolResult};
 use journal::RunsFolder;
+use serde_json::{Map, Value};
 use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
 
 use crate::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::tools::{OfferedTool, ToolKind};
 use call_session::{ApproverFactory, FrontEnd, ToolChoice, printable};
 use call_session::{EngineFactory, ReloadCheck, ReloadOutcome};
+use call_session::{PlanRunOptions, PlanRunner, PlanTool, PlanToolResult};
 use call_session::{RunEnding, SessionHandle, SessionRuns};
 use http_edge::api_error::ApiError;
 
@@ -39,9 +41,17 @@ struct SessionSettings {
     places: HashMap<String, usize>,
     open: SessionRuns,
     look: Option<ReloadCheck>,
+    plans: Option<ServerPlans>,
     /// Counts the changes of the engine's settings. Locked during a check, so that no call starts under settings that
     /// are being replaced.
     changes: Mutex<u64>,
+}
+
+/// The plan tools of a server.
+pub struct ServerPlans {
+    pub runner: Arc<dyn PlanRunner>,
+    /// Whether plans are asked about. False if all calls were approved in advance.
+    pub asks: bool,
 }
 
 impl SessionSettings {
@@ -55,9 +65,10 @@ impl SessionSettings {
         *changes
     }
 
-    fn open(&self, goal: &str, model: &str) -> Result<SessionHandle, OpenError> {
+    fn open(&self, goal: &str, model: &str, session: Option<&SessionId>) -> Result<SessionHandle, OpenError> {
         let request = SessionRequest {
             place: RunPlace::Disk(self.runs.clone()),
+            session: session.cloned(),
             goal: goal.to_owned(),
             planner_version: Some(model.to_owned()),
             tools: self.own.clone(),
@@ -106,6 +117,7 @@ impl EngineToolbox {
         runs: RunsFolder,
         look: Option<ReloadCheck>,
         choice: &ToolChoice,
+        plans: Option<ServerPlans>,
     ) -> Result<EngineToolbox, String> {
         let engine = make()?;
         let mut offered = Vec::new();
@@ -140,8 +152,31 @@ impl EngineToolbox {
                 kind: ToolKind::Function,
             });
         }
+        for which in PlanTool::ALL.into_iter().filter(|_| plans.is_some() && choice.has_plans()) {
+            let parameters = which.input_schema();
+            let (Ok(tool), Ok(schema)) =
+                (ToolName::parse(which.own_name()), CompiledSchema::compile(&parameters))
+            else {
+                continue;
+            };
+            let name = which.own_name().replace('.', "_");
+            places.insert(tool.to_string(), own.len());
+            places.insert(name.clone(), own.len());
+            listed.push(true);
+            own.push(tool);
+            offered.push(OfferedTool {
+                own_name: name.clone(),
+                name,
+                namespace: None,
+                description: which.description().to_owned(),
+                parameters,
+                schema: Arc::new(schema),
+                strict: false,
+                kind: ToolKind::Function,
+            });
+        }
         let (open, changes) = (SessionRuns::default(), Mutex::default());
-        let gates = SessionSettings { make, approvers, runs, own, places, open, look, changes };
+        let gates = SessionSettings { make, approvers, runs, own, places, open, look, plans, changes };
         Ok(EngineToolbox { offered, listed, gates: Arc::new(gates) })
     }
 
@@ -173,15 +208,16 @@ impl Toolbox for EngineToolbox {
         goal: &str,
         model: &str,
         client: Option<&ClientId>,
+        session: Option<&SessionId>,
     ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
         let client = client.cloned().unwrap_or_else(ClientId::local);
         let model = format!("{client} (model {})", printable(model));
         let changes = self.gates.check_reload();
-        let run = self.gates.open(goal, &model)?;
-        let current = Mutex::new(CurrentRun { run: Arc::new(run), changes });
+        let run = self.gates.open(goal, &model, session)?;
+        let current = Mutex::new(CurrentRun { run: Arc::new(run), changes, is_closed: false });
         let approver = (self.gates.approvers)(&client, FrontEnd::Responses);
         let (gates, goal) = (self.gates.clone(), goal.to_owned());
-        Ok(Arc::new(ToolsRun { gates, goal, model, approver, current }))
+        Ok(Arc::new(ToolsRun { gates, goal, model, session: session.cloned(), approver, current }))
     }
 }
 
@@ -198,6 +234,7 @@ struct ToolsRun {
     goal: String,
     /// The caller for the record: the client, and the model that it names.
     model: String,
+    session: Option<SessionId>,
     /// Asks the client of the answer for approvals.
     approver: Arc<dyn Approver>,
     current: Mutex<CurrentRun>,
@@ -207,6 +244,8 @@ struct CurrentRun {
     run: Arc<SessionHandle>,
     /// The number of settings changes when it was opened.
     changes: u64,
+    /// Whether it was closed before an undo.
+    is_closed: bool,
 }
 
 impl ToolsRun {
@@ -218,13 +257,61 @@ impl ToolsRun {
     fn run_for_call(&self) -> Result<Arc<SessionHandle>, OpenError> {
         let changes = self.gates.check_reload();
         let mut current = self.current();
-        if current.changes != changes {
-            let run = Arc::new(self.gates.open(&self.goal, &self.model)?);
-            let before = std::mem::replace(&mut *current, CurrentRun { run, changes });
-            // The close completes in the background.
+        if current.changes != changes || current.is_closed {
+            let run = Arc::new(self.gates.open(&self.goal, &self.model, self.session.as_ref())?);
+            let before = std::mem::replace(&mut *current, CurrentRun { run, changes, is_closed: false });
+            // The close completes in the background; a second one has no effect.
             drop(before.run.close(None));
         }
         Ok(current.run.clone())
+    }
+}
+
+impl ToolsRun {
+    /// Runs a plan tool. The run of a plan is recorded on its own, in the session of this answer.
+    fn plan_call(
+        &self,
+        which: PlanTool,
+        plans: &ServerPlans,
+        args: Map<String, Value>,
+    ) -> BoxFuture<'static, ServerResult> {
+        // Plans read the settings as calls do.
+        self.gates.check_reload();
+        let cancel = CancelToken::new();
+        let with = PlanRunOptions {
+            approver: plans.asks.then(|| self.approver.clone()),
+            progress: Arc::new(|_unread| {}),
+            cancel: cancel.clone(),
+            client: self.model.clone(),
+            session: self.session.clone(),
+        };
+        let work = match which.begin(&*plans.runner, args, with) {
+            Ok(work) => work,
+            Err(fault) => {
+                let receipt = format!("{} ({})", fault.message, fault.recovery_hint());
+                return Box::pin(async move { failed_result(receipt) });
+            }
+        };
+        // An undo needs the changes of the calls so far, so their run ends before it. The next call begins another one.
+        let closing = (which == PlanTool::Undo).then(|| {
+            let mut current = self.current();
+            current.is_closed = true;
+            current.run.close(None)
+        });
+        let running = self.gates.open.run_to_end(cancel, async move {
+            if let Some(closing) = closing {
+                closing.await;
+            }
+            work.await
+        });
+        Box::pin(async move {
+            match running.await {
+                Some(result) => plan_result(result),
+                None => {
+                    failed_result("this crashed; `tollgate runs` shows whether anything was begun".to_owned())
+                }
+            }
+        })
     }
 }
 
@@ -236,11 +323,14 @@ impl ToolboxRun for ToolsRun {
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
         let gates = &self.gates;
         let refused = |receipt: String| -> BoxFuture<'static, ServerResult> {
-            Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } })
+            Box::pin(async move { failed_result(receipt) })
         };
         let Some(tool) = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned() else {
             return refused(format!("there is no tool `{}`", call.name));
         };
+        if let (Some(which), Some(plans)) = (PlanTool::of(&tool), &gates.plans) {
+            return self.plan_call(which, plans, call.arguments);
+        }
         let run = match self.run_for_call() {
             Ok(run) => run,
             Err(why) => {
@@ -259,7 +349,7 @@ impl ToolboxRun for ToolsRun {
             drop(run);
             match ended {
                 Ok(result) => server_result(&result),
-                Err(fault) => ServerResult { ok: false, receipt: fault.message, status: "error" },
+                Err(fault) => failed_result(fault.message),
             }
         })
     }
@@ -277,5 +367,51 @@ fn server_result(result: &ToolResult) -> ServerResult {
         Status::Timeout => "timeout",
         Status::Cancelled => "cancelled",
     };
-    ServerResult { ok: result.ok, receipt, status }
+    let denied = result.error.as_ref().and_then(|error| error.kind).is_some_and(is_denial);
+    ServerResult {
+        ok: result.ok,
+        receipt,
+        status,
+        is_denied: denied,
+        has_changes: !result.changes.is_empty(),
+    }
+}
+
+fn plan_result(result: PlanToolResult) -> ServerResult {
+    let PlanToolResult { ok, text, is_denied, has_changes, .. } = result;
+    ServerResult { ok, receipt: text, status: if ok { "ok" } else { "error" }, is_denied, has_changes }
+}
+
+fn failed_result(receipt: String) -> ServerResult {
+    ServerResult { ok: false, receipt, status: "error", is_denied: false, has_changes: false }
+}
+
+/// Whether a rule, the mode, a hook or the user denied a call.
+fn is_denial(failure: Failure) -> bool {
+    match failure {
+        Failure::BlockedTool
+        | Failure::SandboxViolation
+        | Failure::HookBlocked
+        | Failure::PermissionDenied
+        | Failure::ApprovalRejected
+        | Failure::PolicyBlocked => true,
+        Failure::UnknownTool
+        | Failure::SchemaNotLoaded
+        | Failure::SetupRequired
+        | Failure::SchemaValidationFailed
+        | Failure::InvalidArguments
+        | Failure::InputMutationFailed
+        | Failure::HookFailed
+        | Failure::SiblingCanceled
+        | Failure::Canceled
+        | Failure::NotFound
+        | Failure::Conflict
+        | Failure::PreconditionFailed
+        | Failure::ExecutionFailed
+        | Failure::Timeout
+        | Failure::DependencyUnavailable
+        | Failure::ResultMappingFailed
+        | Failure::PostHookFailed
+        | Failure::ResultTooLarge => false,
+    }
 }

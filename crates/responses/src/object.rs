@@ -29,6 +29,8 @@ pub enum IncompleteReason {
     Cancelled,
     /// The server was stopped.
     ServerStopping,
+    /// The model used tools in every turn that it may have.
+    MaxTurns,
 }
 
 impl IncompleteReason {
@@ -38,6 +40,7 @@ impl IncompleteReason {
             IncompleteReason::ContentFilter => "content_filter",
             IncompleteReason::Cancelled => "cancelled",
             IncompleteReason::ServerStopping => "server_stopping",
+            IncompleteReason::MaxTurns => "max_turns",
         }
     }
 }

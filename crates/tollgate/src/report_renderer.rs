@@ -55,6 +55,9 @@ impl ReportRenderer {
         for undone in &report.undoes {
             self.line(format_args!("Takes back: {undone}"));
         }
+        if let Some(session) = &report.session {
+            self.line(format_args!("Session:    {}", escape_line(session.as_str())));
+        }
         if let Some(older) = &report.continues {
             self.line(format_args!("Continues:  {older}"));
         }

@@ -6,7 +6,7 @@ use app::diff::DiffLimits;
 use app::display_text::{count, escape_line};
 use app::undo::{
     ConflictChoice, ConflictPolicy, EditConflict, NothingToUndo, PreparedUndo, UndoOutlook, UndoPreview,
-    UndoTarget, prepare_undo, remove_leftovers,
+    UndoTarget, conflict_words, prepare_undo, remove_leftovers,
 };
 use app::vault_context::VaultContext;
 use app::{AppError, ErrorKind};
@@ -117,10 +117,14 @@ fn ask(edited: &EditConflict<'_>) -> Result<Option<ConflictChoice>, AppError> {
     let (conflict, paint) = (edited.conflict, screen::stderr_paint());
     let restore = if conflict.can_overwrite { ", [r]estore" } else { "" };
     let compare = if conflict.current.is_some() { ", [d]iff" } else { "" };
+    let together = match edited.command_with_later() {
+        Some(command) => format!("To undo the later runs of these notes too: {command}\n"),
+        None => String::new(),
+    };
     let question = format!(
-        "{} {}\n{}",
+        "{} {}\n{together}{}",
         paint.odd("Changed since:"),
-        escape_line(&conflict.words()),
+        escape_line(&edited.words()),
         paint.bold(format_args!("[k]eep mine{restore}{compare}, [a]bort"))
     );
     loop {
@@ -148,7 +152,11 @@ fn show_dry_run(prepared: &PreparedUndo, options: UndoOptions) -> CommandResult 
         screen::print(paint.bold(escape_line(&prepared.target.goal)));
         prepared.preview.render(paint)?.iter().for_each(screen::print);
         for conflict in prepared.conflicts() {
-            screen::print(format_args!("{} {}", paint.bad("in the way:"), escape_line(&conflict.words())));
+            screen::print(format_args!(
+                "{} {}",
+                paint.bad("in the way:"),
+                escape_line(&conflict_words(&prepared.target, conflict))
+            ));
         }
         screen::print("Nothing was changed: this was a dry run.");
     }
@@ -162,7 +170,7 @@ fn show_nothing(nothing: &NothingToUndo, options: UndoOptions) -> Exit {
     }
     let target = &nothing.target;
     let why = nothing.why;
-    screen::print(format_args!("Nothing to {}: run {} {why}.", target.verb.to_lowercase(), target.run_id));
+    screen::print(format_args!("Nothing to {}: {} {why}.", target.verb.to_lowercase(), target.name()));
     nothing.remarks().iter().for_each(screen::print);
     Exit::Done
 }
@@ -181,7 +189,7 @@ fn print_outcome(context: &VaultContext, prepared: &PreparedUndo, report: &RunRe
         screen::print(format_args!("{} by run {}", paint.good(done), report.run_id));
         screen::print(format_args!(
             "To take this back: tollgate {back} {} {}",
-            target.run_id,
+            target.arguments(),
             context.vault_arguments()
         ));
     }

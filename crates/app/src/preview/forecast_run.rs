@@ -10,6 +10,7 @@ use plan::{CheckedPlan, RunStatus};
 use vault::{PathState, TreeChange, TreeEffect, Vault};
 
 use super::headline::headline;
+use super::known_failures::known_failures;
 use super::paths::PathOutlook;
 use super::recording::RecordingObserver;
 use super::steps::{outlooks, verdict};
@@ -70,6 +71,8 @@ impl ForecastRun {
             place: RunPlace::Memory,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            session: None,
+            asks_always: false,
             continues: self.continues.clone(),
             planner_version: None,
             cancel,
@@ -119,6 +122,7 @@ impl ForecastRun {
             headline: String::new(),
             calls: seen.calls(&order),
             commands: seen.commands(),
+            known_failures: known_failures(&self.plan, report, &steps),
             runs_unasked: seen.runs_unasked() && report.status != RunStatus::Cancelled,
             fingerprint: Hash::of(b""),
             verdict: if report.status == RunStatus::Cancelled {

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Forecast, Forecaster, RunCancel};
-use envelope::{Hash, ToolDecl};
+use envelope::{Fault, Hash, ToolDecl};
 use journal::Continuation;
 use plan::CheckedPlan;
 use serde_json::Value;
 use toolkit::BoxFuture;
 
 use super::forecast_run::ForecastRules;
-use super::{ForecastRun, PlanPreview, SavedPreview};
+use super::{ForecastRun, KnownFailure, PlanPreview, SavedPreview};
 use crate::diff::DiffLimits;
 use crate::display_text::escape_text;
 use crate::settings::Settings;
@@ -25,6 +25,8 @@ pub struct OverlayForecaster {
     limits: DiffLimits,
     style: TextStyle,
     continues: Option<Continuation>,
+    /// Whether a plan that is certain to fail is refused without a question.
+    refuses: bool,
     last: Mutex<LastForecast>,
 }
 
@@ -35,6 +37,7 @@ struct LastForecast {
     /// Preview that you saw in full before this question.
     seen: Option<Hash>,
     shown: Option<RenderedForecast>,
+    failures: Vec<KnownFailure>,
 }
 
 /// The body of one forecast, plain and coloured.
@@ -51,6 +54,7 @@ impl OverlayForecaster {
             limits: DiffLimits::screen(),
             style: TextStyle::plain(),
             continues: None,
+            refuses: false,
             last: Mutex::default(),
         }
     }
@@ -69,6 +73,25 @@ impl OverlayForecaster {
         self
     }
 
+    /// Sets a preview that the forecast is compared with: the question names the differences.
+    pub fn compared_with(self, saved: Option<SavedPreview>) -> OverlayForecaster {
+        OverlayForecaster {
+            last: Mutex::new(LastForecast { before: saved, ..LastForecast::default() }),
+            ..self
+        }
+    }
+
+    /// Refuses a plan that is certain to fail, for a client that can write another one. A person sees the preview and
+    /// decides.
+    pub fn refusing_failures(self) -> OverlayForecaster {
+        OverlayForecaster { refuses: true, ..self }
+    }
+
+    /// Returns the steps of the last plan that are certain to fail.
+    pub fn known_failures(&self) -> Vec<KnownFailure> {
+        self.last().failures.clone()
+    }
+
     /// Sets the run that the plan continues.
     pub fn continuing(self, continues: Option<Continuation>) -> OverlayForecaster {
         OverlayForecaster { continues, ..self }
@@ -77,7 +100,10 @@ impl OverlayForecaster {
     /// Sets the preview that the user has seen already.
     pub fn previewed(self, saved: Option<SavedPreview>) -> OverlayForecaster {
         let seen = saved.as_ref().map(|saved| saved.fingerprint);
-        OverlayForecaster { last: Mutex::new(LastForecast { before: saved, seen, shown: None }), ..self }
+        OverlayForecaster {
+            last: Mutex::new(LastForecast { before: saved, seen, ..LastForecast::default() }),
+            ..self
+        }
     }
 
     /// Returns a text with the last forecast in it, in colours. Only exactly the plain form is replaced, so the screen shows
@@ -118,7 +144,9 @@ impl OverlayForecaster {
         };
         let text = shown.text.clone();
         last.shown = Some(shown);
-        forecast(preview, text, differs)
+        last.failures.clone_from(&preview.known_failures);
+        let refusal = KnownFailure::of_plan(&preview.known_failures).filter(|_| self.refuses);
+        forecast(preview, text, differs, refusal)
     }
 
     /// A single call is compared with no earlier one: another call can have been forecast in between.
@@ -132,11 +160,12 @@ impl OverlayForecaster {
         };
         let text = shown.text.clone();
         self.last().shown = Some(shown);
-        Some(forecast(preview, text, Vec::new()))
+        let refusal = preview.known_failures.first().map(KnownFailure::of_call);
+        Some(forecast(preview, text, Vec::new(), refusal))
     }
 }
 
-fn forecast(preview: PlanPreview, text: String, differs: Vec<String>) -> Forecast {
+fn forecast(preview: PlanPreview, text: String, differs: Vec<String>, refusal: Option<Fault>) -> Forecast {
     Forecast {
         headline: preview.headline,
         text,
@@ -144,6 +173,7 @@ fn forecast(preview: PlanPreview, text: String, differs: Vec<String>) -> Forecas
         differs,
         calls: Some(preview.calls),
         runs_unasked: preview.runs_unasked,
+        refusal: refusal.map(Box::new),
     }
 }
 

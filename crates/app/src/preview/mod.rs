@@ -8,6 +8,7 @@
 mod forecaster;
 mod headline;
 mod hints;
+mod known_failures;
 mod paths;
 mod recording;
 mod forecast_run;
@@ -30,6 +31,7 @@ use totals::ForecastTotals;
 
 pub use forecast_run::{ForecastRules, ForecastRun};
 pub use forecaster::OverlayForecaster;
+pub use known_failures::KnownFailure;
 pub use saved::SavedPreview;
 
 /// Format version of a saved preview.
@@ -55,6 +57,9 @@ pub struct PlanPreview {
     /// True if the rules let every call run without a question.
     #[serde(skip)]
     pub runs_unasked: bool,
+    /// Steps that are certain to fail and would end the run.
+    #[serde(skip)]
+    pub known_failures: Vec<KnownFailure>,
     /// Fingerprint of everything that would be done, independent of how much is shown.
     pub fingerprint: Hash,
     verdict: PreviewVerdict,

@@ -150,6 +150,8 @@ impl World {
             place: RunPlace::Memory,
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            session: None,
+            asks_always: false,
             continues: None,
             planner_version: None,
             cancel: RunCancel::new(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use envelope::{
-    CallId, Confirmation, Effects, EventLevel, EventType, ExecutionEvent, Hash, RunId, StepId, Timestamp,
-    ToolCall, ToolName,
+    CallId, Confirmation, Effects, EventLevel, EventType, ExecutionEvent, Hash, RunId, SessionId, StepId,
+    Timestamp, ToolCall, ToolName,
 };
 use journal::{ChainHead, JournalRecord, RunFolder, RunKind, Verification};
 use serde::Serialize;
@@ -24,6 +24,9 @@ pub struct RunDetails {
     /// Runs that it undid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<RunId>,
+    /// The session that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// The run that it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunId>,
@@ -100,6 +103,7 @@ impl RunDetails {
             run_id: header.run_id.clone(),
             kind: header.kind,
             undoes: header.undoes.clone(),
+            session: header.session.clone(),
             continues: header.continues.as_ref().map(|run| run.run_id.clone()),
             continued_by: None,
             undone_by: None,

@@ -38,6 +38,7 @@ pub const CONFIG_FILE: &str = ".tollgate/config.toml";
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
 /// The settings of one vault.
+#[derive(Clone)]
 pub struct Settings {
     pub policy: Policy,
     /// Folder of runs, if it was set.

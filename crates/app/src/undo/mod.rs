@@ -5,13 +5,18 @@
 //! like any other.
 
 mod conflicts;
+mod later_runs;
+mod sessions;
 mod prepared;
 mod target;
 mod undo_preview;
 mod change_text;
 
 pub use change_text::change_words;
-pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict};
+pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict, conflict_words};
 pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo, remove_leftovers};
-pub use target::{UndoScope, UndoTarget, redo_target, undo_target};
+pub use target::{
+    UndoScope, UndoTarget, redo_target, session_redo_target, session_undo_target, undo_target,
+    undo_target_in_session, undo_target_with_later,
+};
 pub use undo_preview::UndoPreview;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::{
-    Approver, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest, inverse_changes, restore_plan,
-};
+use engine::{Approver, Forecaster, Observer, RunCancel, RunPlace, RunReport, RunRequest, restore_plan};
+use envelope::SessionId;
 use journal::{RunFolder, RunKind};
 use serde_json::{Value, json};
 use vault::{RestoreConflict, RestorePlan};
@@ -50,6 +49,7 @@ impl NothingToUndo {
         let (target, found) = (&self.target, self.found.as_ref());
         json!({
             "run": target.run_id,
+            "session": target.session,
             "undoes": target.undoes,
             "goal": target.goal,
             "changes": [],
@@ -72,6 +72,10 @@ pub struct PreparedUndo {
     pub preview: Arc<UndoPreview>,
     tools: Toolset,
     found: RestorePlan,
+    /// The session of the client that asks for the undo.
+    by_session: Option<SessionId>,
+    /// Whether the user is asked whatever the mode and the rules are.
+    asks_always: bool,
 }
 
 /// Removes the hidden files that an interrupted run has left in the vault, except those that can be the only copy of their
@@ -104,8 +108,7 @@ pub fn prepare_undo(
     let Some(vault) = tools.vault().cloned() else {
         return Err(AppError::bad_input("no_vault", "no vault is open"));
     };
-    let wanted = inverse_changes(&target.made);
-    let found = decide_conflicts((&vault, &target.folder), (&wanted, target.since), &target.scope, policy)?;
+    let found = decide_conflicts(context, &vault, &target, policy)?;
     if found.conflicts.is_empty() && found.changes().is_empty() {
         let is_all_so = found.kept.is_empty() && found.missing.is_empty() && found.left.is_empty();
         let why = if is_all_so { "is already as it was before" } else { "has nothing else to undo" };
@@ -113,10 +116,24 @@ pub fn prepare_undo(
     }
     let folder = Arc::new(RunFolder::open(target.folder.path())?);
     let preview = UndoPreview::new((&vault, &folder), &found, &target, limits, style);
-    Ok(UndoOutlook::Ready(Box::new(PreparedUndo { target, preview: Arc::new(preview), tools, found })))
+    Ok(UndoOutlook::Ready(Box::new(PreparedUndo {
+        target,
+        preview: Arc::new(preview),
+        tools,
+        found,
+        by_session: None,
+        asks_always: false,
+    })))
 }
 
 impl PreparedUndo {
+    /// Sets the session of the client that asks for the undo, and whether the user is asked whatever the mode and the rules
+    /// are.
+    #[must_use]
+    pub fn for_client(self, session: Option<SessionId>, asks_always: bool) -> PreparedUndo {
+        PreparedUndo { by_session: session, asks_always, ..self }
+    }
+
     /// Returns the remaining conflicts, if the policy was to report them.
     pub fn conflicts(&self) -> &[RestoreConflict] {
         &self.found.conflicts
@@ -132,6 +149,7 @@ impl PreparedUndo {
         let (target, found) = (&self.target, &self.found);
         Ok(json!({
             "run": target.run_id,
+            "session": target.session,
             "undoes": target.undoes,
             "goal": target.goal,
             "changes": self.preview.changes(),
@@ -173,6 +191,8 @@ impl PreparedUndo {
             place: RunPlace::Disk(context.prepare_runs()?),
             kind: if self.target.scope.is_everything() { RunKind::Undo } else { RunKind::PartialUndo },
             undoes: self.target.undoes.clone(),
+            session: self.by_session.clone(),
+            asks_always: self.asks_always,
             continues: None,
             planner_version: None,
             cancel,

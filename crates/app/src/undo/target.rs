@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use engine::{IrreversibleCall, RunChanges, UndoHistory};
-use envelope::{EntryKind, RunId, Timestamp, VaultChange, VaultPath};
-use journal::{JournalError, RunFolder, RunState, RunSummary};
+use envelope::{EntryKind, RunId, SessionId, Timestamp, VaultChange, VaultPath};
+use journal::{JournalError, RunFolder, RunKind, RunState, RunSummary};
 
-use crate::display_text::escape_line;
+use super::{later_runs, sessions};
+use crate::display_text::{count, escape_line};
 use crate::error::AppError;
 use crate::error::ErrorKind;
 use crate::vault_context::VaultContext;
@@ -17,11 +18,15 @@ pub struct UndoTarget {
     pub verb: &'static str,
     /// The run that the user would name.
     pub run_id: RunId,
+    /// The session, if all of it is reverted.
+    pub session: Option<SessionId>,
     pub goal: String,
     /// Runs whose changes are reverted, newest first.
     pub undoes: Vec<RunId>,
     /// Their changes, in order.
     pub made: Vec<VaultChange>,
+    /// Files that another program edited between two of the changes.
+    pub edited_between: Vec<String>,
     pub irreversible: Vec<IrreversibleCall>,
     /// When the changes began. A link in a note that was written earlier is not a link to a name that they made.
     pub since: Timestamp,
@@ -49,6 +54,22 @@ impl UndoScope {
 }
 
 impl UndoTarget {
+    /// Returns the words for the target in a message: `run ID` or `session ID`.
+    pub fn name(&self) -> String {
+        match &self.session {
+            Some(session) => format!("session {session}"),
+            None => format!("run {}", self.run_id),
+        }
+    }
+
+    /// Returns the arguments that name the target on the command line.
+    pub fn arguments(&self) -> String {
+        match &self.session {
+            Some(session) => format!("--session {session}"),
+            None => self.run_id.to_string(),
+        }
+    }
+
     /// Limits the undo to some paths. Fails for a path that the run did not change.
     pub fn limited_to(mut self, scope: UndoScope) -> Result<UndoTarget, AppError> {
         let checked = |paths: Vec<String>| -> Result<Vec<String>, AppError> {
@@ -86,14 +107,13 @@ impl UndoTarget {
         Err(match folder {
             Some(folder) => AppError::bad_input(
                 "path_not_changed",
-                format!("run {} moved the folder `{}` as a whole", self.run_id, escape_line(folder)),
+                format!("{} moved the folder `{}` as a whole", self.name(), escape_line(folder)),
             )
             .hint(format!("name the folder `{}`", escape_line(folder))),
-            None => AppError::bad_input(
-                "path_not_changed",
-                format!("run {} did not change `{shown}`", self.run_id),
-            )
-            .hint(format!("`tollgate show {}` lists what it changed", self.run_id)),
+            None => {
+                AppError::bad_input("path_not_changed", format!("{} did not change `{shown}`", self.name()))
+                    .hint(format!("`tollgate show {}` lists what it changed", self.run_id))
+            }
         })
     }
 }
@@ -105,7 +125,107 @@ pub fn undo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
     }
     let runs = context.runs()?.list()?;
     let history = UndoHistory::of(&runs);
-    let run = find_run(context, &runs, wanted)?;
+    undoing(context, &history, undoable_run(context, &runs, &history, wanted)?)
+}
+
+/// Finds a run to undo together with every later run that changed the same files.
+pub fn undo_target_with_later(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    let run = match wanted {
+        "last" => {
+            let newest = newest_undoable(context)?;
+            history.get(&newest.run_id).ok_or_else(|| no_such_run(wanted))?
+        }
+        wanted => undoable_run(context, &runs, &history, wanted)?,
+    };
+    let with_later = later_runs::with_later_runs(context, &history, run)?;
+    let goal = match with_later.len() {
+        1 => goal_of("Undo", run),
+        number => format!("Undo run {} and {}", run.run_id, count(number as u64 - 1, "later run")),
+    };
+    target_of_runs(context, &history, run, with_later, goal)
+}
+
+/// Finds the session to undo: its id, the id of one of its runs, a unique prefix of either, or `last`.
+pub fn session_undo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    let session = match wanted {
+        "last" => newest_undoable_session(context, &history)?,
+        wanted => sessions::find_session(context, &runs, wanted)?,
+    };
+    let members = sessions::undoable_runs(&history, &session);
+    let Some(newest) = members.first().copied() else {
+        let any = runs.iter().find(|run| session.contains(run));
+        let undo = any.and_then(|run| history.undone_by(&run.run_id));
+        let by = undo.map(|undo| format!(", by run {}", undo.run_id)).unwrap_or_default();
+        return Err(AppError::bad_input("already_undone", format!("{session} is undone already{by}"))
+            .hint(format!("to redo it: `tollgate redo --session {}`", session.id())));
+    };
+    let goal = format!("Undo {session}: {}", count(members.len() as u64, "run"));
+    let target = target_of_runs(context, &history, newest, members, goal)?;
+    Ok(UndoTarget { session: SessionId::parse(session.id()).ok(), ..target })
+}
+
+/// Finds a run to undo, for a client: only runs of its own session.
+pub fn undo_target_in_session(
+    context: &VaultContext,
+    wanted: &str,
+    session: &SessionId,
+) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    let run = undoable_run(context, &runs, &history, wanted)?;
+    if sessions::Session::of(run).is_none_or(|own| own.id() != session.as_str()) {
+        return Err(AppError::new(
+            ErrorKind::Denied,
+            "other_session",
+            format!("run {} is not of this session", run.run_id),
+        )
+        .hint(format!("the user can undo it: `tollgate undo {}`", run.run_id)));
+    }
+    undoing(context, &history, run)
+}
+
+/// Finds the session whose newest undo is undone, named as for [`session_undo_target`]; `last` is the one with the newest undo.
+pub fn session_redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, AppError> {
+    let runs = context.runs()?.list()?;
+    let history = UndoHistory::of(&runs);
+    let session = match wanted {
+        "last" => {
+            let newest = history.undo_runs().find_map(|undo| {
+                undo.undoes.iter().filter_map(|undone| history.get(undone)).find_map(sessions::Session::of)
+            });
+            newest.ok_or_else(|| {
+                AppError::bad_input("not_undone", "no session is undone; there is nothing to redo")
+                    .hint("`tollgate runs` shows which run undid which")
+            })?
+        }
+        wanted => sessions::find_session(context, &runs, wanted)?,
+    };
+    let newest = history.undo_runs().find_map(|undo| {
+        undo.undoes.iter().filter_map(|undone| history.get(undone)).find(|run| session.contains(run))
+    });
+    let Some(run) = newest else {
+        return Err(AppError::bad_input(
+            "not_undone",
+            format!("{session} is not undone; there is nothing to redo"),
+        )
+        .hint(format!("to revert it: `tollgate undo --session {}`", session.id())));
+    };
+    let target = redoing(context, &history, run)?;
+    let goal = format!("Redo {session}");
+    Ok(UndoTarget { session: SessionId::parse(session.id()).ok(), goal, ..target })
+}
+
+fn undoable_run<'a>(
+    context: &VaultContext,
+    runs: &'a [RunSummary],
+    history: &UndoHistory<'a>,
+    wanted: &str,
+) -> Result<&'a RunSummary, AppError> {
+    let run = find_run(context, runs, wanted)?;
     if let Some(undo) = history.undone_by(&run.run_id) {
         return Err(AppError::bad_input(
             "already_undone",
@@ -114,9 +234,9 @@ pub fn undo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         .hint(format!("to redo it: `tollgate redo {}`", run.run_id)));
     }
     if run.kind.is_undo() {
-        return Err(undo_of_undo_error(&history, run));
+        return Err(undo_of_undo_error(history, run));
     }
-    undoing(context, &history, run)
+    Ok(run)
 }
 
 /// Finds the run to redo: an id, a unique prefix of one, or `last`.
@@ -130,6 +250,14 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
         })?,
         wanted => history.root_run(find_run(context, &runs, wanted)?),
     };
+    redoing(context, &history, run)
+}
+
+fn redoing(
+    context: &VaultContext,
+    history: &UndoHistory<'_>,
+    run: &RunSummary,
+) -> Result<UndoTarget, AppError> {
     // An undo that failed or stopped may have undone a part, which a redo reverts.
     let takers = history.active_undos(&run.run_id);
     let not_undone = || {
@@ -142,23 +270,20 @@ pub fn redo_target(context: &VaultContext, wanted: &str) -> Result<UndoTarget, A
     if takers.is_empty() {
         return Err(not_undone());
     }
-    let (mut made, mut irreversible) = (Vec::new(), Vec::new());
-    for taker in takers.iter().rev() {
-        let changes = changes_of(context, taker)?;
-        made.extend(changes.changes);
-        irreversible.extend(changes.irreversible);
-    }
-    if made.is_empty() && history.undone_by(&run.run_id).is_none() {
+    let changes = changes_of(context, takers)?;
+    if changes.is_empty() && history.undone_by(&run.run_id).is_none() {
         return Err(not_undone());
     }
     let newest = takers.first().map_or(&run.dir, |taker| &taker.dir);
     Ok(UndoTarget {
         verb: "Redo",
         run_id: run.run_id.clone(),
+        session: None,
         goal: goal_of("Redo", run),
         undoes: takers.iter().map(|taker| taker.run_id.clone()).collect(),
-        made,
-        irreversible,
+        made: changes.changes,
+        edited_between: changes.edited_between,
+        irreversible: changes.irreversible,
         since: earliest(takers.iter().map(|taker| taker.created_at)),
         folder: RunFolder::open(newest)?,
         interrupted: takers.iter().any(|taker| taker.state == RunState::Interrupted),
@@ -216,19 +341,7 @@ fn first_with_changes(runs: &[RunSummary], skipped: &mut HashSet<RunId>) -> Resu
         if skipped.contains(&run.run_id) {
             continue;
         }
-        match &run.state {
-            RunState::Running => return Err(running_error(run)),
-            RunState::Damaged(why) => {
-                let why = why.as_deref().unwrap_or("its record cannot be read");
-                return Err(unknown_changes(run, AppError::new(ErrorKind::Damaged, "journal_damaged", why)));
-            }
-            RunState::Interrupted | RunState::Finished(_) => {}
-        }
-        // Each record is checked against the chain while it is read, so none is missing between the first and the last.
-        let changes = RunFolder::open(&run.dir)
-            .and_then(|folder| RunChanges::read(&folder))
-            .map_err(|error| unknown_changes(run, error.into()))?;
-        if !changes.is_empty() {
+        if has_changes(run)? {
             return Ok(Some(run.run_id.clone()));
         }
         skipped.insert(run.run_id.clone());
@@ -260,9 +373,44 @@ fn is_taken_back_in_parts(
     undos.dedup_by_key(|undo| &undo.run_id);
     let mut undone = Vec::new();
     for undo in &undos {
-        undone.extend(changes_of(context, undo)?.changes);
+        undone.extend(changes_of(context, &[undo])?.changes);
     }
     Ok(!undos.is_empty() && vault::is_taken_back(&target.made, &undone))
+}
+
+/// Returns the session of the newest run that belongs to one, changed something and is not undone.
+fn newest_undoable_session(
+    context: &VaultContext,
+    history: &UndoHistory<'_>,
+) -> Result<sessions::Session, AppError> {
+    for run in history.undoable() {
+        let Some(session) = sessions::Session::of(run) else { continue };
+        if context.is_running(&run.dir)? || has_changes(run)? {
+            return Ok(session);
+        }
+    }
+    Err(AppError::bad_input(
+        "nothing_to_undo",
+        "nothing to undo: no session here has changes that are not undone",
+    )
+    .hint("`tollgate runs` lists what there is; a run that belongs to no session is undone by its id"))
+}
+
+/// Returns whether a run changed something. Fails if that is unknown.
+fn has_changes(run: &RunSummary) -> Result<bool, AppError> {
+    match &run.state {
+        RunState::Running => return Err(running_error(run)),
+        RunState::Damaged(why) => {
+            let why = why.as_deref().unwrap_or("its record cannot be read");
+            return Err(unknown_changes(run, AppError::new(ErrorKind::Damaged, "journal_damaged", why)));
+        }
+        RunState::Interrupted | RunState::Finished(_) => {}
+    }
+    // Each record is checked against the chain while it is read, so none is missing between the first and the last.
+    let changes = RunFolder::open(&run.dir)
+        .and_then(|folder| RunChanges::read(&folder))
+        .map_err(|error| unknown_changes(run, error.into()))?;
+    Ok(!changes.is_empty())
 }
 
 fn undoing(
@@ -272,23 +420,41 @@ fn undoing(
 ) -> Result<UndoTarget, AppError> {
     let mut connected = history.connected_runs(run);
     connected.retain(|run| history.undone_by(&run.run_id).is_none());
-    let (mut made, mut irreversible) = (Vec::new(), Vec::new());
-    for run in connected.iter().rev() {
+    target_of_runs(context, history, run, connected, goal_of("Undo", run))
+}
+
+/// Returns the undo of several runs, newest first, that the user named by `run`. Undos of a part of them count as their
+/// changes.
+fn target_of_runs(
+    context: &VaultContext,
+    history: &UndoHistory<'_>,
+    run: &RunSummary,
+    runs: Vec<&RunSummary>,
+    goal: String,
+) -> Result<UndoTarget, AppError> {
+    for run in &runs {
         refuse_half_undone(history, run)?;
-        let changes = changes_of(context, run)?;
-        made.extend(changes.changes);
-        irreversible.extend(changes.irreversible);
     }
+    let mut read = runs.clone();
+    for undo in runs.iter().flat_map(|run| history.active_undos(&run.run_id)) {
+        if !read.iter().any(|known| known.run_id == undo.run_id) {
+            read.push(undo);
+        }
+    }
+    history.sort_newest_first(&mut read);
+    let changes = changes_of(context, &read)?;
     Ok(UndoTarget {
         verb: "Undo",
         run_id: run.run_id.clone(),
-        goal: goal_of("Undo", run),
-        undoes: connected.iter().map(|run| run.run_id.clone()).collect(),
-        made,
-        irreversible,
-        since: earliest(connected.iter().map(|run| history.made_at(run))),
+        session: None,
+        goal,
+        undoes: runs.iter().map(|run| run.run_id.clone()).collect(),
+        made: changes.changes,
+        edited_between: changes.edited_between,
+        irreversible: changes.irreversible,
+        since: earliest(runs.iter().map(|run| history.made_at(run))),
         folder: RunFolder::open(&run.dir)?,
-        interrupted: connected.iter().any(|run| run.state == RunState::Interrupted),
+        interrupted: runs.iter().any(|run| run.state == RunState::Interrupted),
         scope: UndoScope::default(),
     })
 }
@@ -324,19 +490,25 @@ fn find_run<'a>(
     wanted: &str,
 ) -> Result<&'a RunSummary, AppError> {
     let dir = context.run_dir(wanted)?;
-    runs.iter().find(|run| run.dir == dir).ok_or_else(|| {
-        AppError::bad_input("no_such_run", format!("no run is named `{wanted}`"))
-            .hint("`tollgate runs` lists them; name one by its id, the beginning of it, or `last`")
-    })
+    runs.iter().find(|run| run.dir == dir).ok_or_else(|| no_such_run(wanted))
 }
 
-/// Returns the changes of a run. Fails unless its record is intact and the run has ended.
-fn changes_of(context: &VaultContext, run: &RunSummary) -> Result<RunChanges, AppError> {
-    if run.state == RunState::Running || context.is_running(&run.dir)? {
-        return Err(running_error(run));
+fn no_such_run(wanted: &str) -> AppError {
+    AppError::bad_input("no_such_run", format!("no run is named `{}`", escape_line(wanted)))
+        .hint("`tollgate runs` lists them; name one by its id, the beginning of it, or `last`")
+}
+
+/// Returns the changes of runs, which come newest first. Fails unless their records are intact and the runs have ended.
+pub(super) fn changes_of(context: &VaultContext, runs: &[&RunSummary]) -> Result<RunChanges, AppError> {
+    let mut folders = Vec::with_capacity(runs.len());
+    for run in runs.iter().rev() {
+        if run.state == RunState::Running || context.is_running(&run.dir)? {
+            return Err(running_error(run));
+        }
+        refuse_damaged(run)?;
+        folders.push(RunFolder::open(&run.dir)?);
     }
-    refuse_damaged(run)?;
-    Ok(RunChanges::read(&RunFolder::open(&run.dir)?)?)
+    Ok(RunChanges::read_all(&folders)?)
 }
 
 fn refuse_damaged(run: &RunSummary) -> Result<(), AppError> {
@@ -347,13 +519,18 @@ fn refuse_damaged(run: &RunSummary) -> Result<(), AppError> {
     }
 }
 
-fn running_error(run: &RunSummary) -> AppError {
-    AppError::new(ErrorKind::Failed, "running", format!("run {} is still running", run.run_id))
-        .hint("wait until it ends, or end it with Ctrl-C where it runs")
+pub(super) fn running_error(run: &RunSummary) -> AppError {
+    let hint = match run.kind {
+        RunKind::Session => "disconnect the client that makes its calls, or ask its model to call `run_undo`",
+        RunKind::Plan | RunKind::Call | RunKind::Undo | RunKind::PartialUndo => {
+            "wait until it ends, or end it with Ctrl-C where it runs"
+        }
+    };
+    AppError::new(ErrorKind::Failed, "running", format!("run {} is still running", run.run_id)).hint(hint)
 }
 
 /// Returns the error for a run with unknown changes.
-fn unknown_changes(run: &RunSummary, error: AppError) -> AppError {
+pub(super) fn unknown_changes(run: &RunSummary, error: AppError) -> AppError {
     let id = &run.run_id;
     let error =
         AppError { message: format!("the record of run {id} cannot be trusted: {}", error.message), ..error };

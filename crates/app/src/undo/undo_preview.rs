@@ -192,7 +192,15 @@ impl UndoPreview {
             "conflicts": found.conflicts,
         }));
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some((text.clone(), coloured));
-        Forecast { headline: view.sentence, text, fingerprint, differs, calls: None, runs_unasked: false }
+        Forecast {
+            headline: view.sentence,
+            text,
+            fingerprint,
+            differs,
+            calls: None,
+            runs_unasked: false,
+            refusal: None,
+        }
     }
 
     /// Returns lines about links that were written after this undo was planned, which it does not rewrite.

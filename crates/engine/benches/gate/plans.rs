@@ -49,6 +49,8 @@ fn run(items: u64) -> f64 {
         place,
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
+        asks_always: false,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -179,6 +179,7 @@ fn header() -> RunHeader {
         created_at: "2026-01-02T03:04:05Z".parse().unwrap(),
         kind: RunKind::Call,
         undoes: Vec::new(),
+        session: None,
         continues: None,
         vault: None,
         plan: json!({}),

@@ -66,7 +66,8 @@ impl PlanQuestion {
 
     /// Asks with the forecast in the question. The plan is forecast again when the approval comes: if the result
     /// differs, the approval does not cover it, so the differences are shown and the question is asked again. An
-    /// approval binds every call of the run to the forecast.
+    /// approval binds every call of the run to the forecast. A plan that is certain to fail is declined without a question
+    /// if the forecaster refuses it.
     async fn ask_with_forecast(&mut self, about: ForecastPlan) -> Result<MachineInput, String> {
         let details = std::mem::take(&mut self.request.text);
         let ForecastPlan { plan, forecaster, first } = about;
@@ -75,6 +76,9 @@ impl PlanQuestion {
             None => forecast_plan(&*forecaster, &plan).await,
         };
         for _ in 0..MAX_QUESTIONS {
+            if let Some(refusal) = shown.refusal {
+                return Err(refusal.message);
+            }
             self.request.text = forecast_question(&details, &shown);
             self.request.binding = self.engine.binding(&plan, Some(&shown.fingerprint));
             let channel = self.ask_approver().await?;

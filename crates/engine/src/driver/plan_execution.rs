@@ -92,11 +92,12 @@ impl PlanExecution {
     pub async fn start(engine: &Engine, request: RunRequest) -> Result<PlanExecution, RunError> {
         let run_id = engine.inner.ids.run_id(engine.inner.clock.now(), request.place.newest_run_millis());
         let mut spec = engine.run_spec(run_id, Arc::new(request.plan), request.planner_version);
+        spec.confirm |= request.asks_always && engine.inner.purpose == Purpose::Act;
         let mut forecast = None;
         if let Some(forecaster) = request.forecaster.as_ref().filter(|_| spec.confirm) {
             let first = forecast_plan(&**forecaster, &spec.plan).await;
             // Rules may name paths, which are known only now. Each call is still judged when it comes.
-            spec.confirm = !first.runs_unasked;
+            spec.confirm = !first.runs_unasked || request.asks_always;
             forecast = Some(first);
         }
         if let Some(continues) = &request.continues {
@@ -105,7 +106,8 @@ impl PlanExecution {
             spec.confirm |= !continues.uncertain.is_empty() && engine.inner.purpose == Purpose::Act;
         }
         let continues = request.continues.clone();
-        let links = RunLinks { undoes: request.undoes, continues: request.continues };
+        let links =
+            RunLinks { undoes: request.undoes, session: request.session, continues: request.continues };
         let header = engine.run_header(&spec, request.kind, links);
         let journal = match request.place {
             RunPlace::Disk(runs) => {

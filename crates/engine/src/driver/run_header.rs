@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use command_line::CommandLine;
-use envelope::{Confirmation, Hash, RunId, ToolDecl};
+use envelope::{Confirmation, Hash, RunId, SessionId, ToolDecl};
 use journal::{CallPolicy, Continuation, RecordedTool, RunHeader, RunKind};
 use plan::{CheckedPlan, CheckedStep, RunSpec, Template};
 
@@ -13,6 +13,7 @@ use crate::{Engine, Purpose};
 /// The runs that a run refers to.
 pub(super) struct RunLinks {
     pub(super) undoes: Vec<RunId>,
+    pub(super) session: Option<SessionId>,
     pub(super) continues: Option<Continuation>,
 }
 
@@ -62,6 +63,7 @@ impl Engine {
             created_at: self.inner.clock.now(),
             kind,
             undoes: links.undoes,
+            session: links.session,
             continues: links.continues,
             // Filled in by the folder that keeps the run.
             vault: None,

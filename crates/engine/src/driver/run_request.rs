@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use envelope::RunId;
+use envelope::{RunId, SessionId};
 use journal::{Continuation, JournalError, RunKind, RunsFolder};
 use plan::CheckedPlan;
 use toolkit::{CancelCause, CancelToken};
@@ -35,6 +35,10 @@ pub struct RunRequest {
     pub kind: RunKind,
     /// The runs that this one undoes.
     pub undoes: Vec<RunId>,
+    /// The session that the run belongs to.
+    pub session: Option<SessionId>,
+    /// Whether the plan is asked about although the policy would let it run unasked.
+    pub asks_always: bool,
     /// The run that this one continues: its calls are not made again.
     pub continues: Option<Continuation>,
     pub planner_version: Option<String>,

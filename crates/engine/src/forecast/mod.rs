@@ -8,7 +8,7 @@ mod approved_calls;
 
 use std::fmt;
 
-use envelope::{Hash, StepId, ToolCall, ToolDecl, ToolName, VaultChange};
+use envelope::{Fault, Hash, StepId, ToolCall, ToolDecl, ToolName, VaultChange};
 use plan::CheckedPlan;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,6 +34,8 @@ pub struct Forecast {
     pub calls: Option<Vec<ForecastCall>>,
     /// Whether every call would run without a question.
     pub runs_unasked: bool,
+    /// The failure that is certain, whatever the user answers: the plan or call is refused with it and no one is asked.
+    pub refusal: Option<Box<Fault>>,
 }
 
 /// One call of a forecast.
@@ -113,6 +115,7 @@ impl Forecast {
             differs: Vec::new(),
             calls: Some(Vec::new()),
             runs_unasked: false,
+            refusal: None,
         }
     }
 }

@@ -155,6 +155,8 @@ fn remembering(entry: &RegisteredTool, state: &CallState, inputs: &CallInputs) -
 }
 
 /// Asks about a call. Returns the calls that the approval covers, if they could be forecast.
+///
+/// A call that is certain to fail ends with its failure, and no one is asked: an approval could not change it.
 async fn ask_for_approval(
     engine: &Engine,
     entry: &RegisteredTool,
@@ -173,7 +175,12 @@ async fn ask_for_approval(
         covered_by_plan: open.covered_by_plan,
         dry_run: inputs.dry_run,
     };
-    let (verdict, approved) = ask_approver(engine, entry, state, &asked).await?;
+    let forecast = forecast_call(engine, entry, &asked).await;
+    if let Some(refusal) = forecast.as_ref().and_then(|forecast| forecast.refusal.as_deref()) {
+        trace.note(format!("{}: certain to fail, so no one was asked", asked.why));
+        return Err(refusal.clone());
+    }
+    let (verdict, approved) = ask_approver(engine, entry, state, &asked, forecast).await?;
     match accept_decision(&asked, verdict)? {
         (channel, true) => {
             for reason in &open.whys {
@@ -209,7 +216,8 @@ pub(super) async fn ask_again(
         covered_by_plan: false,
         dry_run: false,
     };
-    let (verdict, approved) = ask_approver(engine, entry, state, &asked).await?;
+    let forecast = forecast_call(engine, entry, &asked).await;
+    let (verdict, approved) = ask_approver(engine, entry, state, &asked, forecast).await?;
     if let ApprovalDecision::Unavailable { why, .. } = &verdict {
         return Err(Fault::new(
             Failure::Conflict,
@@ -247,8 +255,8 @@ async fn ask_approver(
     entry: &RegisteredTool,
     state: &CallState,
     asked: &ApprovalPrompt<'_>,
+    forecast: Option<Forecast>,
 ) -> Result<(ApprovalDecision, Option<Arc<ApprovedCalls>>), Fault> {
-    let forecast = forecast_call(engine, entry, asked).await;
     let input = observable(asked.args).into_owned();
     let text = call_question(&CallQuestion {
         tool: entry.decl.name.as_str(),

@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use envelope::{CallId, SideEffect, StepId, ToolCall, ToolName, ToolResult, VaultChange};
+use envelope::{CallId, SideEffect, StepId, Timestamp, ToolCall, ToolName, ToolResult, VaultChange};
 use journal::{JournalError, JournalRecord, RunFolder, Seq};
 
-/// All changes that a run made in the vault, in order, and its effects elsewhere.
+use super::call_order::{CallChanges, OrderedChanges, order_calls};
+
+/// All changes that one or more runs made in the vault, in order, and their effects elsewhere.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct RunChanges {
     pub changes: Vec<VaultChange>,
+    /// Files that another program edited between two of the changes.
+    pub edited_between: Vec<String>,
     /// Calls with effects outside the vault's files, which no undo reverts.
     pub irreversible: Vec<IrreversibleCall>,
 }
@@ -26,16 +30,49 @@ pub struct IrreversibleCall {
     pub message: Option<String>,
 }
 
+/// The calls of one run that changed something, in order.
+#[derive(Default)]
+struct RecordedChanges {
+    calls: Vec<CallChanges>,
+    irreversible: Vec<IrreversibleCall>,
+}
+
 impl RunChanges {
     /// Reads the record of a run that is not active: finished, cancelled, failed or interrupted.
+    pub fn read(folder: &RunFolder) -> Result<RunChanges, JournalError> {
+        RunChanges::read_all(std::slice::from_ref(folder))
+    }
+
+    /// Reads the records of runs, oldest first. Their calls may alternate.
+    pub fn read_all(folders: &[RunFolder]) -> Result<RunChanges, JournalError> {
+        let mut found = RunChanges::default();
+        let mut runs = Vec::with_capacity(folders.len());
+        for folder in folders {
+            let run = RecordedChanges::read(folder)?;
+            found.irreversible.extend(run.irreversible);
+            runs.push(run.calls);
+        }
+        let OrderedChanges { changes, edited_between } = order_calls(runs);
+        found.changes = folders_first(changes);
+        found.edited_between = edited_between;
+        Ok(found)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+impl RecordedChanges {
+    /// Reads the calls of a run.
     ///
     /// Results have the changes in the order in which they were made: calls on the same paths never run side by side,
     /// and a result is recorded before the next of them begins. A call without a result was interrupted; its intended
     /// changes count. Some of them may never have happened, which does no harm: undoing such a change finds nothing to
     /// do.
-    pub fn read(folder: &RunFolder) -> Result<RunChanges, JournalError> {
+    fn read(folder: &RunFolder) -> Result<RecordedChanges, JournalError> {
         let mut open: BTreeMap<CallId, (Seq, ToolCall)> = BTreeMap::new();
-        let mut found = RunChanges::default();
+        let mut found = RecordedChanges::default();
         for entry in folder.records()? {
             let entry = entry?;
             match entry.record {
@@ -53,12 +90,7 @@ impl RunChanges {
         let mut left: Vec<(Seq, ToolCall)> = open.into_values().collect();
         left.sort_by_key(|(seq, _)| *seq);
         left.into_iter().for_each(|(_, call)| found.interrupted(call));
-        found.changes = folders_first(found.changes);
         Ok(found)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
     }
 
     fn ended(&mut self, call: Option<ToolCall>, result: ToolResult) {
@@ -76,8 +108,14 @@ impl RunChanges {
         }
         let intent = call.map(|call| call.intent).filter(|intent| !intent.is_empty());
         match intent {
-            Some(intent) if is_unknown(&result) => self.changes.extend(intent),
-            Some(_) | None => self.changes.extend(result.changes),
+            Some(intent) if is_unknown(&result) => self.add(result.ended_at, intent, true),
+            Some(_) | None => self.add(result.ended_at, result.changes, false),
+        }
+    }
+
+    fn add(&mut self, ended_at: Timestamp, changes: Vec<VaultChange>, is_uncertain: bool) {
+        if !changes.is_empty() {
+            self.calls.push(CallChanges { ended_at, changes, is_uncertain });
         }
     }
 
@@ -91,7 +129,7 @@ impl RunChanges {
                 message: call.preview,
             });
         }
-        self.changes.extend(call.intent);
+        self.add(call.created_at, call.intent, true);
     }
 }
 

@@ -50,7 +50,7 @@ impl<'a> UndoHistory<'a> {
     }
 
     /// Returns when the changes of a run were made: when its newest redo began, or when it began itself.
-    pub fn made_at(&self, run: &'a RunSummary) -> Timestamp {
+    pub fn made_at(&self, run: &RunSummary) -> Timestamp {
         let is_undo = |id: &RunId| self.get(id).is_some_and(|undone| undone.kind.is_undo());
         let is_redo = |newer: &&RunSummary| {
             newer.kind.is_undo()
@@ -58,6 +58,32 @@ impl<'a> UndoHistory<'a> {
                 && self.root_run(newer).run_id == run.run_id
         };
         self.runs.iter().find(is_redo).map_or(run.created_at, |redo| redo.created_at)
+    }
+
+    /// Returns the active undos that have succeeded, also in part, newest first.
+    pub fn undo_runs(&self) -> impl Iterator<Item = &'a RunSummary> {
+        self.runs.iter().filter(|run| {
+            run.kind.is_undo()
+                && self.undone_by(&run.run_id).is_none()
+                && has_status(run, RunStatus::Ok)
+                && run
+                    .undoes
+                    .first()
+                    .and_then(|undone| self.get(undone))
+                    .is_some_and(|undone| !undone.kind.is_undo())
+        })
+    }
+
+    /// Returns all runs, newest first.
+    pub fn runs(&self) -> &'a [RunSummary] {
+        self.runs
+    }
+
+    /// Puts runs of this history into its order, newest first.
+    pub fn sort_newest_first(&self, runs: &mut [&RunSummary]) {
+        let places: HashMap<&RunId, usize> =
+            self.runs.iter().enumerate().map(|(place, run)| (&run.run_id, place)).collect();
+        runs.sort_by_key(|run| places.get(&run.run_id).copied());
     }
 
     pub fn get(&self, run: &RunId) -> Option<&'a RunSummary> {
@@ -158,6 +184,7 @@ mod tests {
                 (false, _) => RunKind::Undo,
             },
             undoes: undoes.iter().map(|undone| id(undone)).collect(),
+            session: None,
             continues: None,
             goal: None,
             vault: None,

@@ -88,6 +88,8 @@ fn request(test_engine: &TestEngine, whole: &Value, folder: &Path) -> RunRequest
         place: RunPlace::Disk(folder.join("runs").into()),
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
+        asks_always: false,
         continues: None,
         planner_version: Some("a model".to_owned()),
         cancel: RunCancel::new(),

@@ -26,6 +26,7 @@ impl Told {
             differs: if at == 0 { Vec::new() } else { vec![format!("now: {text}")] },
             calls: None,
             runs_unasked: false,
+            refusal: None,
         };
         Arc::new(Told(Mutex::new(texts.iter().enumerate().map(forecast).collect())))
     }
@@ -187,6 +188,7 @@ impl Saving {
             differs: Vec::new(),
             calls: Some(vec![call]),
             runs_unasked: false,
+            refusal: None,
         }
     }
 }
@@ -304,6 +306,8 @@ async fn a_resumed_run_is_held_to_the_forecast_that_was_approved() {
         place: RunPlace::Disk(folder.path().to_owned().into()),
         kind: journal::RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
+        asks_always: false,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

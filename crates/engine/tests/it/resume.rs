@@ -61,6 +61,7 @@ impl Past {
             created_at: now(),
             kind: RunKind::Plan,
             undoes: Vec::new(),
+            session: None,
             continues: None,
             vault: None,
             plan: serde_json::to_value(&*checked.plan).unwrap(),

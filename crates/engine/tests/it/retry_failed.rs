@@ -30,6 +30,8 @@ fn request(test_engine: &TestEngine, folder: &Path, continues: Option<Continuati
         place: RunPlace::Disk(folder.join("runs").into()),
         kind: RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
+        asks_always: false,
         continues,
         planner_version: None,
         cancel: RunCancel::new(),

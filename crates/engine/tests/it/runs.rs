@@ -429,6 +429,8 @@ async fn interrupted(folder: &Path, act: &str) -> (std::path::PathBuf, Vec<Strin
         place: disk(folder),
         kind: journal::RunKind::Plan,
         undoes: Vec::new(),
+        session: None,
+        asks_always: false,
         continues: None,
         planner_version: None,
         cancel: RunCancel::new(),

@@ -16,6 +16,7 @@ fn session(test_engine: &TestEngine, runs: &Path) -> SessionRun {
         .engine
         .open_session(SessionRequest {
             place: RunPlace::Disk(runs.to_path_buf().into()),
+            session: None,
             goal: "Talk about notes".to_owned(),
             planner_version: Some("a model".to_owned()),
             tools: vec![ToolName::parse(WRITES).unwrap()],

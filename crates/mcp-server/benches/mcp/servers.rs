@@ -5,13 +5,14 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 
+use envelope::SessionId;
 use http_edge::metrics::Metrics;
 use http_edge::{EdgeSettings, HttpListener, Token};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use mcp_server::{
-    ClientLifetime, McpParts, McpServer, McpSettings, PlanRunOptions, PlanRunner, PlanToolResult, RunStorage,
-    mount, open_standard_io, serve_stdio,
+    ClientLifetime, McpParts, McpServer, McpSettings, PlanRunOptions, PlanRunner, PlanSource, PlanToolResult,
+    RunStorage, UndoRequest, mount, open_standard_io, serve_stdio,
 };
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
@@ -64,22 +65,39 @@ impl ServerHandler for Bare {
 struct Nothing;
 
 impl PlanRunner for Nothing {
-    fn check(&self, _plan: String) -> BoxFuture<'static, PlanToolResult> {
+    fn check(&self, _plan: String, _session: Option<SessionId>) -> BoxFuture<'static, PlanToolResult> {
         none()
     }
 
-    fn preview(&self, _plan: String, _cancel: CancelToken) -> BoxFuture<'static, PlanToolResult> {
+    fn preview(
+        &self,
+        _plan: PlanSource,
+        _session: Option<SessionId>,
+        _cancel: CancelToken,
+    ) -> BoxFuture<'static, PlanToolResult> {
         none()
     }
 
-    fn run(&self, _plan: String, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+    fn run(&self, _plan: PlanSource, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
         none()
     }
+
+    fn undo(&self, _request: UndoRequest, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+        none()
+    }
+
+    fn end_session(&self, _session: &SessionId) {}
 }
 
 fn none() -> BoxFuture<'static, PlanToolResult> {
     let why = "this benchmark has no plans".to_owned();
-    let answer = PlanToolResult { ok: false, summary: why.clone(), text: why, data: Value::Null, run: None };
+    let answer = PlanToolResult {
+        ok: false,
+        summary: why.clone(),
+        text: why,
+        data: Value::Null,
+        ..PlanToolResult::default()
+    };
     Box::pin(std::future::ready(answer))
 }
 

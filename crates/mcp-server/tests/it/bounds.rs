@@ -25,6 +25,7 @@ async fn what_the_owner_did_at_the_command_line_is_not_for_clients_to_read() {
     let server = TestServer::new();
     let request = SessionRequest {
         place: RunPlace::Disk(server.runs().to_owned().into()),
+        session: None,
         goal: "of the owner".to_owned(),
         planner_version: None,
         tools: Vec::new(),

@@ -44,6 +44,7 @@ async fn every_tool_has_a_name_that_clients_take_a_title_all_hints_and_both_sche
         plan_check (Check (plan)): reads true, destroys false, idempotent true, open false
         plan_preview (Preview (plan)): reads true, destroys false, idempotent true, open false
         plan_run (Run (plan)): reads false, destroys true, idempotent false, open true
+        run_undo (Undo (run)): reads false, destroys true, idempotent false, open true
     "#]]
     .assert_eq(&told);
 }
@@ -115,7 +116,7 @@ async fn a_cursor_of_somebody_else_is_refused() {
     assert_eq!(error["code"], -32602, "{error}");
     let rest = client.request("tools/list", json!({ "cursor": "plan_check" })).await;
     let names: Vec<&Value> = rest["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["plan_preview", "plan_run"]);
+    assert_eq!(names, ["plan_preview", "plan_run", "run_undo"]);
 }
 
 proptest! {

@@ -10,11 +10,11 @@ use engine::{
     ApprovalDecision, ApprovalRequest, Approver, ConfirmAnswer, ConfirmRequest, Engine, EngineParts,
     Forecast, Forecaster, Mode, Policy, Purpose, SystemClock, SystemIds, UncertainCall, UncertainDecision,
 };
-use envelope::{ApprovalChannel, Hash, Phase, ToolDecl};
+use envelope::{ApprovalChannel, Hash, Phase, SessionId, ToolDecl};
 use journal::{JournalRecord, RunFolder};
 use mcp_server::{
-    ClientLifetime, McpHandler, McpParts, McpServer, McpSettings, PlanRunOptions, PlanRunner, PlanToolResult,
-    RunStorage,
+    ClientLifetime, McpHandler, McpParts, McpServer, McpSettings, PlanRunOptions, PlanRunner, PlanSource,
+    PlanToolResult, RunStorage, UndoRequest,
 };
 use plan::CheckedPlan;
 use serde_json::{Value, json};
@@ -272,6 +272,7 @@ impl Forecaster for Told {
             differs: Vec::new(),
             calls: None,
             runs_unasked: false,
+            refusal: None,
         };
         Box::pin(std::future::ready(Some(forecast)))
     }
@@ -281,23 +282,46 @@ impl Forecaster for Told {
 struct NoPlans;
 
 impl PlanRunner for NoPlans {
-    fn check(&self, plan: String) -> BoxFuture<'static, PlanToolResult> {
+    fn check(&self, plan: String, _session: Option<SessionId>) -> BoxFuture<'static, PlanToolResult> {
         let data = json!({ "bytes": plan.len() });
         let (summary, text) = ("Checked".to_owned(), "Checked\nall".to_owned());
-        Box::pin(std::future::ready(PlanToolResult { ok: true, summary, text, data, run: None }))
+        Box::pin(std::future::ready(PlanToolResult {
+            ok: true,
+            summary,
+            text,
+            data,
+            ..PlanToolResult::default()
+        }))
     }
 
-    fn preview(&self, _plan: String, _cancel: CancelToken) -> BoxFuture<'static, PlanToolResult> {
+    fn preview(
+        &self,
+        _plan: PlanSource,
+        _session: Option<SessionId>,
+        _cancel: CancelToken,
+    ) -> BoxFuture<'static, PlanToolResult> {
         none()
     }
 
-    fn run(&self, _plan: String, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+    fn run(&self, _plan: PlanSource, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
         none()
     }
+
+    fn undo(&self, _request: UndoRequest, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+        none()
+    }
+
+    fn end_session(&self, _session: &SessionId) {}
 }
 
 fn none() -> BoxFuture<'static, PlanToolResult> {
     let why = "there are no plans here".to_owned();
-    let answer = PlanToolResult { ok: false, summary: why.clone(), text: why, data: Value::Null, run: None };
+    let answer = PlanToolResult {
+        ok: false,
+        summary: why.clone(),
+        text: why,
+        data: Value::Null,
+        ..PlanToolResult::default()
+    };
     Box::pin(std::future::ready(answer))
 }

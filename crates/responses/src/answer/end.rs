@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backend::TokenUsage;
+use envelope::SessionId;
 use tokio::time::Instant;
 
 use super::FinishedAnswer;
@@ -32,7 +33,7 @@ impl AnswerWriter<'_> {
             Some(EndReason::Failed(error)) => Some(error.clone()),
             Some(EndReason::Stopped(_) | EndReason::Incomplete(_) | EndReason::Gone) | None => None,
         };
-        let AnswerWriter { emitter, out, request, mut conversation, unique, responder, .. } = *self;
+        let AnswerWriter { emitter, out, request, mut conversation, unique, responder, session, .. } = *self;
         let mut response = match cut {
             None => emitter.complete(usage, now),
             Some(EndReason::Incomplete(reason)) => emitter.incomplete(reason, usage),
@@ -51,7 +52,7 @@ impl AnswerWriter<'_> {
         {
             conversation.add_sent(&response.output);
             let (input, output) = conversation.into_request_and_added();
-            let stored = store_answer(store, &request, &unique, input, output, &response).await;
+            let stored = store_answer(store, &request, (&unique, session), input, output, &response).await;
             if stored.is_err() && request.store {
                 response.set_not_stored();
             }
@@ -107,7 +108,7 @@ impl AnswerWriter<'_> {
 async fn store_answer(
     store: &ResponseStore,
     request: &Request,
-    unique: &str,
+    (unique, session): (&str, Option<SessionId>),
     input: Vec<ConversationItem>,
     output: Vec<ConversationItem>,
     response: &FinishedResponse,
@@ -121,6 +122,7 @@ async fn store_answer(
     let stored = StoredResponse {
         id: response_id(unique),
         previous: request.previous_response_id.clone(),
+        session,
         input,
         output,
         object: response.object_json(),

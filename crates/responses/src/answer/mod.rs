@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use backend::{Capabilities, TextModel, TurnStream};
 use engine::Clock;
+use envelope::SessionId;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -87,6 +88,8 @@ pub struct PreparedAnswer {
     capabilities: Capabilities,
     tools: ToolSet,
     stream: TurnStream,
+    /// The session of the conversation, if calls of it were recorded before.
+    session: Option<SessionId>,
 }
 
 impl PreparedAnswer {
@@ -145,6 +148,7 @@ impl Responder {
         let started = Instant::now();
         resolve::continue_response_of_calls(&mut request, &self.parts.store, also);
         let earlier = resolve::earlier_conversation(&request, &self.parts.store, also)?;
+        let session = resolve::earlier_session(&request, &self.parts.store, also);
         let earlier_items = earlier.len();
         let input = std::mem::take(&mut request.input);
         let echoed =
@@ -184,6 +188,7 @@ impl Responder {
             capabilities,
             tools,
             stream,
+            session,
         }))
     }
 

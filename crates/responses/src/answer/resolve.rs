@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use envelope::SessionId;
+
 use crate::error::ApiError;
 use crate::item::ConversationItem;
 use crate::request::Request;
@@ -49,6 +51,17 @@ pub(super) fn earlier_conversation(
         Some(previous) => store.conversation_with(previous, also),
         None => Ok(Vec::new()),
     }
+}
+
+/// Returns the session of the conversation before the request, if calls of it were recorded.
+pub(super) fn earlier_session(
+    request: &Request,
+    store: &ResponseStore,
+    also: Option<&ResponseStore>,
+) -> Option<SessionId> {
+    let previous = request.previous_response_id.as_ref()?;
+    let found = also.and_then(|also| also.get(previous)).or_else(|| store.get(previous));
+    found.and_then(|stored| stored.session.clone())
 }
 
 /// Returns the conversation with the input of the request, each reference replaced by its item. An item that is in
@@ -131,6 +144,7 @@ mod tests {
         StoredResponse {
             id: name.to_owned(),
             previous: previous.map(str::to_owned),
+            session: None,
             input: vec![message(&format!("in_{name}"), ItemRole::User, "asked")],
             output: vec![message(&format!("msg_{name}"), ItemRole::Assistant, text)],
             object: "{}".to_owned(),

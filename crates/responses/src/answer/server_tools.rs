@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use envelope::SessionId;
 use serde_json::{Map, Value, json};
 
 use super::toolbox::{ServerCall, ToolboxRun};
@@ -14,9 +15,19 @@ use crate::item::{ConversationItem, ItemContent, ItemRole};
 const CUT_OFF_RECEIPT: &str =
     "cancelled before it ended; check whether it had its effect before you do it again";
 
+/// Changes that the text about the limit of turns lists; more are counted.
+const LISTED_CHANGES: usize = 20;
+
 impl AnswerWriter<'_> {
     /// Runs one call and adds it to the conversation, with its receipt.
-    pub(super) async fn run_server_call(&mut self, call: ToolRequest) -> Result<(), EndReason> {
+    ///
+    /// `denied` is the name of a call of the same turn that was denied before. This one is not made then: the model decided on
+    /// it in the belief that the other one would happen. Returns the name of the denied call, if there is one now.
+    pub(super) async fn run_server_call(
+        &mut self,
+        call: ToolRequest,
+        denied: Option<String>,
+    ) -> Result<Option<String>, EndReason> {
         self.totals.server_calls += 1;
         let id = format!("sc_{}_{:03}", self.unique, self.totals.server_calls);
         let ToolRequest { name, arguments } = call;
@@ -28,7 +39,12 @@ impl AnswerWriter<'_> {
             namespace: None,
             arguments,
         };
-        let receipt = if self.request.max_tool_calls.is_some_and(|most| self.totals.server_calls > most) {
+        let mut denied = denied;
+        let receipt = if let Some(first) = &denied {
+            format!(
+                "not run: `{first}`, which came before it in this turn, was denied; call it again if it makes sense alone"
+            )
+        } else if self.request.max_tool_calls.is_some_and(|most| self.totals.server_calls > most) {
             "not run: the limit of tool calls for this answer is reached; answer with what you know"
                 .to_owned()
         } else {
@@ -46,10 +62,40 @@ impl AnswerWriter<'_> {
             let finished =
                 json!({ "id": id, "name": name, "status": result.status, "receipt": result.receipt });
             self.send_extension("tool.finished", finished).await?;
+            if result.is_denied {
+                denied = Some(name);
+            }
+            if result.has_changes {
+                self.changes.push(result.receipt.lines().next().unwrap_or_default().to_owned());
+            }
             result.receipt
         };
         self.add_call(item, id, receipt);
-        Ok(())
+        Ok(denied)
+    }
+
+    /// Returns the last text of an answer that reached the limit of turns: what was changed, and how to go on.
+    pub(super) fn turn_limit_text(&self, turns: u32) -> String {
+        let mut text = format!("Stopped after {turns} turns with tools, before the task was finished.");
+        if self.changes.is_empty() {
+            text += " Nothing was changed.";
+        } else {
+            text += " What was changed:";
+            for change in self.changes.iter().take(LISTED_CHANGES) {
+                text += &format!("\n- {change}");
+            }
+            if self.changes.len() > LISTED_CHANGES {
+                text += &format!("\n- and {} more", self.changes.len() - LISTED_CHANGES);
+            }
+        }
+        text += match self.request.store {
+            true => "\nTo go on, continue this response with `previous_response_id`.",
+            false => "\nTo go on, send the conversation again; this response is not stored.",
+        };
+        if let Some(session) = self.session.as_ref().filter(|_| !self.changes.is_empty()) {
+            text += &format!(" To take it back: `tollgate undo --session {session}`.");
+        }
+        text
     }
 
     /// Adds a call and its receipt to the conversation.
@@ -70,7 +116,11 @@ impl AnswerWriter<'_> {
             ApiError::server(500, "server_tools_off", "this server does not run tools of its own")
         })?;
         let (model, client) = (&self.request.model, self.request.client.as_ref());
-        let run = toolbox.open(&run_goal(self.conversation.items()), model, client)?;
+        if self.session.is_none() {
+            self.session = SessionId::parse(&format!("s{}", self.unique)).ok();
+        }
+        let goal = run_goal(self.conversation.items());
+        let run = toolbox.open(&goal, model, client, self.session.as_ref())?;
         self.run = Some(run.clone());
         Ok(run)
     }

@@ -781,6 +781,7 @@ impl Toolbox for Echo {
         goal: &str,
         _model: &str,
         _client: Option<&envelope::ClientId>,
+        _session: Option<&envelope::SessionId>,
     ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
         self.called.lock().unwrap().push(format!("opened: {goal}"));
         Ok(Arc::new(EchoRun { called: self.called.clone(), closed: self.closed.clone() }))
@@ -800,7 +801,11 @@ impl ToolboxRun for EchoRun {
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
         self.called.lock().unwrap().push(format!("{} {}", call.name, Value::Object(call.arguments)));
         let receipt = "the note says: buy milk".to_owned();
-        Box::pin(async move { ServerResult { ok: true, receipt, status: "ok" } })
+        // A call with these arguments is denied.
+        let is_denied = self.called.lock().unwrap().last().is_some_and(|call| call.contains("secret"));
+        Box::pin(async move {
+            ServerResult { ok: !is_denied, receipt, status: "ok", is_denied, has_changes: !is_denied }
+        })
     }
 
     fn close(&self, reason: Option<String>) -> BoxFuture<'static, ()> {
@@ -846,11 +851,39 @@ async fn a_model_that_only_uses_tools_is_stopped() {
     parts.toolbox = Some(toolbox.clone());
     parts.settings.max_turns = 3;
     let responder = Responder::new(parts);
-    let failed =
-        whole(&responder, json!({ "model": "m", "input": "Go", "tools": [{ "type": "tollgate" }] })).await;
-    assert_eq!(failed.unwrap_err().code, "too_many_turns");
+    let body = json!({ "model": "m", "input": "Go", "tools": [{ "type": "tollgate" }] });
+    let answer = whole(&responder, body).await.unwrap();
+    assert_eq!(
+        (&answer["status"], &answer["incomplete_details"]["reason"]),
+        (&json!("incomplete"), &json!("max_turns"))
+    );
+    let text = answer["output"].as_array().unwrap().last().unwrap()["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text.matches("\n- the note says: buy milk").count(), 3, "{text}");
+    assert!(text.contains("`previous_response_id`") && text.contains("`tollgate undo --session s"), "{text}");
     let said = toolbox.called.lock().unwrap().pop();
-    assert_eq!(said.as_deref(), Some("closed: the answer failed: too_many_turns"));
+    assert_eq!(said.as_deref(), Some("closed: the model used tools in every turn of the answer"));
+
+    // The answer can be continued, and its runs belong to the same session.
+    let first = answer["id"].as_str().unwrap();
+    let on = json!({ "model": "m", "input": "Go on", "previous_response_id": first, "tools": [{ "type": "tollgate" }] });
+    let next = whole(&responder, on).await.unwrap();
+    let session = |id: &Value| responder.store().get(id.as_str().unwrap()).unwrap().session.clone().unwrap();
+    assert_eq!(session(&next["id"]), session(&answer["id"]));
+}
+
+#[tokio::test]
+async fn a_denied_call_holds_back_the_later_calls_of_its_turn() {
+    let script = r#"{"match": {"last_contains": "not run"}, "text": "I see."}
+{"text": "<tool_call>{\"name\":\"note\",\"arguments\":{\"path\":\"a.md\"}}</tool_call><tool_call>{\"name\":\"note\",\"arguments\":{\"path\":\"secret\"}}</tool_call><tool_call>{\"name\":\"note\",\"arguments\":{\"path\":\"b.md\"}}</tool_call>"}"#;
+    let mut parts = parts(Arc::new(ScriptedModel::new("a test", Script::parse(script).unwrap())));
+    let toolbox = Arc::new(Echo::default());
+    parts.toolbox = Some(toolbox.clone());
+    let responder = Responder::new(parts);
+    let body = json!({ "model": "m", "input": "Go", "tools": [{ "type": "tollgate" }] });
+    let answer = whole(&responder, body).await.unwrap();
+    assert_eq!(answer["status"], "completed", "{answer}");
+    let called = toolbox.called.lock().unwrap();
+    assert_eq!(called[1..], ["note {\"path\":\"a.md\"}", "note {\"path\":\"secret\"}"]);
 }
 
 #[tokio::test]

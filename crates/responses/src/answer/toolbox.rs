@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backend::BoxFuture;
-use envelope::ClientId;
+use envelope::{ClientId, SessionId};
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
@@ -14,12 +14,14 @@ pub trait Toolbox: Send + Sync {
     /// Returns the tools with these names, or all. Fails on an unknown name and suggests known ones.
     fn tools(&self, names: Option<&[String]>) -> Result<Vec<OfferedTool>, ApiError>;
 
-    /// Opens a run that records the calls of one answer, made by `model` for `client`.
+    /// Opens a run that records the calls of one answer, made by `model` for `client`. It belongs to the session of the
+    /// conversation.
     fn open(
         &self,
         goal: &str,
         model: &str,
         client: Option<&ClientId>,
+        session: Option<&SessionId>,
     ) -> Result<Arc<dyn ToolboxRun>, ApiError>;
 }
 
@@ -48,4 +50,8 @@ pub struct ServerResult {
     pub receipt: String,
     /// `ok`, `error`, `timeout` or `cancelled`.
     pub status: &'static str,
+    /// Whether a rule, the mode, a hook or the user denied the call.
+    pub is_denied: bool,
+    /// Whether it changed files.
+    pub has_changes: bool,
 }

@@ -26,6 +26,7 @@ impl Responder {
         let stored = StoredResponse {
             id: response_id(&unique),
             previous: request.previous_response_id.clone(),
+            session: resolve::earlier_session(request, &self.parts.store, Some(own)),
             input,
             output: Vec::new(),
             object: response.object_json(),

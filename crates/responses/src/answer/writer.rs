@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backend::{Capabilities, FinishReason, HistoryEntry, MessagePart, ModelTurn, TurnStream};
+use envelope::SessionId;
 use serde_json::Map;
 
 use super::cancellation::{StopCause, StopSignal};
@@ -48,6 +49,10 @@ pub(super) struct AnswerWriter<'r> {
     /// Calls that were made before the repair. The model may repeat them; they are not made again.
     made_before: Vec<ToolRequest>,
     pub(super) run: Option<Arc<dyn ToolboxRun>>,
+    /// The session of the runs of this conversation; `None` until a call is made.
+    pub(super) session: Option<SessionId>,
+    /// The first lines of the receipts of calls that changed something.
+    pub(super) changes: Vec<String>,
     pub(super) interruption: InterruptionGuard,
 }
 
@@ -65,7 +70,15 @@ impl EndReason {
     fn message(&self) -> String {
         match self {
             EndReason::Failed(error) => format!("the answer failed: {}", error.code),
-            EndReason::Incomplete(_) => "the answer was cut off".to_owned(),
+            EndReason::Incomplete(IncompleteReason::MaxTurns) => {
+                "the model used tools in every turn of the answer".to_owned()
+            }
+            EndReason::Incomplete(
+                IncompleteReason::MaxOutputTokens
+                | IncompleteReason::ContentFilter
+                | IncompleteReason::Cancelled
+                | IncompleteReason::ServerStopping,
+            ) => "the answer was cut off".to_owned(),
             EndReason::Stopped(StopCause::Cancelled) => "the answer was cancelled".to_owned(),
             EndReason::Stopped(StopCause::ServerStopping) => "the server was stopped".to_owned(),
             EndReason::Gone => "the client went away".to_owned(),
@@ -109,6 +122,7 @@ impl<'r> AnswerWriter<'r> {
             capabilities,
             tools,
             stream,
+            session,
         } = prepared;
         let emitter = AnswerEmitter::new(&request, &unique, created_at, framing);
         // The emitter has them now, and thousands of streams may be open.
@@ -131,6 +145,8 @@ impl<'r> AnswerWriter<'r> {
             repaired: false,
             made_before: Vec::new(),
             run: None,
+            session,
+            changes: Vec::new(),
             interruption: InterruptionGuard::new(responder.parts.metrics.clone(), started),
         }
     }
@@ -201,9 +217,10 @@ impl<'r> AnswerWriter<'r> {
         self.keep_sent_items();
         let TurnOutcome { server_calls, failure, sent_calls, client_calls, text, .. } = outcome;
         let ran_calls = !server_calls.is_empty();
+        let mut denied = None;
         for call in server_calls {
             self.totals.calls += 1;
-            self.run_server_call(call).await?;
+            denied = self.run_server_call(call, denied).await?;
         }
         if let Some(failure) = failure {
             self.made_before.extend(sent_calls);
@@ -218,13 +235,11 @@ impl<'r> AnswerWriter<'r> {
         }
         let most = self.responder.parts.settings.max_turns;
         if self.totals.turns >= most {
-            return Err(EndReason::Failed(ApiError::server(
-                502,
-                "too_many_turns",
-                format!(
-                    "the model used tools for {most} turns without coming to an answer; ask for less at once"
-                ),
-            )));
+            if !structured_output::is_requested(&self.request) {
+                let text = self.turn_limit_text(most);
+                self.emitter.text(&text);
+            }
+            return Err(EndReason::Incomplete(IncompleteReason::MaxTurns));
         }
         // The required call was made.
         self.request.choice = std::mem::take(&mut self.request.choice).without_requirement();

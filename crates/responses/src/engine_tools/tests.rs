@@ -98,7 +98,8 @@ impl RunCleanup for Slow {
 
 fn tools(slow: &Arc<Slow>, runs: &Path) -> EngineToolbox {
     let maker = maker(slow, &Arc::new(Mutex::new(Ok(Mode::Ask))));
-    EngineToolbox::new(maker, asking(slow), runs.to_owned().into(), None, &ToolChoice::default()).unwrap()
+    EngineToolbox::new(maker, asking(slow), runs.to_owned().into(), None, &ToolChoice::default(), None)
+        .unwrap()
 }
 
 /// All calls use the same approver.
@@ -157,9 +158,10 @@ async fn a_call_after_a_change_is_made_in_another_run_of_the_same_answer_or_not_
         folder,
         Some(Arc::new(look)),
         &ToolChoice::default(),
+        None,
     )
     .unwrap();
-    let run = tools.open("Write", "m", None).unwrap();
+    let run = tools.open("Write", "m", None, None).unwrap();
     let first = run.run_id();
     assert!(run.call(write()).await.ok);
     assert_eq!(run.run_id(), first);
@@ -202,7 +204,7 @@ fn last_word(runs: &Path) -> String {
 async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_closed() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    let run = tools.open("Write", "m", None).unwrap();
+    let run = tools.open("Write", "m", None, None).unwrap();
     let calling = tokio::spawn(run.call(write()));
     slow.asked.notified().await;
     tools.runs().stop();
@@ -217,7 +219,7 @@ async fn a_call_that_waits_for_a_yes_ends_when_the_server_stops_and_its_run_is_c
 async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    let run = tools.open("Write", "m", None).unwrap();
+    let run = tools.open("Write", "m", None, None).unwrap();
     let mut closing = run.close(Some("the answer was cancelled".to_owned()));
     assert_eq!(closing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
     slow.closing.notified().await;
@@ -231,7 +233,7 @@ async fn a_close_that_nobody_waits_for_any_more_is_not_cut_in_half() {
 async fn the_end_of_the_server_does_not_wait_for_ever() {
     let (runs, slow) = (tempfile::tempdir().unwrap(), Arc::new(Slow::default()));
     let tools = tools(&slow, runs.path());
-    drop(tools.open("Write", "m", None).unwrap());
+    drop(tools.open("Write", "m", None, None).unwrap());
     let before = tokio::time::Instant::now();
     tools.runs().finish(LIMIT).await;
     assert_eq!(before.elapsed(), LIMIT);

@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use envelope::SessionId;
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,8 @@ struct DiskRecord<'a> {
     version: u32,
     id: Cow<'a, str>,
     previous: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<SessionId>,
     input: Cow<'a, [ConversationItem]>,
     output: Cow<'a, [ConversationItem]>,
     #[serde(borrow)]
@@ -128,6 +131,7 @@ impl DiskStore {
         let stored = StoredResponse {
             id: written.id.into_owned(),
             previous: written.previous.map(Cow::into_owned),
+            session: written.session,
             input: written.input.into_owned(),
             output: written.output.into_owned(),
             object: written.object.get().to_owned(),
@@ -141,6 +145,7 @@ impl DiskStore {
             version: VERSION,
             id: Cow::Borrowed(&stored.id),
             previous: stored.previous.as_deref().map(Cow::Borrowed),
+            session: stored.session.clone(),
             input: Cow::Borrowed(&stored.input),
             output: Cow::Borrowed(&stored.output),
             object: serde_json::from_str(&stored.object).map_err(StoreError::Json)?,

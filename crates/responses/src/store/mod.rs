@@ -15,6 +15,8 @@ mod weight;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use envelope::SessionId;
+
 use self::disk_store::DiskStore;
 use self::lru_index::LruIndex;
 use super::item::ConversationItem;
@@ -41,6 +43,8 @@ impl Default for StoreLimits {
 pub struct StoredResponse {
     pub id: String,
     pub previous: Option<String>,
+    /// The session of the runs of its conversation, if calls of Tollgate's own tools were recorded.
+    pub session: Option<SessionId>,
     /// The input of the request; every item has an id.
     pub input: Vec<ConversationItem>,
     pub output: Vec<ConversationItem>,

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use envelope::SessionId;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -27,6 +28,7 @@ fn stored(number: u32, previous: Option<u32>) -> StoredResponse {
     StoredResponse {
         id: format!("resp_{number}"),
         previous: previous.map(|number| format!("resp_{number}")),
+        session: SessionId::parse(&format!("s{number}")).ok(),
         input: vec![message(&format!("in_{number}"), ItemRole::User, &format!("question {number}"))],
         output: vec![message(&format!("msg_{number}"), ItemRole::Assistant, &format!("answer {number}"))],
         object: format!("{{\"id\":\"resp_{number}\"}}"),

@@ -7,17 +7,20 @@ use app::report::format_time;
 use app::run_list::{RunList, RunRow, list_runs};
 use app::vault_context::VaultContext;
 use clap::Args;
-use envelope::RunId;
+use envelope::{RunId, SessionId};
 
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::screen;
 
+/// Characters of the id of a session that are listed: its first letter and the time of its start in milliseconds.
+const SESSION_LENGTH: usize = 13;
+
 /// Lists the runs of a vault, newest first; with a word, those that mention it
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate runs\n  tollgate runs inbox --limit 5")]
 pub(crate) struct RunsCommand {
-    /// Only runs whose goal, tools or id contain this
+    /// Only runs whose goal, tools, session or id contain this
     query: Option<String>,
     /// How many to list
     #[arg(long, default_value_t = 20, value_name = "N")]
@@ -39,7 +42,7 @@ impl RunsCommand {
         } else if let (0, Some(query)) = (found, &self.query) {
             let searched = count(all as u64, "run");
             screen::print(format_args!(
-                "No run mentions `{}`; {searched} searched by goal, tools and id",
+                "No run mentions `{}`; {searched} searched by goal, tools, session and id",
                 escape_line(query)
             ));
         } else {
@@ -64,12 +67,17 @@ fn show(rows: &[RunRow], length: usize) {
         let numbers = format!("{}, {}", count(row.calls, "call"), count(row.effects as u64, "change"));
         let id = |run: &RunId| run.as_str().get(..length).unwrap_or(run.as_str()).to_owned();
         let undone = row.undone_by.as_ref().map(|undo| paint.odd(format_args!("  undone by {}", id(undo))));
+        let session = |session: &SessionId| {
+            let short = session.as_str().get(..SESSION_LENGTH).unwrap_or(session.as_str());
+            paint.dim(format_args!("  session {}", escape_line(short)))
+        };
         screen::print(format_args!(
-            "{}  {}  {status}  {}  {}{}",
+            "{}  {}  {status}  {}  {}{}{}",
             paint.bold(id(&row.run_id)),
             format_time(row.created_at),
             truncate_line(&row.goal, 60),
             paint.dim(numbers),
+            row.session.as_ref().map(session).unwrap_or_default(),
             undone.unwrap_or_default()
         ));
     }

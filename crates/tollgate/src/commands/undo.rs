@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli_error::CommandResult;
 use crate::undo_run::{EditedNotes, UndoConsent, UndoOptions, run_undo};
-use app::undo::{UndoScope, undo_target};
+use app::undo::{UndoScope, session_undo_target, undo_target, undo_target_with_later};
 use app::vault_context::VaultContext;
 
 /// Undoes everything that a run changed: files, folders, names and links
@@ -15,13 +15,19 @@ use app::vault_context::VaultContext;
 /// cancelled or was interrupted. A note that was edited since is never overwritten without asking. The undo is itself a
 /// run: it is recorded, and `tollgate redo` undoes it. `last` is the newest run that changed something and is not
 /// undone; undos and redos are skipped, so a second `undo last` undoes the run before.
+///
+/// A session has everything that a client did over one connection or in one conversation: single calls, and the plans that
+/// ran between them. `--session` undoes all of it in reverse order, with one question and as one run.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tollgate undo last\n  tollgate undo 0199 --dry-run\n  tollgate undo last --keep-changed --yes\n  tollgate undo last --only Inbox --keep Inbox/today.md"
+    after_help = "Example:\n  tollgate undo last\n  tollgate undo 0199 --dry-run\n  tollgate undo last --keep-changed --yes\n  tollgate undo last --only Inbox --keep Inbox/today.md\n  tollgate undo --session\n  tollgate undo 0199 --with-later"
 )]
 pub(crate) struct UndoCommand {
     #[command(flatten)]
     common: UndoArguments,
+    /// Undo with the run every later run that changed the same files, as one run
+    #[arg(long, conflicts_with = "session")]
+    with_later: bool,
     /// Undo only what the run did to this file or below this folder; the rest can be undone later (repeatable)
     #[arg(long, value_name = "PATH")]
     only: Vec<String>,
@@ -34,7 +40,11 @@ pub(crate) struct UndoCommand {
 #[derive(Debug, Args)]
 pub(super) struct UndoArguments {
     /// The run: an id, the beginning of one, or `last`
-    pub(super) run: String,
+    #[arg(required_unless_present = "session", conflicts_with = "session")]
+    run: Option<String>,
+    /// A whole session instead of a run: its id, a run of it, the beginning of either, or `last`, which is the default
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "last")]
+    session: Option<String>,
     /// Approve in advance; notes that were edited since still need one of the two options below
     #[arg(long)]
     yes: bool,
@@ -69,7 +79,21 @@ struct UndoOutputArguments {
     json: bool,
 }
 
+/// What the user named.
+pub(super) enum UndoneUnit<'a> {
+    Run(&'a str),
+    Session(&'a str),
+}
+
 impl UndoArguments {
+    pub(super) fn unit(&self) -> UndoneUnit<'_> {
+        match &self.session {
+            Some(session) => UndoneUnit::Session(session),
+            // One of the two is required.
+            None => UndoneUnit::Run(self.run.as_deref().unwrap_or("last")),
+        }
+    }
+
     pub(super) fn json(&self) -> bool {
         self.answer.json
     }
@@ -95,7 +119,11 @@ impl UndoArguments {
 impl UndoCommand {
     pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
         let context = VaultContext::find(vault)?;
-        let target = undo_target(&context, &self.common.run)?;
+        let target = match self.common.unit() {
+            UndoneUnit::Session(session) => session_undo_target(&context, session)?,
+            UndoneUnit::Run(run) if self.with_later => undo_target_with_later(&context, run)?,
+            UndoneUnit::Run(run) => undo_target(&context, run)?,
+        };
         let target = target.limited_to(UndoScope { only: self.only, keep: self.keep })?;
         run_undo(&context, target, self.common.options())
     }

@@ -27,7 +27,7 @@ pub(crate) fn open_server(
         CallSessions::open(context, &approver, settings.ask_approval, hosts)?;
     let observer = TerminalObserver::of_run(Arc::new(Progress::new(true)));
     let choice = settings.tools.clone();
-    let plans = Arc::new(PlanService { live, approver, observer, choice, budget: PLAN_BUDGET });
+    let plans = Arc::new(PlanService::new(live, approver, observer, choice, PLAN_BUDGET));
     let parts = McpParts {
         make,
         recorded: RunStorage::Disk(context.prepare_runs()?),

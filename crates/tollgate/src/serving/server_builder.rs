@@ -12,14 +12,14 @@ use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use backend::TextModel;
 use call_session::{ApproverFactory, FrontEnd};
-use call_session::{SessionRuns, ToolChoice, ToolSet};
+use call_session::{PLAN_BUDGET, SessionRuns, ToolChoice, ToolSet};
 use engine::{Approver, SystemClock};
 use envelope::ClientId;
 use http_edge::ClientTokens;
 use http_edge::metrics::Metrics;
 use mcp_server::{McpServer, McpSettings};
 use responses::answer::{AnswerSettings, Responder, ResponderParts, Toolbox};
-use responses::engine_tools::EngineToolbox;
+use responses::engine_tools::{EngineToolbox, ServerPlans};
 use responses::store::{ResponseStore, StoreLimits};
 
 use super::mcp;
@@ -27,8 +27,10 @@ use crate::cli_error::CliError;
 use crate::progress::Progress;
 use crate::prompt::TerminalApprover;
 use crate::runtime::InterruptSignal;
+use crate::terminal_observer::TerminalObserver;
 use app::approval_queue;
 use app::approvals::ApprovalBroker;
+use app::plan_service::PlanService;
 use app::vault_context::VaultContext;
 
 /// Paths that need no token.
@@ -183,8 +185,12 @@ fn model_tools(
 ) -> Result<Arc<EngineToolbox>, CliError> {
     // Distinguishes only remembered approvals; each call is asked about through the approver of its own client.
     let approver = approvers(&ClientId::local(), FrontEnd::Cli);
-    let CallSessions { engine_factory: make, reload_check: look, .. } =
+    let CallSessions { engine_factory: make, reload_check: look, live } =
         CallSessions::open(context, &approver, forecasts, hosts)?;
-    let tools = EngineToolbox::new(make, approvers.clone(), context.prepare_runs()?, Some(look), choice);
+    let observer = TerminalObserver::of_run(Arc::new(Progress::new(true)));
+    let runner = Arc::new(PlanService::new(live, approver, observer, choice.clone(), PLAN_BUDGET));
+    let plans = ServerPlans { runner, asks: forecasts };
+    let runs = context.prepare_runs()?;
+    let tools = EngineToolbox::new(make, approvers.clone(), runs, Some(look), choice, Some(plans));
     Ok(Arc::new(tools.map_err(|error| CliError::bad_input("tools", error))?))
 }

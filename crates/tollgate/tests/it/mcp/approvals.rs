@@ -70,7 +70,7 @@ fn a_plan_whose_first_item_fails_says_in_its_first_line_what_it_deletes() {
         let mut pipe = McpPipe::open(&sandbox, era, &[]);
         let plan = json!({ "plan": {
             "version": "1.0", "goal": "Tidy up", "riskLevel": "writes",
-            "steps": [{ "id": "del", "tool": "vault.delete", "args": { "path": "{b}.md" },
+            "steps": [{ "id": "del", "tool": "vault.delete", "args": { "path": "{b}.md" }, "onError": "skip",
                 "foreach": { "from": ["missing", "precious"], "itemName": "b" } }],
         } });
         let (asked, done) = pipe.call_answering("plan_run", &plan, |_, _| yes());
@@ -79,6 +79,29 @@ fn a_plan_whose_first_item_fails_says_in_its_first_line_what_it_deletes() {
         let expected = "Deletes 1 note: precious.md. 1 of 2 items will fail: `missing.md` does not exist.";
         assert_eq!(first.join(" "), expected, "{}", asked[0]);
         assert!(text(&done).contains("deleted precious.md"), "{done}");
+    }
+}
+
+#[test]
+fn a_plan_that_is_certain_to_fail_goes_back_to_the_model_and_nobody_is_asked() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let before = sandbox.notes();
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let plan = json!({ "plan": {
+            "version": "1.0", "goal": "Tidy up", "riskLevel": "writes",
+            "steps": [
+                { "id": "new", "tool": "vault.createFile", "args": { "path": "New.md", "content": "new" } },
+                { "id": "del", "tool": "vault.delete", "args": { "path": "missing.md" } },
+            ],
+        } });
+        let (asked, refused) = pipe.call_answering("plan_run", &plan, |_, _| yes());
+        pipe.leave();
+        assert_eq!((asked.len(), &refused["isError"]), (0, &json!(true)), "{asked:?} {refused}");
+        assert!(text(&refused).contains("\nfails del: NOT_FOUND: "), "{}", text(&refused));
+        assert_eq!(sandbox.notes(), before);
+        let shown = sandbox.tollgate(&["show", "last"]).expect_code(0).out;
+        assert!(shown.contains("no one was asked, because step del is certain to fail"), "{shown}");
     }
 }
 

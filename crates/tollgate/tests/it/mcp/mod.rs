@@ -4,5 +4,6 @@ mod approvals;
 mod listing;
 mod pipe;
 mod plans;
+mod sessions;
 mod settings;
 mod trust;

@@ -18,10 +18,13 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
         let plan = json!({ "plan": inbox_plan() });
         let (asked, checked) = pipe.call("plan_check", &plan, &no());
         assert_eq!((asked, &checked["isError"]), (None, &json!(false)), "{checked}");
-        let (asked, foreseen) = pipe.call("plan_preview", &plan, &no());
+        // The plan is sent once.
+        let checked_id = json!({ "previewId": checked["structuredContent"]["data"]["previewId"] });
+        let (asked, foreseen) = pipe.call("plan_preview", &checked_id, &no());
         assert_eq!((asked, &foreseen["isError"]), (None, &json!(false)), "{foreseen}");
         assert_eq!(sandbox.notes(), before);
-        let (asked, done) = pipe.call("plan_run", &plan, &yes());
+        let previewed_id = json!({ "previewId": foreseen["structuredContent"]["data"]["previewId"] });
+        let (asked, done) = pipe.call("plan_run", &previewed_id, &yes());
         assert_eq!(done["isError"], false, "{done}");
         assert_eq!(sandbox.notes().len(), before.len() + 3);
         pipe.leave();
@@ -39,9 +42,10 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
     expect![[r##"
         The plan can run: 3 steps, writes
         Order: read, bullets, notes
-        Next: plan_preview, or plan_run
+        Next: plan_preview or plan_run with {"previewId":"p1"}
         --
         Creates 3 notes and 1 folder: Notes/Blue plums.md, Notes/Green pears.md, Notes/Red apples.md.
+        To run exactly this: plan_run with {"previewId":"p2"}
         created folder Notes
         created Notes/Blue plums.md (+1 -0)
           + # Blue plums
@@ -100,6 +104,40 @@ fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
         created Notes/Green pears.md
         created Notes/Red apples.md
         Run: ID"##]].assert_eq(&told[0]);
+}
+
+#[test]
+fn a_vault_that_changed_since_the_preview_is_named_in_the_question() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let (_, foreseen) = pipe.call("plan_preview", &json!({ "plan": inbox_plan() }), &no());
+        let id = json!({ "previewId": foreseen["structuredContent"]["data"]["previewId"] });
+        sandbox.write("vault/Notes/Red apples.md", "mine\n");
+        sandbox.write("vault/Inbox.md", "- Red apples\n- Yellow pears\n");
+        let (asked, refused) = pipe.call("plan_run", &id, &no());
+        // The first note exists now, so that the plan is certain to fail.
+        assert_eq!((asked, &refused["isError"]), (None, &json!(true)), "{refused}");
+        std::fs::remove_file(sandbox.path("vault/Notes/Red apples.md")).unwrap();
+        let (asked, _) = pipe.call("plan_run", &id, &no());
+        let asked = asked.unwrap();
+        assert!(asked.contains("This is not what was forecast before:"), "{asked}");
+        assert!(asked.contains("Notes/Yellow pears.md would be created too"), "{asked}");
+        let other = pipe.call("plan_run", &json!({ "previewId": "p99" }), &yes()).1;
+        assert!(text(&other).contains("no plan is kept under the previewId `p99`"), "{other}");
+        pipe.leave();
+        // Ids are those of one connection.
+        let mut pipe = McpPipe::open(&sandbox, era, &["--yes"]);
+        assert_eq!(pipe.call("plan_run", &id, &yes()).1["isError"], true);
+        // Without a question exactly the preview is run, or nothing.
+        let (_, foreseen) = pipe.call("plan_preview", &json!({ "plan": inbox_plan() }), &no());
+        let id = json!({ "previewId": foreseen["structuredContent"]["data"]["previewId"] });
+        sandbox.write("vault/Inbox.md", "- Blue plums\n");
+        let refused = pipe.call("plan_run", &id, &yes()).1;
+        assert!(text(&refused).contains("would not do what was previewed"), "{refused}");
+        assert!(!sandbox.path("vault/Notes/Blue plums.md").exists());
+        pipe.leave();
+    }
 }
 
 #[test]

@@ -87,6 +87,38 @@ fn a_model_uses_the_tools_and_its_run_can_be_shown_verified_replayed_and_undone(
 }
 
 #[test]
+fn a_model_sends_a_plan_once_and_runs_and_undoes_it() {
+    let sandbox = TestVault::new();
+    let before = sandbox.notes();
+    let plan = json!({ "plan": {
+        "version": "1.0", "goal": "Add two notes", "riskLevel": "writes",
+        "steps": [
+            { "id": "one", "tool": "vault.createFile", "args": { "path": "One.md", "content": "1" } },
+            { "id": "two", "tool": "vault.createFile", "args": { "path": "Two.md", "content": "2" } },
+        ],
+    } });
+    // The newest comes first.
+    let script = [
+        json!({ "match": { "last_contains": "Undone: session" }, "text": "It is undone." }),
+        json!({ "match": { "last_contains": "ok two: 1 call" }, "text": call("run_undo", &json!({})) }),
+        json!({ "match": { "last_contains": "To run exactly this" }, "text": call("plan_run", &json!({ "previewId": "p1" })) }),
+        json!({ "match": { "last_contains": "Add notes" }, "text": call("plan_preview", &plan) }),
+    ];
+    let server = ServeProcess::scripted(&sandbox, &script, &["--tools", "--yes"]);
+    let events = RawResponse::of(server.stream("Add notes", with_events())).rest();
+    assert_eq!(last_text(&events), "It is undone.", "{:?}", told(&events));
+    assert_eq!(sandbox.notes(), before);
+    let runs = sandbox.tollgate(&["runs", "--json"]).expect_code(0).json();
+    let listed: Vec<_> = runs.as_array().unwrap().iter().map(|run| (&run["kind"], &run["status"])).collect();
+    assert!(
+        listed.contains(&(&json!("plan"), &json!("ok"))) && listed.contains(&(&json!("undo"), &json!("ok"))),
+        "{runs}"
+    );
+    let sessions: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["session"]).collect();
+    assert!(sessions.iter().all(|session| session.is_string() && *session == sessions[0]), "{runs}");
+}
+
+#[test]
 fn events_of_tools_are_for_those_who_asked_for_them() {
     let sandbox = TestVault::new();
     let server = ServeProcess::scripted(&sandbox, &copying_model(), &["--tools", "--yes"]);

@@ -9,8 +9,11 @@ use engine::{
     ApprovalDecision, ApprovalRequest, Approver, ConfirmAnswer, ConfirmRequest, Engine, EngineParts, Mode,
     Policy, Purpose, SystemClock, SystemIds, UncertainCall, UncertainDecision,
 };
-use envelope::{Fault, Idempotency, Risk, SideEffect};
-use mcp_server::{McpParts, McpServer, McpSettings, PlanRunOptions, PlanRunner, PlanToolResult, RunStorage};
+use envelope::{Fault, Idempotency, Risk, SessionId, SideEffect};
+use mcp_server::{
+    McpParts, McpServer, McpSettings, PlanRunOptions, PlanRunner, PlanSource, PlanToolResult, RunStorage,
+    UndoRequest,
+};
 use receipts::families::external;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,22 +77,39 @@ impl Approver for Nobody {
 }
 
 impl PlanRunner for Nobody {
-    fn check(&self, _plan: String) -> BoxFuture<'static, PlanToolResult> {
+    fn check(&self, _plan: String, _session: Option<SessionId>) -> BoxFuture<'static, PlanToolResult> {
         no_plans()
     }
 
-    fn preview(&self, _plan: String, _cancel: CancelToken) -> BoxFuture<'static, PlanToolResult> {
+    fn preview(
+        &self,
+        _plan: PlanSource,
+        _session: Option<SessionId>,
+        _cancel: CancelToken,
+    ) -> BoxFuture<'static, PlanToolResult> {
         no_plans()
     }
 
-    fn run(&self, _plan: String, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+    fn run(&self, _plan: PlanSource, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
         no_plans()
     }
+
+    fn undo(&self, _request: UndoRequest, _with: PlanRunOptions) -> BoxFuture<'static, PlanToolResult> {
+        no_plans()
+    }
+
+    fn end_session(&self, _session: &SessionId) {}
 }
 
 fn no_plans() -> BoxFuture<'static, PlanToolResult> {
     let why = "this server runs no plans".to_owned();
-    let answer = PlanToolResult { ok: false, summary: why.clone(), text: why, data: Value::Null, run: None };
+    let answer = PlanToolResult {
+        ok: false,
+        summary: why.clone(),
+        text: why,
+        data: Value::Null,
+        ..PlanToolResult::default()
+    };
     Box::pin(std::future::ready(answer))
 }
 
