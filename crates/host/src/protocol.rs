@@ -3,7 +3,8 @@
 //! A *host* shows notes: an editor with a plugin, a web page, or the headless host of this crate. Messages are
 //! plain serialisable values; the host chooses the transport ([`serve_stream`](crate::serve_stream) carries
 //! them as lines of JSON). No message contains a type of the vault crate: paths are relative to the vault,
-//! positions are lines and UTF-16 units from 0, content is text or its BLAKE3 hash.
+//! positions are lines and UTF-16 units from 0, content is text or its BLAKE3 hash. A note that is open, written,
+//! moved or removed is named as on disk, such as `a:b.md`, without the escapes that the tools show.
 //!
 //! # Connection
 //!
