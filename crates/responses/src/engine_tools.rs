@@ -10,7 +10,7 @@ use backend::BoxFuture;
 use engine::{Approver, CallRequest, RunPlace, SessionRequest};
 use envelope::{ClientId, Status, ToolName, ToolResult};
 use journal::RunsFolder;
-use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
+use toolkit::{CancelToken, ToolVisibility};
 
 use crate::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::tools::{OfferedTool, ToolKind};
@@ -117,12 +117,9 @@ impl EngineToolbox {
             if !choice.allows(decl) {
                 continue;
             }
-            // A tool without a valid schema is not registered.
-            let (ToolVisibility::Loaded, Ok(schema)) =
-                (visibility, CompiledSchema::compile(&decl.input_schema))
-            else {
+            if visibility != ToolVisibility::Loaded {
                 continue;
-            };
+            }
             let name = entry.alias().to_owned();
             places.insert(decl.name.to_string(), own.len());
             places.insert(name.clone(), own.len());
@@ -134,7 +131,7 @@ impl EngineToolbox {
                 namespace: None,
                 description: decl.summary.clone(),
                 parameters: decl.input_schema.clone(),
-                schema: Arc::new(schema),
+                schema: entry.input.clone(),
                 // The engine reports invalid arguments to the model.
                 strict: false,
                 kind: ToolKind::Function,

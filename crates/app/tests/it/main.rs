@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod common_args;
 mod plan_to_undo;
 mod prune;
