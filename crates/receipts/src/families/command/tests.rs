@@ -7,7 +7,7 @@ use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use super::{CommandReport, ProcessExit, project};
 use crate::families::process_output::ProcessOutput;
 use crate::families::streams::ProcessStream;
-use crate::families::task::{TaskReport, TaskRetrieval, TaskSnapshot, TaskStatus};
+use crate::families::task::{TaskReport, TaskRetrieval, TaskSnapshot, TaskStatus, TaskWait, TaskWaitEnd};
 use crate::families::test_support::{DiscardingSink, cases, receipt};
 use crate::families::{ProjectedResult, Projection, task};
 
@@ -102,8 +102,10 @@ proptest! {
             signal: Some("SIGKILL"),
             runtime_ms: 123_456,
         };
+        let wait = TaskWait { reason: TaskWaitEnd::Matched, matched_line: Some(&out) };
+        let task = snapshot.clone();
         let seen =
-            TaskReport::Output { retrieval: TaskRetrieval::Success, task: snapshot.clone(), output, warnings: &warnings };
+            TaskReport::Output { retrieval: TaskRetrieval::Success, wait, task, output, warnings: &warnings };
         check(&|with| task::project(&seen, with).unwrap());
         let listed = TaskReport::Listed(vec![snapshot; out.len() % 70]);
         check(&|with| task::project(&listed, with).unwrap());
