@@ -157,16 +157,16 @@ fn beginning_and_end_share_the_room() {
         &few,
         2_000,
         &expect![[r#"
-        {"path":"artifacts/build-stdout.log","view":"head_and_tail","total_bytes":5000,"total_lines":200,"pieces":[{"start_line":1,"start_byte":0,"end_byte":14,"content":"line 1\nline 2\n","encoding":"utf8"},{"start_line":199,"start_byte":3000,"end_byte":3018,"content":"line 199\nline 200\n","encoding":"utf8"}],"next":{"lines":{"start":3,"count":196,"at_byte":14}},"truncated":false}
-        ---
-        Beginning and end of artifacts/build-stdout.log (200 lines, 5000 bytes)
-        line 1
-        line 2
-        ... [196 lines left out]
-        line 199
-        line 200
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":3,"count":196,"at_byte":14}}
-    "#]],
+            {"path":"artifacts/build-stdout.log","view":"head_and_tail","total_bytes":5000,"total_lines":200,"pieces":[{"start_line":1,"start_byte":0,"end_byte":14,"content":"line 1\nline 2\n","encoding":"utf8"},{"start_line":199,"start_byte":3000,"end_byte":3018,"content":"line 199\nline 200\n","encoding":"utf8"}],"next":{"lines":{"start":3,"count":196,"at_byte":14}},"truncated":true}
+            ---
+            Beginning and end of artifacts/build-stdout.log (200 lines, 5000 bytes)
+            line 1
+            line 2
+            ... [196 lines left out]
+            line 199
+            line 200
+            … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":3,"count":196,"at_byte":14}}
+        "#]],
     );
     check(
         &both,

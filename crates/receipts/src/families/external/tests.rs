@@ -161,7 +161,7 @@ fn blocks_stand_side_by_side_and_bytes_are_described() {
         ],
         600,
         &expect![[r#"
-            {"blocks":[{"type":"text","text":"Here is the picture."},{"type":"json","value":{"width":2,"height":3}},{"type":"binary","media_type":"image/png","artifact":0,"bytes":8,"digest":"b3:aaff1535a99cdd3d3e41e25ea6ef55c7b5373722ea588867f02fea01067ff8a8"},{"type":"part","preview":"word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,711 more characters]","truncated":true,"artifact":1,"bytes":2000,"digest":"b3:ed7745c5ef5950d7228b6b7252cabd790c05ea03865a77595b03121e664625d1"}],"truncated":true,"artifacts":[{"path":"artifacts/output-1.png"},{"path":"artifacts/output-2.txt"}]}
+            {"blocks":[{"type":"text","text":"Here is the picture."},{"type":"json","value":{"width":2,"height":3}},{"type":"binary","media_type":"image/png","artifact":0,"bytes":8,"digest":"b3:aaff1535a99cdd3d3e41e25ea6ef55c7b5373722ea588867f02fea01067ff8a8"},{"type":"part","preview":"word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,521 more characters]","truncated":true,"artifact":1,"bytes":2000,"digest":"b3:ed7745c5ef5950d7228b6b7252cabd790c05ea03865a77595b03121e664625d1"}],"truncated":true,"artifacts":[{"path":"artifacts/output-1.png"},{"path":"artifacts/output-2.txt"}]}
             ---
             The tool answered
             Here is the picture.
@@ -169,7 +169,7 @@ fn blocks_stand_side_by_side_and_bytes_are_described() {
             height: 3
             image/png: artifacts/output-1.png (8 bytes)
             Full text: artifacts/output-2.txt (2000 bytes); page it with artifact.read
-            word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,711 more characters]
+            word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,521 more characters]
         "#]],
     );
     check_blocks(
