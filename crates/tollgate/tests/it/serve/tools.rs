@@ -87,6 +87,26 @@ fn a_model_uses_the_tools_and_its_run_can_be_shown_verified_replayed_and_undone(
 }
 
 #[test]
+fn a_tool_outside_of_the_chosen_sets_is_not_run_for_a_model() {
+    let sandbox = TestVault::new();
+    let out = call("ExecCommand", &json!({ "cmd": "echo no > made.md" }));
+    let script = vec![
+        json!({ "match": { "last_contains": "Leave" }, "text": out }),
+        json!({ "match": {}, "text": "I may not." }),
+    ];
+    let server = ServeProcess::scripted(&sandbox, &script, &["--tools", "notes", "--yes"]);
+    let events = RawResponse::of(server.stream("Leave the sets", with_events())).rest();
+    let started = told(&events)
+        .iter()
+        .any(|(kind, name, _)| *kind == "tollgate:tool.started" && *name == "ExecCommand");
+    assert!(!started, "{events:?}");
+    let asked = json!({ "tools": [{ "type": "tollgate", "names": ["ExecCommand"] }] });
+    let refused = RawResponse::of(server.stream("Leave the sets", asked));
+    assert_eq!(refused.status, 400);
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+}
+
+#[test]
 fn events_of_tools_are_for_those_who_asked_for_them() {
     let sandbox = TestVault::new();
     let server = ServeProcess::scripted(&sandbox, &copying_model(), &["--tools", "--yes"]);
