@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
 use engine::{Approver, CallRequest, RunPlace, SessionRequest};
-use envelope::{ClientId, Status, ToolName, ToolResult};
+use envelope::{ClientId, ReceiptFamily, Status, ToolName, ToolResult};
 use journal::RunsFolder;
 use toolkit::{CancelToken, ToolVisibility};
 
-use crate::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
+use crate::answer::{CallOutcome, ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::tools::{OfferedTool, ToolKind};
 use call_session::{ApproverFactory, FrontEnd, ToolChoice, printable};
 use call_session::{EngineFactory, ReloadCheck, ReloadOutcome};
@@ -33,8 +33,8 @@ struct SessionSettings {
     approvers: ApproverFactory,
     /// The folder of run records.
     runs: RunsFolder,
-    /// The offered tools in the same order, by the engine's names.
-    own: Vec<ToolName>,
+    /// The offered tools in the same order, by the engine's names, with the families of their results.
+    own: Vec<(ToolName, ReceiptFamily)>,
     /// The index of a tool in both lists, by the model's name and by the engine's.
     places: HashMap<String, usize>,
     open: SessionRuns,
@@ -60,7 +60,7 @@ impl SessionSettings {
             place: RunPlace::Disk(self.runs.clone()),
             goal: goal.to_owned(),
             planner_version: Some(model.to_owned()),
-            tools: self.own.clone(),
+            tools: self.own.iter().map(|(tool, _)| tool.clone()).collect(),
         };
         let engine = (self.make)().map_err(OpenError::Settings)?;
         let session = engine.open_session(request).map_err(|error| OpenError::Record(error.to_string()))?;
@@ -124,7 +124,7 @@ impl EngineToolbox {
             places.insert(decl.name.to_string(), own.len());
             places.insert(name.clone(), own.len());
             listed.push(choice.lists(decl) && engine.may_permit(decl));
-            own.push(decl.name.clone());
+            own.push((decl.name.clone(), decl.family));
             offered.push(OfferedTool {
                 own_name: name.clone(),
                 name,
@@ -233,9 +233,10 @@ impl ToolboxRun for ToolsRun {
     fn call(&self, call: ServerCall) -> BoxFuture<'static, ServerResult> {
         let gates = &self.gates;
         let refused = |receipt: String| -> BoxFuture<'static, ServerResult> {
-            Box::pin(async move { ServerResult { ok: false, receipt, status: "error" } })
+            Box::pin(async move { ServerResult { ok: false, receipt, status: "error", outcome: None } })
         };
-        let Some(tool) = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned() else {
+        let own = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned();
+        let Some((tool, family)) = own else {
             return refused(format!("there is no tool `{}`", call.name));
         };
         let run = match self.run_for_call() {
@@ -255,8 +256,10 @@ impl ToolboxRun for ToolsRun {
             let ended = running.await;
             drop(run);
             match ended {
-                Ok(result) => server_result(&result),
-                Err(fault) => ServerResult { ok: false, receipt: fault.message, status: "error" },
+                Ok(result) => server_result(&result, family),
+                Err(fault) => {
+                    ServerResult { ok: false, receipt: fault.message, status: "error", outcome: None }
+                }
             }
         })
     }
@@ -266,7 +269,7 @@ impl ToolboxRun for ToolsRun {
     }
 }
 
-fn server_result(result: &ToolResult) -> ServerResult {
+fn server_result(result: &ToolResult, family: ReceiptFamily) -> ServerResult {
     let receipt = result.receipt.clone().or_else(|| result.user_message.clone()).unwrap_or_default();
     let status = match result.status {
         Status::Ok => "ok",
@@ -274,5 +277,6 @@ fn server_result(result: &ToolResult) -> ServerResult {
         Status::Timeout => "timeout",
         Status::Cancelled => "cancelled",
     };
-    ServerResult { ok: result.ok, receipt, status }
+    let outcome = result.canonical.clone().map(|canonical| Box::new(CallOutcome { family, canonical }));
+    ServerResult { ok: result.ok, receipt, status, outcome }
 }

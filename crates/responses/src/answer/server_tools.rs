@@ -20,6 +20,7 @@ impl AnswerWriter<'_> {
         self.totals.server_calls += 1;
         let id = format!("sc_{}_{:03}", self.unique, self.totals.server_calls);
         let ToolRequest { name, arguments } = call;
+        let called = format!("{name} {arguments}");
         let parsed: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
         let item = ConversationItem::FunctionCall {
             id: Some(id.clone()),
@@ -46,6 +47,9 @@ impl AnswerWriter<'_> {
             let finished =
                 json!({ "id": id, "name": name, "status": result.status, "receipt": result.receipt });
             self.send_extension("tool.finished", finished).await?;
+            if let Some(outcome) = result.outcome {
+                self.call_history.add(self.totals.turns, &id, &called, &result.receipt, *outcome);
+            }
             result.receipt
         };
         self.add_call(item, id, receipt);

@@ -6,6 +6,7 @@ use backend::BoxFuture;
 use envelope::ClientId;
 use serde_json::{Map, Value};
 
+use super::call_history::CallOutcome;
 use crate::error::ApiError;
 use crate::tools::OfferedTool;
 
@@ -41,11 +42,13 @@ pub struct ServerCall {
     pub arguments: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ServerResult {
     pub ok: bool,
     /// The result for the model.
     pub receipt: String,
     /// `ok`, `error`, `timeout` or `cancelled`.
     pub status: &'static str,
+    /// The recorded result, from which the output is shortened in later turns. `None` if nothing was recorded.
+    pub outcome: Option<Box<CallOutcome>>,
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use backend::{Capabilities, FinishReason, HistoryEntry, MessagePart, ModelTurn, TurnStream};
 use serde_json::Map;
 
+use super::call_history::CallHistory;
 use super::cancellation::{StopCause, StopSignal};
 use super::conversation::AnswerConversation;
 use super::deadlines::{AnswerDeadlines, backend_timeout};
@@ -48,6 +49,7 @@ pub(super) struct AnswerWriter<'r> {
     /// Calls that were made before the repair. The model may repeat them; they are not made again.
     made_before: Vec<ToolRequest>,
     pub(super) run: Option<Arc<dyn ToolboxRun>>,
+    pub(super) call_history: CallHistory,
     pub(super) interruption: InterruptionGuard,
 }
 
@@ -131,6 +133,7 @@ impl<'r> AnswerWriter<'r> {
             repaired: false,
             made_before: Vec::new(),
             run: None,
+            call_history: CallHistory::default(),
             interruption: InterruptionGuard::new(responder.parts.metrics.clone(), started),
         }
     }
@@ -236,7 +239,11 @@ impl<'r> AnswerWriter<'r> {
         self.conversation.add_sent(self.emitter.close_item());
     }
 
-    fn next_turn(&self) -> Result<ModelTurn, EndReason> {
+    fn next_turn(&mut self) -> Result<ModelTurn, EndReason> {
+        let budget = self.responder.parts.settings.tool_history_tokens;
+        for (call, output) in self.call_history.shortened(budget) {
+            self.conversation.replace_output(call, output);
+        }
         let conversation = self.conversation.all_items();
         Ok(prompt::build_turn(&self.request, &conversation, self.mode, self.capabilities)?)
     }
