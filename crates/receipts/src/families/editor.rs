@@ -126,7 +126,7 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
             let left_out = selection.text_bytes - cut as u64;
             if left_out > 0 {
                 receipt.line(&format!(
-                    "… {left_out} more bytes: read the note with vault.readFile {{\"path\":{}}}",
+                    "… {left_out} more bytes: read the note with vault_readFile {{\"path\":{}}}",
                     json_quoted(&selection.file_path)
                 ));
             }
@@ -224,7 +224,7 @@ mod tests {
                 a line of the note
                 a line of the note
                 a line of the note
-                … 513 more bytes: read the note with vault.readFile {"path":"In box.md"}
+                … 513 more bytes: read the note with vault_readFile {"path":"In box.md"}
             "#]],
         );
     }

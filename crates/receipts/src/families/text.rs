@@ -172,7 +172,7 @@ fn render_rest(left_out: u64, words: &str, what: &str, place: Option<&str>, rece
     match place {
         _ if left_out == 0 => {}
         Some(place) => {
-            receipt.line(&format!("… {words}\nFull {what}: {place}; page it with artifact.read"));
+            receipt.line(&format!("… {words}\nFull {what}: {place}; page it with artifact_read"));
         }
         None => receipt.line(&format!("… {words}; call again with a part of the text")),
     }

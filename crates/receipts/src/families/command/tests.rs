@@ -38,7 +38,7 @@ fn bytes_that_are_no_text_are_not_shown_where_they_can_be_read() {
     let picture: String = ('\0'..='\u{1f}').chain("PNG".chars()).chain(['\u{fffd}'; 40]).collect();
     expect![[r"
         Process exited with code 0
-        Full output: artifacts/icon.png (2 lines, 155 bytes); page it with artifact.read
+        Full output: artifacts/icon.png (2 lines, 155 bytes); page it with artifact_read
         output:
         [bytes that are no text]"]]
     .assert_eq(&receipt_of(&picture, Some("artifacts/icon.png")));
@@ -50,7 +50,7 @@ fn a_text_with_a_sign_that_cannot_be_seen_behind_each_name_is_a_text() {
     let names = "./a.md\0./Notes/b.md\0";
     expect![[r"
         Process exited with code 0
-        Full output: artifacts/names.txt (1 lines, 20 bytes); page it with artifact.read
+        Full output: artifacts/names.txt (1 lines, 20 bytes); page it with artifact_read
         output:
         ./a.md\u{0}./Notes/b.md\u{0}"]]
     .assert_eq(&receipt_of(names, Some("artifacts/names.txt")));

@@ -124,7 +124,7 @@ pub(super) fn append_reference(text: &mut String, what: &str, path: Option<&str>
     let _infallible = match path {
         Some(path) => {
             let kept = describe_artifact(path, None, Some(bytes));
-            write!(text, "\nFull {what}: {kept}; page it with artifact.read")
+            write!(text, "\nFull {what}: {kept}; page it with artifact_read")
         }
         None => write!(text, "\nThe {what} has {bytes} bytes; what does not fit was not kept"),
     };
