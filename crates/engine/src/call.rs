@@ -211,6 +211,8 @@ impl Engine {
 
         trace.enter(Phase::ParseSchema);
         let mut decoded = phases::parse_schema(entry, &state.model_args)?;
+        state.call.note = entry.note(&state.model_args).map(str::to_owned);
+        state.call.request_id = entry.request_id(&state.model_args).map(str::to_owned);
 
         trace.enter(Phase::ValidateValues);
         if self.inner.purpose == Purpose::Forecast && entry.decl.family == ReceiptFamily::Task {

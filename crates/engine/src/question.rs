@@ -22,6 +22,8 @@ pub(crate) struct CallQuestion<'a> {
     pub(crate) tool: &'a str,
     /// The tool's preview; for a command the whole line.
     pub(crate) preview: &'a str,
+    /// The caller's remark for people.
+    pub(crate) note: Option<&'a str>,
     pub(crate) why: &'a str,
     /// Made safe to show.
     pub(crate) input: &'a Value,
@@ -46,6 +48,10 @@ pub(crate) fn call_question(asked: &CallQuestion<'_>) -> String {
         line(&mut text, &format!("Call: {preview}"));
         // Two forecasts can look the same if their differences are cut.
         line(&mut text, &format!("Preview hash: {}", forecast.fingerprint));
+    }
+    if let Some(note) = asked.note {
+        // In quotes: these are the caller's words, and no line of ours.
+        line(&mut text, &format!("Note of the caller: {}", whole(&Value::from(note))));
     }
     line(&mut text, &format!("Why you are asked: {}", one_line(asked.why)));
     line(&mut text, &format!("Tool: {}", asked.tool));

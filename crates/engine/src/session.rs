@@ -240,6 +240,8 @@ impl SessionRun {
             tool_registry_version: parts.registry_version.clone(),
             preview: None,
             // An unknown tool does not run; until it is resolved, its risk is taken for the highest.
+            note: None,
+            request_id: None,
             risk_level: entry.map_or(Risk::Commands, |entry| entry.decl.risk_level),
             category: entry.map(|entry| entry.decl.category.as_str().into()),
             tool,

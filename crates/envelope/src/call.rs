@@ -45,6 +45,13 @@ pub struct ToolCall {
     pub tool_registry_version: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// The caller's remark for people, from the argument `note`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The id of the call in the caller's own records, from the argument `requestId`. It only traces the call: a second
+    /// call with the same id is another call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
     pub risk_level: Risk,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Arc<str>>,

@@ -76,12 +76,14 @@ impl ReceiptFamily {
     /// Returns the receipt's token budget, unless the caller or the policy sets another one.
     pub const fn default_budget(self) -> u32 {
         match self {
+            // Who reads wants the text, and each further call costs more than a longer answer.
+            ReceiptFamily::Read | ReceiptFamily::Artifact => 7_000,
             // A failing build or test must fit together with its cause.
-            ReceiptFamily::Command | ReceiptFamily::Task | ReceiptFamily::Artifact | ReceiptFamily::Read => {
-                2_000
-            }
-            ReceiptFamily::Search | ReceiptFamily::External | ReceiptFamily::Text => 1_500,
-            ReceiptFamily::Listing | ReceiptFamily::Links | ReceiptFamily::Editor => 1_000,
+            ReceiptFamily::Command | ReceiptFamily::Task => 2_400,
+            // The names of the fields take half of a list in its structured form.
+            ReceiptFamily::Search | ReceiptFamily::Listing | ReceiptFamily::Links => 3_000,
+            ReceiptFamily::External | ReceiptFamily::Text => 1_500,
+            ReceiptFamily::Editor => 1_000,
             ReceiptFamily::Mutation | ReceiptFamily::Workspace | ReceiptFamily::HostCommand => 500,
         }
     }

@@ -117,6 +117,10 @@ pub(crate) struct CallLine<'a> {
     tool_registry_version: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preview: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_id: Option<Cow<'a, str>>,
     risk_level: Risk,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     category: Option<Cow<'a, str>>,
@@ -257,6 +261,8 @@ impl RunConstants {
             executor_version,
             tool_registry_version,
             preview,
+            note,
+            request_id,
             risk_level,
             category,
             policy,
@@ -283,6 +289,8 @@ impl RunConstants {
             executor_version: other_text(executor_version, &self.executor_version),
             tool_registry_version: other_text(tool_registry_version, &self.registry_version),
             preview: preview.as_deref().map(Cow::Borrowed),
+            note: note.as_deref().map(Cow::Borrowed),
+            request_id: request_id.as_deref().map(Cow::Borrowed),
             risk_level: *risk_level,
             category: category.as_deref().map(Cow::Borrowed),
             policy: (self.call_policy.as_ref() != Some(policy)).then_some(Cow::Borrowed(&**policy)),
@@ -321,6 +329,8 @@ impl RunConstants {
                 .tool_registry_version
                 .map_or_else(|| Arc::clone(&self.registry_version), Arc::from),
             preview: line.preview.map(Cow::into_owned),
+            note: line.note.map(Cow::into_owned),
+            request_id: line.request_id.map(Cow::into_owned),
             risk_level: line.risk_level,
             category: line.category.map(Arc::from),
             policy,

@@ -108,6 +108,8 @@ pub(crate) fn call(index: u64) -> ToolCall {
         executor_version: "0.1.0".into(),
         tool_registry_version: "registry".into(),
         preview: None,
+        note: None,
+        request_id: None,
         risk_level: Risk::Writes,
         category: None,
         policy: call_policy(),

@@ -11,5 +11,6 @@ approves once. A plan is JSON: {\"version\":\"1.0\",\"goal\":…,\"riskLevel\":\
 step's output.\n\
 - A result is a receipt: short, with the outcome first. When it says that something was cut, it names the call that \
 gives the rest. Tools are named with a dot there and in plans: artifact.read is the tool artifact_read.\n\
+- Every tool also takes `note`, a remark for the user, and `requestId`, your own id of the call; both are recorded.\n\
 - A failed call says what to do instead. Do not repeat a call that the user declined; ask them what they want.\n\
 - When a call waits for `tollgate approve`, tell the user so, and make the same call again afterwards.";

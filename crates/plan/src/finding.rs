@@ -88,6 +88,8 @@ pub enum FindingCode {
     /// A field without effect because of another field of the same object.
     NoEffect,
     IgnoredContextRequest,
+    /// The plan sets `requestId`, which is for the program that runs the plan.
+    RequestIdInPlan,
 }
 
 impl PlanFinding {

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backend::BoxFuture;
 use engine::{Approver, CallRequest, RunPlace, SessionRequest};
-use envelope::{ClientId, Failure, SessionId, Status, ToolName, ToolResult};
+use envelope::{ClientId, Failure, ReceiptFamily, SessionId, Status, ToolName, ToolResult};
 use journal::RunsFolder;
 use serde_json::{Map, Value};
 use toolkit::{CancelToken, CompiledSchema, ToolVisibility};
 
-use crate::answer::{ServerCall, ServerResult, Toolbox, ToolboxRun};
+use crate::answer::{CallOutcome, ServerCall, ServerResult, Toolbox, ToolboxRun};
 use crate::tools::{OfferedTool, ToolKind};
 use call_session::{ApproverFactory, FrontEnd, ToolChoice, printable};
 use call_session::{EngineFactory, ReloadCheck, ReloadOutcome};
@@ -35,8 +35,8 @@ struct SessionSettings {
     approvers: ApproverFactory,
     /// The folder of run records.
     runs: RunsFolder,
-    /// The offered tools in the same order, by the engine's names.
-    own: Vec<ToolName>,
+    /// The offered tools in the same order, by the engine's names, with the families of their results.
+    own: Vec<(ToolName, ReceiptFamily)>,
     /// The index of a tool in both lists, by the model's name and by the engine's.
     places: HashMap<String, usize>,
     open: SessionRuns,
@@ -71,7 +71,7 @@ impl SessionSettings {
             session: session.cloned(),
             goal: goal.to_owned(),
             planner_version: Some(model.to_owned()),
-            tools: self.own.clone(),
+            tools: self.own.iter().map(|(tool, _)| tool.clone()).collect(),
         };
         let engine = (self.make)().map_err(OpenError::Settings)?;
         let session = engine.open_session(request).map_err(|error| OpenError::Record(error.to_string()))?;
@@ -129,24 +129,21 @@ impl EngineToolbox {
             if !choice.allows(decl) {
                 continue;
             }
-            // A tool without a valid schema is not registered.
-            let (ToolVisibility::Loaded, Ok(schema)) =
-                (visibility, CompiledSchema::compile(&decl.input_schema))
-            else {
+            if visibility != ToolVisibility::Loaded {
                 continue;
-            };
+            }
             let name = entry.alias().to_owned();
             places.insert(decl.name.to_string(), own.len());
             places.insert(name.clone(), own.len());
             listed.push(choice.lists(decl) && engine.may_permit(decl));
-            own.push(decl.name.clone());
+            own.push((decl.name.clone(), decl.family));
             offered.push(OfferedTool {
                 own_name: name.clone(),
                 name,
                 namespace: None,
                 description: decl.summary.clone(),
                 parameters: decl.input_schema.clone(),
-                schema: Arc::new(schema),
+                schema: entry.input.clone(),
                 // The engine reports invalid arguments to the model.
                 strict: false,
                 kind: ToolKind::Function,
@@ -163,7 +160,7 @@ impl EngineToolbox {
             places.insert(tool.to_string(), own.len());
             places.insert(name.clone(), own.len());
             listed.push(true);
-            own.push(tool);
+            own.push((tool, ReceiptFamily::Mutation));
             offered.push(OfferedTool {
                 own_name: name.clone(),
                 name,
@@ -325,7 +322,8 @@ impl ToolboxRun for ToolsRun {
         let refused = |receipt: String| -> BoxFuture<'static, ServerResult> {
             Box::pin(async move { failed_result(receipt) })
         };
-        let Some(tool) = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned() else {
+        let own = gates.places.get(&call.name).and_then(|place| gates.own.get(*place)).cloned();
+        let Some((tool, family)) = own else {
             return refused(format!("there is no tool `{}`", call.name));
         };
         if let (Some(which), Some(plans)) = (PlanTool::of(&tool), &gates.plans) {
@@ -348,7 +346,7 @@ impl ToolboxRun for ToolsRun {
             let ended = running.await;
             drop(run);
             match ended {
-                Ok(result) => server_result(&result),
+                Ok(result) => server_result(&result, family),
                 Err(fault) => failed_result(fault.message),
             }
         })
@@ -359,7 +357,7 @@ impl ToolboxRun for ToolsRun {
     }
 }
 
-fn server_result(result: &ToolResult) -> ServerResult {
+fn server_result(result: &ToolResult, family: ReceiptFamily) -> ServerResult {
     let receipt = result.receipt.clone().or_else(|| result.user_message.clone()).unwrap_or_default();
     let status = match result.status {
         Status::Ok => "ok",
@@ -367,6 +365,7 @@ fn server_result(result: &ToolResult) -> ServerResult {
         Status::Timeout => "timeout",
         Status::Cancelled => "cancelled",
     };
+    let outcome = result.canonical.clone().map(|canonical| Box::new(CallOutcome { family, canonical }));
     let denied = result.error.as_ref().and_then(|error| error.kind).is_some_and(is_denial);
     ServerResult {
         ok: result.ok,
@@ -374,16 +373,18 @@ fn server_result(result: &ToolResult) -> ServerResult {
         status,
         is_denied: denied,
         has_changes: !result.changes.is_empty(),
+        outcome,
     }
 }
 
 fn plan_result(result: PlanToolResult) -> ServerResult {
     let PlanToolResult { ok, text, is_denied, has_changes, .. } = result;
-    ServerResult { ok, receipt: text, status: if ok { "ok" } else { "error" }, is_denied, has_changes }
+    let status = if ok { "ok" } else { "error" };
+    ServerResult { ok, receipt: text, status, is_denied, has_changes, outcome: None }
 }
 
 fn failed_result(receipt: String) -> ServerResult {
-    ServerResult { ok: false, receipt, status: "error", is_denied: false, has_changes: false }
+    ServerResult { ok: false, receipt, status: "error", is_denied: false, has_changes: false, outcome: None }
 }
 
 /// Whether a rule, the mode, a hook or the user denied a call.

@@ -10,6 +10,7 @@ pub mod sandbox;
 mod server_process;
 mod shell_session;
 mod settings;
+mod text_pattern;
 mod tools;
 
 pub use artifact::{PastRuns, register_artifact_read};

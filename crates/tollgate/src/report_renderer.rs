@@ -127,6 +127,12 @@ impl ReportRenderer {
         let took = self.paint.dim(format!("({} ms)", call.duration_ms));
         let message = truncate_line(message, if self.all { usize::MAX } else { RECEIPT_CHARS * 2 });
         self.line(format_args!("{after}  {index}{attempt}{status}{message} {took}"));
+        if let Some(note) = &call.note {
+            self.detail(format!("note: {}", escape_line(note)));
+        }
+        if let Some(id) = &call.request_id {
+            self.detail(format!("request id: {}", escape_line(id)));
+        }
         self.failure(call);
         if let Some(incomplete) = &call.incomplete {
             self.detail(self.paint.odd(format_args!("warning: {}", escape_line(incomplete))));

@@ -12,6 +12,7 @@ use command_line::CommandLine;
 use envelope::{Artifact, CanonicalResult, CanonicalStatus, Failure, Fault, ToolDecl, ToolName, VaultChange};
 use serde_json::Value;
 
+use crate::common_args::SplitArgs;
 use crate::schema::normalize_integers;
 use crate::{PathKeys, ProjectedResult, Projection, ReconcileOutcome, StagedTool, ToolCx};
 
@@ -53,6 +54,7 @@ pub struct MappedResult {
 /// A tool with erased types. `validate` and `intend` can prepare work, which stays with the arguments.
 pub trait AnyTool: Send + Sync {
     fn decl(&self) -> Result<ToolDecl, envelope::BadId>;
+    /// Decodes the arguments without the common ones, `note` and `requestId`.
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault>;
     fn validate<'a>(&'a self, cx: &'a ToolCx, args: &'a mut DecodedArgs) -> BoxFuture<'a, Result<(), Fault>>;
     fn paths(&self, args: &DecodedArgs) -> PathKeys;
@@ -109,7 +111,8 @@ impl<T: StagedTool> AnyTool for TypedToolAdapter<T> {
     }
 
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault> {
-        let args = normalize_integers(&self.input_schema, args);
+        let args = SplitArgs::of(&self.input_schema, args).own;
+        let args = normalize_integers(&self.input_schema, &args);
         let args = <T::Args as serde::Deserialize>::deserialize(&*args).map_err(|error| {
             Fault::new(
                 Failure::SchemaValidationFailed,

@@ -10,6 +10,7 @@ use command_line::CommandLine;
 use envelope::{CanonicalResult, CanonicalStatus, Failure, Fault, ToolDecl, VaultChange};
 use serde_json::Value;
 
+use crate::common_args::SplitArgs;
 use crate::{
     AnyTool, BoxFuture, DecodedArgs, MappedResult, PathKeys, ProjectedResult, Projection, RawOutput,
     ReconcileOutcome, ToolCx,
@@ -49,7 +50,7 @@ impl AnyTool for JsonToolAdapter {
     }
 
     fn decode(&self, args: &Value) -> Result<DecodedArgs, Fault> {
-        Ok(DecodedArgs(Box::new(args.clone())))
+        Ok(DecodedArgs(Box::new(SplitArgs::of(&self.0.decl().input_schema, args).own.into_owned())))
     }
 
     fn validate<'a>(

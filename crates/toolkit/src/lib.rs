@@ -29,6 +29,7 @@
 mod any_tool;
 mod cancel;
 mod cleanup;
+mod common_args;
 mod conventions;
 mod context;
 mod json_tool;

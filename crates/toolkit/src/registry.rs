@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use envelope::{Hash, ToolDecl, ToolName, distinct_alias};
+use envelope::{Hash, SchemaProblem, ToolDecl, ToolName, distinct_alias};
+use serde_json::Value;
 
 use crate::any_tool::TypedToolAdapter;
+use crate::common_args::{SplitArgs, common_texts};
 use crate::compiled_tools::CompiledTools;
 use crate::conventions::{check_conventions, check_timeout, explicit_required};
 use crate::json_tool::JsonToolAdapter;
@@ -24,6 +26,7 @@ const VERSION_DIGITS: usize = 16;
 /// A registered tool: its declaration, its compiled schemas, and the tool.
 pub struct RegisteredTool {
     pub decl: Arc<ToolDecl>,
+    /// The tool's own arguments; [`RegisteredTool::check_args`] also knows the common ones.
     pub input: Arc<CompiledSchema>,
     pub output: Arc<CompiledSchema>,
     pub tool: Arc<dyn AnyTool>,
@@ -176,6 +179,25 @@ impl Registry {
 impl RegisteredTool {
     pub fn alias(&self) -> &str {
         &self.alias
+    }
+
+    /// Returns every problem of the arguments of a call; empty if they are valid. Accepts the arguments of the tool, and
+    /// `note` and `requestId`, which every tool takes.
+    pub fn check_args(&self, args: &Value) -> Vec<SchemaProblem> {
+        let split = SplitArgs::of(&self.decl.input_schema, args);
+        let mut problems = self.input.validate(&split.own);
+        problems.extend(split.problems());
+        problems
+    }
+
+    /// Returns the caller's remark for people, if the arguments contain one.
+    pub fn note<'a>(&self, args: &'a Value) -> Option<&'a str> {
+        common_texts(&self.decl.input_schema, args).0
+    }
+
+    /// Returns the id of the call in the caller's own records, if the arguments contain one.
+    pub fn request_id<'a>(&self, args: &'a Value) -> Option<&'a str> {
+        common_texts(&self.decl.input_schema, args).1
     }
 }
 

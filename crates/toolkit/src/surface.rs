@@ -150,7 +150,7 @@ impl ToolCatalog for Surface {
     }
 
     fn check_input(&self, name: &str, args: &Value) -> Vec<SchemaProblem> {
-        self.slot(name).map(|slot| slot.entry.input.validate(args)).unwrap_or_default()
+        self.slot(name).map(|slot| slot.entry.check_args(args)).unwrap_or_default()
     }
 
     fn check_values(&self, name: &str, args: &Value) -> Vec<SchemaProblem> {

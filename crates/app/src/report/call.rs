@@ -21,6 +21,12 @@ pub struct CallDetails {
     pub duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// The caller's remark for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The id of the call in the caller's own records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
     #[serde(rename = "said", skip_serializing_if = "Option::is_none")]
     pub user_message: Option<String>,
     /// The phase that ended it, if it failed.
@@ -47,9 +53,12 @@ pub struct CallDetails {
 }
 
 /// The part of a call that is kept until its result is read.
+#[derive(Default)]
 pub(super) struct CallStart {
     index: Option<u64>,
     preview: Option<String>,
+    note: Option<String>,
+    request_id: Option<String>,
 }
 
 impl CallStart {
@@ -57,6 +66,8 @@ impl CallStart {
         CallStart {
             index: call.iteration.as_ref().map(|iteration| iteration.index),
             preview: call.preview.clone(),
+            note: call.note.clone(),
+            request_id: call.request_id.clone(),
         }
     }
 }
@@ -64,11 +75,13 @@ impl CallStart {
 impl CallDetails {
     /// Returns a call with its result. A call that never started has no record of its own.
     pub(super) fn ended(pending: Option<CallStart>, result: ToolResult) -> CallDetails {
-        let (index, preview) = pending.map_or((None, None), |call| (call.index, call.preview));
+        let CallStart { index, preview, note, request_id } = pending.unwrap_or_default();
         let ended_in = result.phases.iter().find(|fact| matches!(fact.outcome, PhaseOutcome::Failed(_)));
         CallDetails {
             index,
             preview,
+            note,
+            request_id,
             ended_in: ended_in.map(|fact| fact.phase),
             call_id: result.call_id,
             tool: result.tool,
@@ -90,10 +103,12 @@ impl CallDetails {
 
     /// Returns a call that was started and has no result.
     pub(super) fn open(call: ToolCall) -> CallDetails {
-        let CallStart { index, preview } = CallStart::of(&call);
+        let CallStart { index, preview, note, request_id } = CallStart::of(&call);
         CallDetails {
             index,
             preview,
+            note,
+            request_id,
             call_id: call.call_id,
             tool: call.tool,
             attempt: call.attempt,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod common_args;
 mod known_failures;
 mod plan_to_undo;
 mod prune;

@@ -163,6 +163,8 @@ pub(crate) fn call(tool: &str, n: u64) -> ToolCall {
         executor_version: "0.1.0".into(),
         tool_registry_version: "1.0+b3:0123456789abcdef".into(),
         preview: None,
+        note: None,
+        request_id: None,
         risk_level: Risk::ReadOnly,
         category: Some("bench".into()),
         policy: POLICY.get_or_init(policy).clone(),

@@ -6,7 +6,7 @@ use toolkit::{DecodedArgs, RegisteredTool};
 
 /// Fails with `schema_validation_failed`, with every problem at once.
 pub(crate) fn parse_schema(entry: &RegisteredTool, input: &Value) -> Result<DecodedArgs, Fault> {
-    let problems = entry.input.validate(input);
+    let problems = entry.check_args(input);
     if !problems.is_empty() {
         return Err(schema_fault(entry, &problems));
     }

@@ -261,6 +261,7 @@ async fn ask_approver(
     let text = call_question(&CallQuestion {
         tool: entry.decl.name.as_str(),
         preview: &asked.own_preview,
+        note: entry.note(asked.args),
         why: &asked.why,
         input: &input,
         forecast: forecast.as_ref(),

@@ -29,6 +29,8 @@ fn call(step: &str, intent: &[VaultChange]) -> ToolCall {
         call_id: CallId::derive(&RunId::parse("run").unwrap(), &id, None, 1),
         step_id: id,
         intent: intent.to_vec(),
+        note: None,
+        request_id: None,
         risk_level: Risk::Writes,
         ..tool_call("test.write", json!({}))
     }

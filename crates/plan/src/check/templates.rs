@@ -111,7 +111,25 @@ fn check_args<'a>(
     if let Some(name) = target.name {
         literals::check(place, name, &template, args.value, catalog, findings);
     }
+    findings.extend(tool.and_then(|tool| request_id(place, args, &tool.input_schema)));
     template
+}
+
+/// Warns of a `requestId` that is not an argument of the tool itself: it traces a call through the program that makes it,
+/// which the planner does not know.
+fn request_id(
+    place: &TemplateContext<'_, '_>,
+    args: &LocatedValue<&Value>,
+    input_schema: &Value,
+) -> Option<PlanFinding> {
+    let is_own = input_schema.pointer("/properties/requestId").is_some();
+    args.value.get("requestId").filter(|_| !is_own)?;
+    let finding = PlanFinding::warning(
+        FindingCode::RequestIdInPlan,
+        format!("{}/requestId", args.pointer),
+        "`requestId` is for the program that makes the call, not for the planner",
+    );
+    Some(finding.hint("leave it out, or write a `note` for people").in_step(place.label))
 }
 
 fn unused_foreach(

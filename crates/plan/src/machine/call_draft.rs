@@ -67,6 +67,8 @@ impl CallDraft<'_> {
             tool_registry_version: self.spec.registry_version.clone(),
             // A preview that cannot be filled in is left out: it must not prevent a valid call.
             preview: preview.as_ref().and_then(Value::as_str).map(str::to_owned),
+            note: None,
+            request_id: None,
             risk_level: decl.risk_level,
             category: Some(decl.category.as_str().into()),
             policy: self.spec.policy.clone(),

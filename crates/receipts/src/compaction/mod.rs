@@ -84,7 +84,7 @@ impl DetailLevel {
 pub struct CompactedCall<'a> {
     pub id: &'a str,
     pub level: DetailLevel,
-    /// `None` for a recap, which names its call.
+    /// `None` for a recap of anything but a command, which names its call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<&'a str>,
     pub text: Cow<'a, str>,
@@ -136,7 +136,9 @@ fn at_level<'a>(level: DetailLevel, entry: &CallEntry<'a>) -> CompactedCall<'a> 
             Cow::Owned(renderer::render_call(level, entry))
         }
     };
-    let call = (level != DetailLevel::Recap).then_some(entry.call);
+    // Without its command, the outcome of a command says little.
+    let is_named = level != DetailLevel::Recap || entry.family == ReceiptFamily::Command;
+    let call = is_named.then_some(entry.call);
     CompactedCall { id: entry.id, level, call, text }
 }
 

@@ -14,9 +14,14 @@ const LEAST: usize = 60;
 /// Number of list entries whose ids are kept.
 const IDS: usize = 20;
 
-/// Returns the budget of a trimmed preview: a tenth of the family's receipt budget.
+/// Returns the budget of a trimmed preview.
 pub(super) fn preview_tokens(family: ReceiptFamily) -> usize {
-    (family.default_budget() as usize / 10).max(LEAST)
+    match family {
+        ReceiptFamily::Command | ReceiptFamily::Task | ReceiptFamily::Artifact | ReceiptFamily::Read => 200,
+        ReceiptFamily::Search | ReceiptFamily::External | ReceiptFamily::Text => 150,
+        ReceiptFamily::Listing | ReceiptFamily::Links | ReceiptFamily::Editor => 100,
+        ReceiptFamily::Mutation | ReceiptFamily::Workspace | ReceiptFamily::HostCommand => LEAST,
+    }
 }
 
 /// Returns true if the family's renderer cuts oversized results itself and says how to get the rest. For the other

@@ -86,10 +86,11 @@ pub fn project(command: &CommandReport<'_>, with: &mut Projection<'_>) -> Result
     let tokens = with.budget().saturating_sub(OUTCOME_TOKENS);
     let bounded = match command {
         CommandReport::Completed { end, output, unsandboxed, warnings } => {
+            let warnings_cut = warnings::is_cut(warnings, with.budget());
             let warnings = warnings::bounded(warnings, with.budget());
             let tokens = tokens.saturating_sub(warnings::tokens(&warnings));
             let (output, kept) = bound_output(output, (tokens, PreviewForm::AsPrinted), with)?;
-            let truncated = kept.truncated();
+            let truncated = kept.truncated() || warnings_cut;
             let (exit_status, signal) = match end {
                 ProcessExit::Exited(code) => (Some(*code), None),
                 ProcessExit::Signal(name) => (None, Some((*name).to_owned())),

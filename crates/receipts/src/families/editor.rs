@@ -6,8 +6,8 @@ use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::receipt_writer::{ReceiptWriter, entry_budget, escape_text, fitting_prefix, json_quoted};
-use super::{ProjectedResult, Projection, external, project_result};
+use super::receipt_writer::{ReceiptWriter, escape_text, fitting_prefix, json_quoted};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Complete output of an editor tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,9 +90,9 @@ struct BoundedEdit<Text> {
 
 /// Bounds the output of an editor tool.
 pub fn project(complete: &EditorOutput<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-    let shown = match complete {
+    project_within(ReceiptFamily::Editor, with, |room| match complete {
         EditorOutput::Selection(selection) => {
-            let cut = fitting_prefix(selection.text, entry_budget(with.budget()));
+            let cut = fitting_prefix(selection.text, room);
             BoundedEditor::Selection(BoundedSelection {
                 file_path: selection.file_path,
                 range: selection.range,
@@ -111,8 +111,7 @@ pub fn project(complete: &EditorOutput<'_>, with: &mut Projection<'_>) -> Result
             etag: edit.etag,
             dry_run: edit.dry_run,
         }),
-    };
-    project_result(ReceiptFamily::Editor, &shown)
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
@@ -127,7 +126,7 @@ pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
             let left_out = selection.text_bytes - cut as u64;
             if left_out > 0 {
                 receipt.line(&format!(
-                    "… {left_out} more bytes: read the note with vault.readFile {{\"path\":{}}}",
+                    "… {left_out} more bytes: read the note with vault_readFile {{\"path\":{}}}",
                     json_quoted(&selection.file_path)
                 ));
             }
@@ -225,7 +224,7 @@ mod tests {
                 a line of the note
                 a line of the note
                 a line of the note
-                … 513 more bytes: read the note with vault.readFile {"path":"In box.md"}
+                … 513 more bytes: read the note with vault_readFile {"path":"In box.md"}
             "#]],
         );
     }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::receipt_writer::{
-    ReceiptWriter, entry_budget, is_zero, line_cost, one_line, take_fitting, truncate_line,
+    ReceiptWriter, fitting_prefix, is_zero, line_cost, one_line, take_fitting, truncate_line,
 };
-use super::{ProjectedResult, Projection, external, project_result};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Longest part of a command's name; the id identifies the command.
 const NAME_CHARS: usize = 120;
@@ -70,6 +70,9 @@ struct BoundedCommandRun<Text> {
     executed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_message: Option<Text>,
+    /// True if the message is longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 /// Bounds the output of a host command tool.
@@ -77,11 +80,9 @@ pub fn project(
     complete: &HostCommandOutput<'_>,
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault> {
-    let shown = match complete {
+    project_within(ReceiptFamily::HostCommand, with, |room| match complete {
         HostCommandOutput::Listed { commands, more } => {
-            let kept = take_fitting(commands.iter(), entry_budget(with.budget()), |command| {
-                line_cost(&line(command))
-            });
+            let kept = take_fitting(commands.iter(), room, |command| line_cost(&line(command)));
             let left_out = (commands.len() - kept.len()) as u64;
             BoundedHostCommands::Listed(BoundedCommandList {
                 commands: kept.into_iter().cloned().collect(),
@@ -92,14 +93,15 @@ pub fn project(
             })
         }
         HostCommandOutput::Ran(HostCommandRun { id, executed, error_message }) => {
+            let message = error_message.map(|message| &message[..fitting_prefix(message, room)]);
             BoundedHostCommands::Ran(BoundedCommandRun {
                 id: *id,
                 executed: *executed,
-                error_message: *error_message,
+                error_message: message,
+                truncated: message.map(str::len) < error_message.map(str::len),
             })
         }
-    };
-    project_result(ReceiptFamily::HostCommand, &shown)
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {

@@ -9,10 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::not_looked_into;
-use super::receipt_writer::{
-    ReceiptWriter, count_noun, entry_budget, is_zero, line_cost, one_line, take_fitting,
-};
-use super::{ProjectedResult, Projection, external, project_result};
+use super::receipt_writer::{ReceiptWriter, count_noun, is_zero, line_cost, one_line, take_fitting};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Complete output of a link tool.
 pub struct LinkLists<'a, O, B, U> {
@@ -96,37 +94,36 @@ pub fn project<'a, O, B, U>(
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault>
 where
-    O: ExactSizeIterator<Item = LinkLine<&'a str>>,
-    B: ExactSizeIterator<Item = LinkLine<&'a str>>,
-    U: ExactSizeIterator<Item = LinkLine<&'a str>>,
+    O: ExactSizeIterator<Item = LinkLine<&'a str>> + Clone,
+    B: ExactSizeIterator<Item = LinkLine<&'a str>> + Clone,
+    U: ExactSizeIterator<Item = LinkLine<&'a str>> + Clone,
 {
     let LinkLists { path, outgoing, backlinks, unresolved, offset, more, not_looked_into } = complete;
     let counts = [outgoing.len(), backlinks.len(), unresolved.len()];
-    let mut room = entry_budget(with.budget());
     let unread = not_looked_into.len() as u64;
-    let not_looked_into = not_looked_into::take_names(not_looked_into, &mut room);
-    let mut shares = BudgetShares::new(room, counts);
-    let outgoing = shares.take(LinkDirection::Outgoing, outgoing);
-    let backlinks = shares.take(LinkDirection::Backlinks, backlinks);
-    let unresolved = shares.take(LinkDirection::Unresolved, unresolved);
-    let left_out = |index: usize, kept: &[LinkLine<&str>]| (counts[index] - kept.len()) as u64;
-    let lost = [left_out(0, &outgoing), left_out(1, &backlinks), left_out(2, &unresolved)];
-    let truncated = more || lost.iter().any(|lost| *lost > 0) || (not_looked_into.len() as u64) < unread;
-    let found = BoundedLinks {
-        path,
-        outgoing,
-        backlinks,
-        unresolved,
-        outgoing_left_out: lost[0],
-        backlinks_left_out: lost[1],
-        unresolved_left_out: lost[2],
-        offset,
-        more,
-        unread,
-        not_looked_into,
-        truncated,
-    };
-    project_result(ReceiptFamily::Links, &found)
+    project_within(ReceiptFamily::Links, with, |mut room| {
+        let skipped = not_looked_into::take_names(not_looked_into.clone(), &mut room);
+        let mut shares = BudgetShares::new(room, counts);
+        let outgoing = shares.take(LinkDirection::Outgoing, outgoing.clone());
+        let backlinks = shares.take(LinkDirection::Backlinks, backlinks.clone());
+        let unresolved = shares.take(LinkDirection::Unresolved, unresolved.clone());
+        let left_out = |index: usize, kept: &[LinkLine<&str>]| (counts[index] - kept.len()) as u64;
+        let lost = [left_out(0, &outgoing), left_out(1, &backlinks), left_out(2, &unresolved)];
+        BoundedLinks {
+            path: path.clone(),
+            outgoing,
+            backlinks,
+            unresolved,
+            outgoing_left_out: lost[0],
+            backlinks_left_out: lost[1],
+            unresolved_left_out: lost[2],
+            offset,
+            more,
+            unread,
+            truncated: more || lost.iter().any(|lost| *lost > 0) || (skipped.len() as u64) < unread,
+            not_looked_into: skipped,
+        }
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {

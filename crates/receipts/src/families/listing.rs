@@ -12,10 +12,9 @@ use serde_json::Value;
 
 use super::not_looked_into::{self, folders_heading, take_names};
 use super::receipt_writer::{
-    ReceiptWriter, count_noun, entry_budget, is_zero, json_quoted, left_out_note, line_cost, one_line,
-    take_fitting,
+    ReceiptWriter, count_noun, is_zero, json_quoted, left_out_note, line_cost, one_line, take_fitting,
 };
-use super::{ProjectedResult, Projection, external, project_result};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Complete output of a listing tool.
 pub struct FileListing<'a, E> {
@@ -75,36 +74,33 @@ struct BoundedListing<Path> {
 
 /// Bounds a listing. Entries beyond the budget are not read.
 pub fn project<'a>(
-    complete: FileListing<'a, impl ExactSizeIterator<Item = ListingEntry<&'a str>>>,
+    complete: FileListing<'a, impl ExactSizeIterator<Item = ListingEntry<&'a str>> + Clone>,
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault> {
-    let count = complete.entries.len() as u64;
-    let mut meter = ListingCost::default();
-    let mut room = entry_budget(with.budget());
-    // Names that do not match the query are only counted.
-    let named_unusable = complete.unusable_names.len();
-    let not_looked_into = take_names(complete.not_looked_into, &mut room);
-    let unusable_names = take_names(complete.unusable_names, &mut room);
-    let entries = take_fitting(complete.entries, room, |entry| meter.add(entry));
-    let left_out = count - entries.len() as u64;
-    let (more, unusable, folders_skipped) = (complete.more, complete.unusable, complete.folders_skipped);
-    let cut = left_out > 0 || more;
-    let next_after = entries.last().map(|last| last.path).filter(|_| cut);
-    let names_cut = unusable_names.len() < named_unusable || (not_looked_into.len() as u64) < folders_skipped;
-    let truncated = cut || names_cut;
-    let listed = BoundedListing {
-        entries,
-        count,
-        left_out,
-        more,
-        unusable,
-        unusable_names,
-        folders_skipped,
-        not_looked_into,
-        truncated,
-        next_after,
-    };
-    project_result(ReceiptFamily::Listing, &listed)
+    let FileListing { entries, more, unusable, unusable_names, folders_skipped, not_looked_into } = complete;
+    let count = entries.len() as u64;
+    project_within(ReceiptFamily::Listing, with, |mut room| {
+        let mut meter = ListingCost::default();
+        let skipped = take_names(not_looked_into.clone(), &mut room);
+        let passed_over = take_names(unusable_names.clone(), &mut room);
+        let kept = take_fitting(entries.clone(), room, |entry| meter.add(entry));
+        let left_out = count - kept.len() as u64;
+        let continues = left_out > 0 || more;
+        let names_left_out =
+            (skipped.len() as u64) < folders_skipped || passed_over.len() < unusable_names.len();
+        BoundedListing {
+            next_after: kept.last().map(|last| last.path).filter(|_| continues),
+            entries: kept,
+            count,
+            left_out,
+            more,
+            unusable,
+            unusable_names: passed_over,
+            folders_skipped,
+            not_looked_into: skipped,
+            truncated: continues || names_left_out,
+        }
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {

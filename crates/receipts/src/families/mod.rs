@@ -18,6 +18,8 @@ pub mod external;
 pub mod failed;
 pub mod process_output;
 #[cfg(test)]
+mod bounds_tests;
+#[cfg(test)]
 mod test_support;
 pub mod links;
 pub mod listing;
@@ -38,10 +40,55 @@ use serde_json::Value;
 pub(crate) use receipt_writer::one_line;
 use toolkit::{ProjectedResult, Projection};
 
+use crate::preview::tokenizer::estimate;
+use receipt_writer::entry_budget;
+
 /// Serializes the typed result of a projector.
 fn project_result(family: ReceiptFamily, result: &impl Serialize) -> Result<ProjectedResult, Fault> {
     let result = serde_json::to_value(result).map_err(|error| serialization_fault(&error))?;
     Ok(ProjectedResult { family, result, render })
+}
+
+/// Tokens of a canonical result besides its `result`: the name of the tool, the status, the summary.
+const ENVELOPE_TOKENS: usize = 64;
+/// Attempts to fit a result in proportion to its excess. After them the room is halved.
+const PROPORTIONAL_ATTEMPTS: usize = 6;
+
+/// A `result` of this many tokens is within any budget: its field names, paths and digests need a part of them.
+const LEAST_JSON: usize = 400;
+
+/// Returns the budget of a `result` as JSON.
+fn json_budget(budget: usize) -> usize {
+    budget.saturating_sub(ENVELOPE_TOKENS).max(LEAST_JSON)
+}
+
+/// Returns the tokens of a value as JSON.
+fn json_cost(value: &Value) -> usize {
+    estimate(&value.to_string())
+}
+
+/// Bounds an output, so that neither its receipt nor its canonical result exceeds the budget. `make` bounds it to the
+/// tokens of its receipt; field names can make the JSON several times as long, then `make` gets less room. Exceeds the
+/// budget only if the output does so without any room.
+fn project_within<T: Serialize>(
+    family: ReceiptFamily,
+    with: &Projection<'_>,
+    mut make: impl FnMut(usize) -> T,
+) -> Result<ProjectedResult, Fault> {
+    let most = json_budget(with.budget());
+    let mut room = entry_budget(with.budget());
+    for attempt in 1.. {
+        let projected = project_result(family, &make(room))?;
+        let cost = json_cost(&projected.result);
+        if cost <= most || room == 0 {
+            return Ok(projected);
+        }
+        room = match attempt {
+            ..=PROPORTIONAL_ATTEMPTS => (room.saturating_mul(most) / cost).min(room - 1),
+            _ => room / 2,
+        };
+    }
+    project_result(family, &make(0))
 }
 
 /// Returns the fault for a result that cannot be serialized.

@@ -8,8 +8,8 @@ use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::receipt_writer::{DRY_RUN, ReceiptWriter, is_zero, one_line, truncate_line};
-use super::{ProjectedResult, Projection, external, project_result};
+use super::receipt_writer::{DRY_RUN, ReceiptWriter, is_zero, one_line, take_within, truncate_line};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Number of property names in each list.
 const MAX_NAMES: usize = 20;
@@ -18,7 +18,7 @@ const MAX_NAME: usize = 60;
 
 /// Report of a change to one file or folder. Only the names need a bound, so complete and bounded form are the same
 /// type.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FileMutation<'a> {
     pub outcome: MutationOutcome,
     pub path: Cow<'a, str>,
@@ -49,7 +49,7 @@ pub enum MutationOutcome {
 }
 
 /// Known facts about the change.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct MutationFacts<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_written: Option<u64>,
@@ -91,24 +91,33 @@ pub struct PropertyChanges {
     /// Number of names that are not listed here.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
+    /// True if names, or parts of them, are missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
 }
 
 /// Bounds the report of a change.
-pub fn project(complete: FileMutation<'_>, _with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-    let facts = MutationFacts { properties: complete.facts.properties.map(bounded), ..complete.facts };
-    project_result(ReceiptFamily::Mutation, &FileMutation { facts, ..complete })
+pub fn project(complete: FileMutation<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
+    project_within(ReceiptFamily::Mutation, with, |room| {
+        let properties = complete.facts.properties.as_ref().map(|properties| bounded(properties, room));
+        FileMutation { facts: MutationFacts { properties, ..complete.facts.clone() }, ..complete.clone() }
+    })
 }
 
-fn bounded(properties: PropertyChanges) -> PropertyChanges {
-    let mut left_out = 0;
-    let mut first = |names: Vec<String>| -> Vec<String> {
-        left_out += names.len().saturating_sub(MAX_NAMES) as u64;
-        names.into_iter().take(MAX_NAMES).map(|name| truncate_line(&name, MAX_NAME)).collect()
+fn bounded(properties: &PropertyChanges, mut room: usize) -> PropertyChanges {
+    let (mut left_out, mut truncated) = (0, false);
+    let mut first = |names: &[String]| -> Vec<String> {
+        let shown: Vec<String> =
+            names.iter().take(MAX_NAMES).map(|name| truncate_line(name, MAX_NAME)).collect();
+        let kept = take_within(shown, &mut room, String::clone);
+        left_out += (names.len() - kept.len()) as u64;
+        truncated |=
+            kept.iter().zip(names).any(|(kept, name)| name.chars().count() > MAX_NAME && kept != name);
+        kept
     };
-    let PropertyChanges { added, changed, removed, unchanged, .. } = properties;
-    let (added, changed) = (first(added), first(changed));
-    let (removed, unchanged) = (first(removed), first(unchanged));
-    PropertyChanges { added, changed, removed, unchanged, left_out }
+    let (added, changed) = (first(&properties.added), first(&properties.changed));
+    let (removed, unchanged) = (first(&properties.removed), first(&properties.unchanged));
+    PropertyChanges { added, changed, removed, unchanged, left_out, truncated: truncated || left_out > 0 }
 }
 
 /// Renders the outcome and the etag. The summary contains everything else that a model needs.

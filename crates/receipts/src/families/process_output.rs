@@ -236,7 +236,7 @@ impl StreamFacts {
         for (name, artifact, lines, bytes) in streams {
             if let Some(kept) = artifact.and_then(|index| self.artifacts.get(index)) {
                 let kept = describe_artifact(&kept.path, lines, bytes);
-                let _infallible = write!(text, "\nFull {name}: {kept}; page it with artifact.read");
+                let _infallible = write!(text, "\nFull {name}: {kept}; page it with artifact_read");
             }
         }
     }

@@ -6,8 +6,8 @@ use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::receipt_writer::{ReceiptWriter, entry_budget, escape_text, fitting_prefix};
-use super::{ProjectedResult, Projection, external, project_result};
+use super::receipt_writer::{ReceiptWriter, escape_text, fitting_prefix};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Characters of base64 for three bytes.
 const QUARTET: usize = 4;
@@ -61,23 +61,22 @@ struct BoundedRead<Text> {
 /// Bounds the content.
 pub fn project(complete: &FileRead<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
     let FileRead { path, content, encoding, etag, size_bytes, range, more } = *complete;
-    let cut = cut(content, encoding, entry_budget(with.budget()));
-    let shown_range = cut_range(content, cut, encoding, range);
-    let end = if more { size_bytes } else { range.end };
-    let truncated = more || cut < content.len();
-    let next_range = truncated.then_some(ContentRange { start: shown_range.end, end });
-    let content_preview = &content[..cut];
-    let shown = BoundedRead {
-        path,
-        etag,
-        encoding,
-        size_bytes,
-        range: shown_range,
-        content_preview,
-        truncated,
-        next_range,
-    };
-    project_result(ReceiptFamily::Read, &shown)
+    project_within(ReceiptFamily::Read, with, |room| {
+        let cut = cut(content, encoding, room);
+        let shown_range = cut_range(content, cut, encoding, range);
+        let end = if more { size_bytes } else { range.end };
+        let truncated = more || cut < content.len();
+        BoundedRead {
+            path,
+            etag,
+            encoding,
+            size_bytes,
+            range: shown_range,
+            content_preview: &content[..cut],
+            truncated,
+            next_range: truncated.then_some(ContentRange { start: shown_range.end, end }),
+        }
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::not_looked_into::{self, folders_heading, take_names};
 use super::receipt_writer::{
-    ReceiptWriter, entry_budget, is_zero, json_quoted, left_out_note, line_cost, one_line, take_fitting,
+    ReceiptWriter, is_zero, json_quoted, left_out_note, line_cost, one_line, take_fitting,
 };
-use super::{ProjectedResult, Projection, external, project_result};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Smallest cost of a match. Several matches on one line are rendered once, but each is an entry of the result.
 const MIN_MATCH_TOKENS: usize = 4;
@@ -76,33 +76,39 @@ struct BoundedSearch<Text> {
 
 /// Truncates a search result to the budget. Matches beyond the budget are not read.
 pub fn project<'a>(
-    complete: SearchOutput<'a, impl ExactSizeIterator<Item = MatchEntry<&'a str>>>,
+    complete: SearchOutput<'a, impl ExactSizeIterator<Item = MatchEntry<&'a str>> + Clone>,
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault> {
-    let count = complete.matches.len() as u64;
-    let mut meter = SearchCost::default();
-    let mut room = entry_budget(with.budget());
-    let not_looked_into = take_names(complete.not_looked_into, &mut room);
-    let matches = take_fitting(complete.matches, room, |found| meter.add(found));
-    let SearchOutput { offset, more, files_searched, files_skipped, folders_skipped, .. } = complete;
-    let left_out = count - matches.len() as u64;
-    let cut = left_out > 0 || more;
-    let next_offset = cut.then_some(offset + matches.len() as u64);
-    let truncated = cut || (not_looked_into.len() as u64) < folders_skipped;
-    let found = BoundedSearch {
+    let SearchOutput {
         matches,
-        count,
-        left_out,
         offset,
         more,
         files_searched,
         files_skipped,
         folders_skipped,
         not_looked_into,
-        truncated,
-        next_offset,
-    };
-    project_result(ReceiptFamily::Search, &found)
+    } = complete;
+    let count = matches.len() as u64;
+    project_within(ReceiptFamily::Search, with, |mut room| {
+        let mut meter = SearchCost::default();
+        let skipped = take_names(not_looked_into.clone(), &mut room);
+        let kept = take_fitting(matches.clone(), room, |found| meter.add(found));
+        let left_out = count - kept.len() as u64;
+        let continues = left_out > 0 || more;
+        BoundedSearch {
+            next_offset: continues.then_some(offset + kept.len() as u64),
+            matches: kept,
+            count,
+            left_out,
+            offset,
+            more,
+            files_searched,
+            files_skipped,
+            folders_skipped,
+            truncated: continues || (skipped.len() as u64) < folders_skipped,
+            not_looked_into: skipped,
+        }
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {

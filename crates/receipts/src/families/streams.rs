@@ -9,12 +9,14 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 use envelope::Fault;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::Projection;
+use super::{LEAST_JSON, Projection};
 use crate::preview::clean::clean;
 use crate::preview::tokenizer::estimate;
 use crate::preview::{
-    GapFailures, InputGap, PreviewInput, PreviewStyle, announces_failure, preview, preview_around,
+    GapFailures, InputGap, PreviewInput, PreviewStyle, SMALLEST_BUDGET, announces_failure, preview,
+    preview_around,
 };
 
 /// A part of an artifact up to this size is read completely.
@@ -29,6 +31,13 @@ const LONGEST_LINE: usize = 4 << 10;
 const BYTES_PER_TOKEN: usize = 16;
 /// Tokens of a reference to the artifact of a stream.
 pub(super) const REFERENCE: usize = 32;
+/// Tokens that a canonical result needs more than a receipt: its envelope and the names of its fields.
+const JSON_FIELDS: usize = 180;
+/// The same for the facts about a stream with an artifact.
+const JSON_FACTS: usize = 110;
+
+/// Bytes of a stream by which its length as JSON is foreseen.
+const SAMPLE: usize = 16 << 10;
 
 /// One complete stream.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +71,7 @@ pub(super) struct BoundedStream {
     pub(super) bytes: Option<u64>,
     pub(super) lines: Option<u64>,
     pub(super) digest: Option<String>,
-    /// Tokens that a receipt needs for it.
+    /// Tokens that it takes from the other stream.
     cost: usize,
 }
 
@@ -84,7 +93,6 @@ pub(super) fn bound_stream(
     with: &mut Projection<'_>,
 ) -> Result<BoundedStream, Fault> {
     let shortened = preview_stream(stream, tokens, with);
-    let cost = shortened.cost();
     let StreamPreview { text: shown, truncated, referred } = shortened;
     let text = match form {
         PreviewForm::AsPrinted if !truncated => full_text(stream, tokens).unwrap_or(shown),
@@ -104,6 +112,7 @@ pub(super) fn bound_stream(
     });
     // A complete stream can be measured by the reader. A cut or stored one is described.
     let described = truncated || artifact.is_some();
+    let cost = json_text_cost(&text) + if artifact.is_some() { JSON_FACTS } else { 0 };
     Ok(BoundedStream {
         preview: (!text.is_empty()).then_some(text),
         truncated,
@@ -135,7 +144,8 @@ pub(super) fn bound_streams(
 fn full_text(stream: &ProcessStream<'_>, tokens: usize) -> Option<String> {
     let at_hand = stream.complete && stream.text.len() <= tokens.saturating_mul(BYTES_PER_TOKEN);
     let text = at_hand.then(|| clean(stream.text.as_bytes()).text)?;
-    (estimate(&text) <= tokens).then(|| text.trim_end_matches('\n').to_owned())
+    let text = text.trim_end_matches('\n');
+    fits_as_json(text, tokens, JSON_FIELDS).then(|| text.to_owned())
 }
 
 /// Renders a text of the canonical result for a receipt. A text that was cut is shown unchanged.
@@ -168,23 +178,46 @@ struct StreamPreview {
 impl StreamPreview {
     /// Returns its cost in a receipt.
     fn cost(&self) -> usize {
-        estimate(&self.text) + if self.referred { REFERENCE } else { 0 }
+        // The other stream gets what is left as JSON, which is the longer form.
+        json_text_cost(&self.text) + if self.referred { JSON_FACTS } else { 0 }
     }
+}
+
+/// Returns true if the text, as JSON with `more` tokens beside it, is within the budget, however small that is.
+fn fits_as_json(text: &str, tokens: usize, more: usize) -> bool {
+    estimate(text) <= tokens && json_text_cost(text) + more <= tokens.max(LEAST_JSON)
+}
+
+fn json_text_cost(text: &str) -> usize {
+    estimate(&Value::from(text).to_string())
 }
 
 fn preview_stream(stream: &ProcessStream<'_>, tokens: usize, with: &Projection<'_>) -> StreamPreview {
     let with_reference = tokens.saturating_sub(REFERENCE);
     let preview_of = |head: &[u8], gap, missing: &GapFailures, tail: &[u8]| {
         let input = PreviewInput { head, gap, tail };
-        let shown = preview_around(&input, missing, with_reference, PreviewStyle::Log);
-        StreamPreview { truncated: shown.truncated, referred: true, text: shown.text }
+        let most = tokens.max(LEAST_JSON);
+        // The first attempt nearly always fits: a preview of a long output is not made twice.
+        let sample = String::from_utf8_lossy(&head[..head.len().min(SAMPLE)]);
+        let (raw, json) = (estimate(&sample).max(1), json_text_cost(&sample).max(1));
+        let as_json = most.saturating_sub(JSON_FIELDS + JSON_FACTS).saturating_mul(raw) / json;
+        let mut room = with_reference.min(as_json).max(SMALLEST_BUDGET);
+        loop {
+            let shown = preview_around(&input, missing, room, PreviewStyle::Log);
+            let cost = json_text_cost(&shown.text) + JSON_FIELDS + JSON_FACTS;
+            if cost <= most || room <= SMALLEST_BUDGET {
+                return StreamPreview { truncated: shown.truncated, referred: true, text: shown.text };
+            }
+            room = (room.saturating_mul(most) / cost).min(room - 1).max(SMALLEST_BUDGET);
+        }
     };
     let nothing = GapFailures::default();
     if stream.complete {
         let text = stream.text.as_bytes();
         let whole = (stream.artifact.is_none() && text.len() <= tokens.saturating_mul(BYTES_PER_TOKEN))
             .then(|| preview(&PreviewInput::whole(text), tokens, PreviewStyle::Log))
-            .filter(|shown| !shown.truncated && shown.left_out_lines == 0);
+            .filter(|shown| !shown.truncated && shown.left_out_lines == 0)
+            .filter(|shown| fits_as_json(&shown.text, tokens, JSON_FIELDS));
         return match whole {
             Some(shown) => StreamPreview { truncated: false, referred: false, text: shown.text },
             None => preview_of(text, None, &nothing, &[]),

@@ -6,9 +6,13 @@ use serde_json::Value;
 
 use super::command::{OUTCOME_TOKENS, exit_line};
 use super::process_output::{OutputPreviews, ProcessOutput, StreamFacts, bound_output};
-use super::receipt_writer::{ReceiptWriter, count_noun, entry_budget, is_zero, line_cost, take_fitting};
+use super::receipt_writer::{ReceiptWriter, count_noun, is_zero, line_cost, one_line, take_fitting};
 use super::streams::PreviewForm;
-use super::{ProjectedResult, Projection, external, project_result, warnings};
+use super::{ProjectedResult, Projection, external, project_result, project_within, warnings};
+use crate::preview::tokenizer::{estimate, prefix_within};
+
+/// Part of the budget that a matching line can take.
+const MATCH_SHARE: usize = 10;
 
 /// Complete output of a task tool.
 #[derive(Debug, Clone)]
@@ -16,6 +20,7 @@ pub enum TaskReport<'a> {
     /// New output of one task.
     Output {
         retrieval: TaskRetrieval,
+        wait: TaskWait<'a>,
         task: TaskSnapshot<'a>,
         output: ProcessOutput<'a>,
         /// Warnings for the user about what the task left behind, after it has ended.
@@ -45,6 +50,36 @@ pub enum TaskRetrieval {
     Timeout,
     /// Nothing new, and nobody wanted to wait.
     NotReady,
+}
+
+/// Why a look at a task returned when it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskWait<'a> {
+    pub reason: TaskWaitEnd,
+    /// The line that matches the pattern of the caller.
+    pub matched_line: Option<&'a str>,
+}
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TaskWaitEnd {
+    /// There was new output.
+    #[default]
+    NewOutput,
+    /// The task has ended.
+    Exited,
+    /// It printed nothing for the given time.
+    Quiet,
+    /// A line of the new output matches.
+    Matched,
+    /// The time to wait was over.
+    Timeout,
+    /// The call was cancelled.
+    Cancelled,
+    /// Nobody wanted to wait.
+    NotWaited,
 }
 
 /// How far a task has come.
@@ -80,6 +115,10 @@ enum BoundedTask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct BoundedTaskOutput {
     retrieval_status: TaskRetrieval,
+    #[serde(default)]
+    reason: TaskWaitEnd,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    matched_line: Option<String>,
     task: TaskSummary,
     #[serde(flatten)]
     output: OutputPreviews,
@@ -110,6 +149,9 @@ struct BoundedTaskList {
     tasks: Vec<TaskSummary>,
     #[serde(default, skip_serializing_if = "is_zero")]
     left_out: u64,
+    /// True if tasks, or parts of their commands, are missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +160,9 @@ struct BoundedTaskStop {
     was_running: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// True if warnings are missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,18 +175,27 @@ struct TaskWrite {
 /// Bounds the output of a task tool.
 pub fn project(task: &TaskReport<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
     let bounded = match task {
-        TaskReport::Output { retrieval, task, output, warnings } => {
-            BoundedTask::Output(Box::new(bounded_output(*retrieval, task, (output, warnings), with)?))
+        TaskReport::Output { retrieval, wait, task, output, warnings } => {
+            BoundedTask::Output(Box::new(bounded_output((*retrieval, wait), task, (output, warnings), with)?))
         }
         TaskReport::Listed(tasks) => {
-            let shown = tasks.iter().map(|task| shown(task, TaskDetail::Listed));
-            let fits = take_fitting(shown, entry_budget(with.budget()), |task| line_cost(&task.line()));
-            let left_out = (tasks.len() - fits.len()) as u64;
-            BoundedTask::Listed(BoundedTaskList { tasks: fits, left_out })
+            return project_within(ReceiptFamily::Task, with, |room| {
+                let shown = tasks.iter().map(|task| shown(task, TaskDetail::Listed));
+                let fits = take_fitting(shown, room, |task| line_cost(&task.line()));
+                let left_out = (tasks.len() - fits.len()) as u64;
+                let is_cut =
+                    fits.iter().zip(tasks).any(|(kept, task)| kept.command.as_deref() != Some(task.command));
+                BoundedTask::Listed(BoundedTaskList {
+                    tasks: fits,
+                    left_out,
+                    truncated: left_out > 0 || is_cut,
+                })
+            });
         }
         TaskReport::Stopped { task, was_running, warnings } => BoundedTask::Stopped(BoundedTaskStop {
             stopped: shown(task, TaskDetail::Handle),
             was_running: *was_running,
+            truncated: warnings::is_cut(warnings, with.budget()),
             warnings: warnings::bounded(warnings, with.budget()),
         }),
         TaskReport::Written { task_id, bytes, closed } => BoundedTask::Written(TaskWrite {
@@ -154,17 +208,46 @@ pub fn project(task: &TaskReport<'_>, with: &mut Projection<'_>) -> Result<Proje
 }
 
 fn bounded_output(
-    retrieval: TaskRetrieval,
+    (retrieval, wait): (TaskRetrieval, &TaskWait<'_>),
     task: &TaskSnapshot<'_>,
     (output, warnings): (&ProcessOutput<'_>, &[String]),
     with: &mut Projection<'_>,
 ) -> Result<BoundedTaskOutput, Fault> {
+    let warnings_cut = warnings::is_cut(warnings, with.budget());
     let warnings = warnings::bounded(warnings, with.budget());
-    let tokens = with.budget().saturating_sub(OUTCOME_TOKENS + warnings::tokens(&warnings));
+    let matched_line = wait.matched_line.map(|line| {
+        let line = one_line(line);
+        line[..prefix_within(&line, with.budget() / MATCH_SHARE)].to_owned()
+    });
+    let words = estimate(&wait_words(retrieval, wait.reason, matched_line.as_deref()));
+    let tokens = with.budget().saturating_sub(OUTCOME_TOKENS + words + warnings::tokens(&warnings));
     let (output, kept) = bound_output(output, (tokens, PreviewForm::AsPrinted), with)?;
-    let truncated = kept.truncated();
+    let truncated = kept.truncated() || warnings_cut;
     let task = shown(task, TaskDetail::Handle);
-    Ok(BoundedTaskOutput { retrieval_status: retrieval, task, output, truncated, kept, warnings })
+    Ok(BoundedTaskOutput {
+        retrieval_status: retrieval,
+        reason: wait.reason,
+        matched_line,
+        task,
+        output,
+        truncated,
+        kept,
+        warnings,
+    })
+}
+
+/// Says why a look returned, if neither its output nor the state of the task does.
+fn wait_words(retrieval: TaskRetrieval, reason: TaskWaitEnd, matched_line: Option<&str>) -> String {
+    match (reason, matched_line) {
+        (TaskWaitEnd::Matched, Some(line)) => format!("; this line matches: {}", one_line(line)),
+        (TaskWaitEnd::Matched, None) => "; a line matches".to_owned(),
+        (TaskWaitEnd::Quiet, _) => "; its output is quiet".to_owned(),
+        // "Nothing new" says it.
+        (TaskWaitEnd::Timeout, _) if retrieval != TaskRetrieval::Success => String::new(),
+        (TaskWaitEnd::Timeout, _) => "; the time to wait is over".to_owned(),
+        (TaskWaitEnd::Cancelled, _) => "; the wait was cancelled".to_owned(),
+        (TaskWaitEnd::NewOutput | TaskWaitEnd::Exited | TaskWaitEnd::NotWaited, _) => String::new(),
+    }
 }
 
 /// Level of detail of a task.
@@ -241,6 +324,9 @@ impl BoundedTaskOutput {
                 format!("Task {} {}", self.task.task_id, self.task.state())
             }
         };
+        let words = wait_words(self.retrieval_status, self.reason, self.matched_line.as_deref());
+        text.push_str(&words);
+        let tokens = tokens.saturating_sub(estimate(&words));
         warnings::render(&mut text, &self.warnings);
         let tokens = tokens.saturating_sub(warnings::tokens(&self.warnings));
         self.kept.render(&mut text);

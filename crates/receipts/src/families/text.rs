@@ -3,15 +3,15 @@
 //! The output depends only on the arguments, so the rest cannot be requested in another way; it is stored as an
 //! artifact, where it can be paged and searched.
 
-use envelope::{Artifact, Fault, ReceiptFamily};
+use envelope::{Artifact, Fault, Hash, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::receipt_writer::{
-    ReceiptWriter, entry_budget, escape_text, fitting_prefix, is_zero, line_cost, one_line, take_fitting,
+    ReceiptWriter, escape_text, fitting_prefix, is_zero, line_cost, one_line, take_fitting,
 };
 use super::streams::ArtifactRef;
-use super::{ProjectedResult, Projection, external, project_result};
+use super::{ProjectedResult, Projection, external, project_result, project_within};
 
 /// Largest indentation of an item.
 const MAX_DEPTH: u32 = 20;
@@ -61,9 +61,7 @@ struct BoundedItems<Text> {
 
 /// Bounds one text.
 pub fn project(text: &str, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-    let cut = fitting_prefix(text, entry_budget(with.budget()));
-    let kept = if cut < text.len() { with.keep("text", "txt", text.as_bytes())? } else { None };
-    let shown = BoundedText {
+    let bounded = |cut: usize, kept: Option<Artifact>| BoundedText {
         text_preview: &text[..cut],
         text_artifact: kept.as_ref().map(|_| 0),
         text_bytes: (cut < text.len()).then_some(text.len() as u64),
@@ -71,7 +69,19 @@ pub fn project(text: &str, with: &mut Projection<'_>) -> Result<ProjectedResult,
         truncated: cut < text.len(),
         artifacts: artifacts(kept),
     };
-    project_result(ReceiptFamily::Text, &shown)
+    // The artifact is stored once the length of the preview is known.
+    let mut cut = 0;
+    project_within(ReceiptFamily::Text, with, |room| {
+        cut = fitting_prefix(text, room);
+        bounded(cut, (cut < text.len()).then(some_artifact))
+    })?;
+    let kept = if cut < text.len() { with.keep("text", "txt", text.as_bytes())? } else { None };
+    project_result(ReceiptFamily::Text, &bounded(cut, kept))
+}
+
+/// Returns an artifact with a name of usual length, to measure a result before its artifact is stored.
+fn some_artifact() -> Artifact {
+    Artifact { path: "artifacts/".to_owned() + &"a".repeat(48), bytes: 1 << 20, hash: Hash::of(b"") }
 }
 
 /// Bounds a list. The artifact has one line for each item, indented by its depth.
@@ -80,10 +90,25 @@ pub fn project_items<'a>(
     with: &mut Projection<'_>,
 ) -> Result<ProjectedResult, Fault> {
     let count = items.len() as u64;
-    let fits = take_fitting(items.clone(), entry_budget(with.budget()), |item| line_cost(&item_line(item)));
-    let left_out = count - fits.len() as u64;
+    let first = |room| take_fitting(items.clone(), room, |item| line_cost(&item_line(item)));
+    let bounded = |fits: Vec<ListItem<&'a str>>, kept: Option<Artifact>| BoundedItems {
+        left_out: count - fits.len() as u64,
+        truncated: (fits.len() as u64) < count,
+        items_preview: fits,
+        count,
+        items_artifact: kept.as_ref().map(|_| 0),
+        items_bytes: kept.as_ref().map(|kept| kept.bytes),
+        items_digest: kept.as_ref().map(|kept| kept.hash.to_string()),
+        artifacts: artifacts(kept),
+    };
+    let mut fits = Vec::new();
+    project_within(ReceiptFamily::Text, with, |room| {
+        fits = first(room);
+        let kept = ((fits.len() as u64) < count).then(some_artifact);
+        bounded(fits.clone(), kept)
+    })?;
     let mut kept = None;
-    if left_out > 0 {
+    if (fits.len() as u64) < count {
         let mut all = String::new();
         for item in items {
             all.push_str(&item_line(&item));
@@ -91,17 +116,7 @@ pub fn project_items<'a>(
         }
         kept = with.keep("items", "md", all.as_bytes())?;
     }
-    let list = BoundedItems {
-        items_preview: fits,
-        count,
-        left_out,
-        items_artifact: kept.as_ref().map(|_| 0),
-        items_bytes: kept.as_ref().map(|kept| kept.bytes),
-        items_digest: kept.as_ref().map(|kept| kept.hash.to_string()),
-        truncated: left_out > 0,
-        artifacts: artifacts(kept),
-    };
-    project_result(ReceiptFamily::Text, &list)
+    project_result(ReceiptFamily::Text, &bounded(fits, kept))
 }
 
 fn artifacts(kept: Option<Artifact>) -> Vec<ArtifactRef> {
@@ -157,7 +172,7 @@ fn render_rest(left_out: u64, words: &str, what: &str, place: Option<&str>, rece
     match place {
         _ if left_out == 0 => {}
         Some(place) => {
-            receipt.line(&format!("… {words}\nFull {what}: {place}; page it with artifact.read"));
+            receipt.line(&format!("… {words}\nFull {what}: {place}; page it with artifact_read"));
         }
         None => receipt.line(&format!("… {words}; call again with a part of the text")),
     }

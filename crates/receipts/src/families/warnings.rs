@@ -31,6 +31,13 @@ pub(super) fn bounded(warnings: &[String], budget: usize) -> Vec<String> {
 }
 
 /// Returns the part of a warning that fits, if any.
+/// Returns true if the bounded warnings lack something.
+pub(super) fn is_cut(warnings: &[String], budget: usize) -> bool {
+    let kept = bounded(warnings, budget);
+    kept.len() < warnings.len()
+        || kept.iter().zip(warnings).any(|(kept, warning)| *kept != clean::line(warning))
+}
+
 fn cut(warning: &str, room: usize) -> Option<String> {
     let mut end = prefix_within(warning, room);
     loop {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::receipt_writer::{
-    ReceiptWriter, count_noun, entry_budget, is_zero, line_cost, one_line, take_fitting, truncate_line,
+    ReceiptWriter, count_noun, is_zero, line_cost, one_line, take_fitting, truncate_line,
 };
-use super::{ProjectedResult, Projection, external, project_result};
+use super::{ProjectedResult, Projection, external, project_within};
 
 /// Longest title of a tab.
 const TITLE_CHARS: usize = 120;
@@ -79,17 +79,19 @@ struct BoundedContext<Text> {
     open_leaves: Option<Vec<WorkspaceLeaf<Text>>>,
     #[serde(default, skip_serializing_if = "is_zero")]
     leaves_left_out: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 /// Bounds the output of a workspace tool. Only a list of leaves can be long.
 pub fn project(complete: &WorkspaceOutput<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-    let shown = match complete {
+    project_within(ReceiptFamily::Workspace, with, |room| match complete {
         WorkspaceOutput::Opened(OpenFileReport { path, opened, leaf_id }) => {
             BoundedWorkspace::Opened(BoundedOpened { path: *path, opened: *opened, leaf_id: *leaf_id })
         }
         WorkspaceOutput::Context(context) => {
             let leaves = context.open_leaves.as_ref().map(|leaves| {
-                take_fitting(leaves.iter(), entry_budget(with.budget()), |leaf| line_cost(&line(leaf)))
+                take_fitting(leaves.iter(), room, |leaf| line_cost(&line(leaf)))
                     .into_iter()
                     .cloned()
                     .collect()
@@ -103,10 +105,10 @@ pub fn project(complete: &WorkspaceOutput<'_>, with: &mut Projection<'_>) -> Res
                 selection_length: context.selection_length,
                 open_leaves: leaves,
                 leaves_left_out: (all - kept) as u64,
+                truncated: kept < all,
             })
         }
-    };
-    project_result(ReceiptFamily::Workspace, &shown)
+    })
 }
 
 pub(super) fn render(summary: &str, result: &Value, budget: usize) -> String {
@@ -204,7 +206,7 @@ mod tests {
             "Note 1.md is active",
             150,
             &expect![[r#"
-                {"active_file_path":"Note 1.md","active_view_type":"markdown","is_markdown":true,"selection_length":3,"open_leaves":[{"id":"leaf-1","view_type":"markdown","title":"Note 1\nwith a line"},{"id":"leaf-2","view_type":"markdown","title":"Note 2\nwith a line"},{"id":"leaf-3","view_type":"markdown","title":"Note 3\nwith a line"},{"id":"leaf-4","view_type":"markdown","title":"Note 4\nwith a line"}],"leaves_left_out":36}
+                {"active_file_path":"Note 1.md","active_view_type":"markdown","is_markdown":true,"selection_length":3,"open_leaves":[{"id":"leaf-1","view_type":"markdown","title":"Note 1\nwith a line"},{"id":"leaf-2","view_type":"markdown","title":"Note 2\nwith a line"},{"id":"leaf-3","view_type":"markdown","title":"Note 3\nwith a line"},{"id":"leaf-4","view_type":"markdown","title":"Note 4\nwith a line"}],"leaves_left_out":36,"truncated":true}
                 ---
                 Note 1.md is active (markdown); 3 UTF-16 units are selected
                 leaf-1 markdown Note 1\nwith a line

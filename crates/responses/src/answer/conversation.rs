@@ -1,6 +1,6 @@
 //! The conversation of an answer: the items before it, and the items that it adds.
 
-use crate::item::ConversationItem;
+use crate::item::{ConversationItem, ItemContent};
 use crate::output::SentItem;
 
 /// The conversation of one answer.
@@ -42,6 +42,18 @@ impl AnswerConversation {
 
     pub(super) fn add(&mut self, item: ConversationItem) {
         self.added.push(item);
+    }
+
+    /// Replaces the output of a call that this answer has added.
+    pub(super) fn replace_output(&mut self, of: &str, text: String) {
+        for item in &mut self.added {
+            if let ConversationItem::FunctionCallOutput { call_id, output, .. } = item
+                && call_id == of
+            {
+                *output = vec![ItemContent::Text(text)];
+                return;
+            }
+        }
     }
 
     /// Adds the items that were sent to the client since the last time.

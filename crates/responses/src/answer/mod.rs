@@ -9,6 +9,7 @@
 //! holds its own answer back, and one that disconnects drops it, which interrupts the turn.
 
 mod cancellation;
+mod call_history;
 mod compact;
 mod conversation;
 mod deadlines;
@@ -51,6 +52,7 @@ use super::request::{self, Request, SchemaCache};
 use super::store::ResponseStore;
 use http_edge::metrics::Metrics;
 
+pub use self::call_history::CallOutcome;
 pub use self::event_stream::{EventSender, event_channel, event_stream};
 pub use self::resolve::unknown_response;
 pub use self::settings::AnswerSettings;

@@ -31,6 +31,7 @@ impl AnswerWriter<'_> {
         self.totals.server_calls += 1;
         let id = format!("sc_{}_{:03}", self.unique, self.totals.server_calls);
         let ToolRequest { name, arguments } = call;
+        let called = format!("{name} {arguments}");
         let parsed: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
         let item = ConversationItem::FunctionCall {
             id: Some(id.clone()),
@@ -67,6 +68,9 @@ impl AnswerWriter<'_> {
             }
             if result.has_changes {
                 self.changes.push(result.receipt.lines().next().unwrap_or_default().to_owned());
+            }
+            if let Some(outcome) = result.outcome {
+                self.call_history.add(self.totals.turns, &id, &called, &result.receipt, *outcome);
             }
             result.receipt
         };

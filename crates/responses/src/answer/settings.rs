@@ -18,6 +18,8 @@ pub struct AnswerSettings {
     pub keep_alive: Duration,
     /// The most turns of the model in one answer that uses server-side tools.
     pub max_turns: u32,
+    /// The budget of the outputs of Tollgate's own tools in one answer, in tokens. Beyond it older ones are shortened.
+    pub tool_history_tokens: usize,
     /// The most tokens of the model in one answer, estimated, over all its turns.
     pub max_answer_tokens: u64,
     /// Whether Tollgate's own tools are offered to every request without tools.
@@ -32,6 +34,7 @@ impl Default for AnswerSettings {
             answer_limit: Duration::from_secs(1_800),
             keep_alive: Duration::from_secs(15),
             max_turns: 24,
+            tool_history_tokens: 32_000,
             max_answer_tokens: 200_000,
             offer_tools: false,
         }

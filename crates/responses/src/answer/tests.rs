@@ -21,10 +21,12 @@ use tokio::time::Instant;
 use toolkit::CompiledSchema;
 
 use super::{
-    AnswerSettings, Responder, ResponderParts, ServerCall, ServerResult, Toolbox, ToolboxRun, event_channel,
+    AnswerSettings, CallOutcome, Responder, ResponderParts, ServerCall, ServerResult, Toolbox, ToolboxRun,
+    event_channel,
 };
 use crate::error::ApiError;
 use crate::event::EventFraming;
+use crate::item::{ConversationItem, ItemContent};
 use crate::store::{ResponseStore, StoreLimits};
 use crate::tools::{OfferedTool, ToolKind};
 use http_edge::metrics::Metrics;
@@ -804,7 +806,14 @@ impl ToolboxRun for EchoRun {
         // A call with these arguments is denied.
         let is_denied = self.called.lock().unwrap().last().is_some_and(|call| call.contains("secret"));
         Box::pin(async move {
-            ServerResult { ok: !is_denied, receipt, status: "ok", is_denied, has_changes: !is_denied }
+            ServerResult {
+                ok: !is_denied,
+                receipt,
+                status: "ok",
+                is_denied,
+                has_changes: !is_denied,
+                outcome: None,
+            }
         })
     }
 
@@ -894,4 +903,90 @@ async fn what_the_backend_cannot_honour_is_named_and_not_repeated_as_if_it_were(
     assert!(prepared.ignored().iter().any(|name| name == "temperature"));
     let answered = responder.write(prepared, EventFraming::Nothing, None, None).await.unwrap();
     assert_eq!(answered.response.object()["temperature"], 1.0);
+}
+
+/// A run whose commands print long texts, each with its number in it.
+struct LongOutputs(AtomicU32);
+
+impl ToolboxRun for LongOutputs {
+    fn run_id(&self) -> String {
+        "run-1".to_owned()
+    }
+
+    fn call(&self, _call: ServerCall) -> BoxFuture<'static, ServerResult> {
+        let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+        let printed = format!("output {number} says: {}", "many words ".repeat(400));
+        let canonical = envelope::CanonicalResult {
+            tool_name: "ExecCommand".to_owned(),
+            status: envelope::CanonicalStatus::Success,
+            summary_text: format!("command {number} exited with status 0"),
+            result: Some(json!({
+                "disposition": "completed", "exit_status": 0, "stdout_preview": printed, "stderr_preview": null,
+                "truncated": false,
+            })),
+            error: None,
+        };
+        let outcome = Some(Box::new(CallOutcome { family: envelope::ReceiptFamily::Command, canonical }));
+        let receipt = format!("Process exited with code 0\nstdout:\n{printed}");
+        Box::pin(async move {
+            ServerResult { ok: true, receipt, status: "ok", is_denied: false, has_changes: false, outcome }
+        })
+    }
+
+    fn close(&self, _reason: Option<String>) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// The tool of [`Echo`], with [`LongOutputs`].
+#[derive(Default)]
+struct LongEcho(Echo);
+
+impl Toolbox for LongEcho {
+    fn tools(&self, names: Option<&[String]>) -> Result<Vec<OfferedTool>, ApiError> {
+        self.0.tools(names)
+    }
+
+    fn open(
+        &self,
+        _goal: &str,
+        _model: &str,
+        _client: Option<&envelope::ClientId>,
+        _session: Option<&envelope::SessionId>,
+    ) -> Result<Arc<dyn ToolboxRun>, ApiError> {
+        Ok(Arc::new(LongOutputs(AtomicU32::new(0))))
+    }
+}
+
+/// Returns the outputs that the model got in its last turn, by their lengths, and the calls.
+async fn outputs_of_five_calls(tool_history_tokens: usize) -> (Vec<String>, usize) {
+    let script = r#"{"match": {"last_contains": "output 5 says"}, "text": "Done."}
+{"text": "<tool_call>{\"name\":\"note\",\"arguments\":\"{\\\"cmd\\\":\\\"make all\\\"}\"}</tool_call>"}"#;
+    let mut parts = parts(Arc::new(ScriptedModel::new("a test", Script::parse(script).unwrap())));
+    parts.toolbox = Some(Arc::new(LongEcho::default()));
+    parts.settings.tool_history_tokens = tool_history_tokens;
+    let responder = Responder::new(parts);
+    let body = json!({ "model": "m", "input": "Go", "tools": [{ "type": "tollgate" }] });
+    let answer = whole(&responder, body).await.unwrap();
+    let kept = responder.store().conversation(answer["id"].as_str().unwrap()).unwrap();
+    let calls = kept.iter().filter(|item| format!("{item:?}").contains("make all")).count();
+    let outputs = kept.iter().filter_map(|item| {
+        let ConversationItem::FunctionCallOutput { output, .. } = item else { return None };
+        let [ItemContent::Text(text)] = output.as_slice() else { return None };
+        Some(text.clone())
+    });
+    (outputs.collect(), calls)
+}
+
+#[tokio::test]
+async fn outputs_of_older_calls_become_shorter_once_all_exceed_their_budget() {
+    let (whole, _) = outputs_of_five_calls(100_000).await;
+    assert!(whole.len() == 5 && whole.iter().all(|output| output.len() > 4_000), "{whole:?}");
+    let (shown, calls) = outputs_of_five_calls(2_500).await;
+    assert_eq!(shown[3..], whole[3..], "the last two turns stay as they are");
+    for (number, output) in shown[..3].iter().enumerate() {
+        assert!(output.len() < 1_500, "{output}");
+        assert!(output.contains(&format!("command {} exited with status 0", number + 1)), "{output}");
+    }
+    assert!(calls >= 5, "every command that was run is still named");
 }

@@ -6,6 +6,7 @@ use backend::BoxFuture;
 use envelope::{ClientId, SessionId};
 use serde_json::{Map, Value};
 
+use super::call_history::CallOutcome;
 use crate::error::ApiError;
 use crate::tools::OfferedTool;
 
@@ -43,7 +44,7 @@ pub struct ServerCall {
     pub arguments: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ServerResult {
     pub ok: bool,
     /// The result for the model.
@@ -54,4 +55,6 @@ pub struct ServerResult {
     pub is_denied: bool,
     /// Whether it changed files.
     pub has_changes: bool,
+    /// The recorded result, from which the output is shortened in later turns. `None` if nothing was recorded.
+    pub outcome: Option<Box<CallOutcome>>,
 }

@@ -6,6 +6,7 @@ use backend::{Capabilities, FinishReason, HistoryEntry, MessagePart, ModelTurn, 
 use envelope::SessionId;
 use serde_json::Map;
 
+use super::call_history::CallHistory;
 use super::cancellation::{StopCause, StopSignal};
 use super::conversation::AnswerConversation;
 use super::deadlines::{AnswerDeadlines, backend_timeout};
@@ -53,6 +54,7 @@ pub(super) struct AnswerWriter<'r> {
     pub(super) session: Option<SessionId>,
     /// The first lines of the receipts of calls that changed something.
     pub(super) changes: Vec<String>,
+    pub(super) call_history: CallHistory,
     pub(super) interruption: InterruptionGuard,
 }
 
@@ -147,6 +149,7 @@ impl<'r> AnswerWriter<'r> {
             run: None,
             session,
             changes: Vec::new(),
+            call_history: CallHistory::default(),
             interruption: InterruptionGuard::new(responder.parts.metrics.clone(), started),
         }
     }
@@ -251,7 +254,11 @@ impl<'r> AnswerWriter<'r> {
         self.conversation.add_sent(self.emitter.close_item());
     }
 
-    fn next_turn(&self) -> Result<ModelTurn, EndReason> {
+    fn next_turn(&mut self) -> Result<ModelTurn, EndReason> {
+        let budget = self.responder.parts.settings.tool_history_tokens;
+        for (call, output) in self.call_history.shortened(budget) {
+            self.conversation.replace_output(call, output);
+        }
         let conversation = self.conversation.all_items();
         Ok(prompt::build_turn(&self.request, &conversation, self.mode, self.capabilities)?)
     }

@@ -8,7 +8,7 @@ use std::io::{Read, Seek};
 
 use envelope::{Failure, Fault};
 use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcher;
 use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 use receipts::families::artifact::{
     ArtifactSlice, ArtifactView, GrepLine, GrepQuery, NextRequest, PatternMode,
@@ -17,32 +17,17 @@ use receipts::families::artifact::{
 use super::line_blocks::LineBlock;
 use super::matched_line::MatchedLine;
 use super::reader::ArtifactReader;
-
-/// Size limit of a compiled pattern. Only large repetitions of large character classes exceed it.
-const PROGRAM_BYTES: usize = 1 << 20;
-/// Limit of the tables that are built while searching.
-const TABLE_BYTES: usize = 4 << 20;
+use crate::text_pattern::{PatternOptions, compile_pattern};
 
 /// A compiled pattern.
 pub(super) struct CompiledPattern(RegexMatcher);
 
 impl CompiledPattern {
     pub(super) fn compile(query: &GrepQuery) -> Result<CompiledPattern, Fault> {
-        let built = RegexMatcherBuilder::new()
-            .fixed_strings(query.mode == PatternMode::Plain)
-            .case_insensitive(query.ignore_case)
-            .multi_line(true)
-            .crlf(true)
-            .size_limit(PROGRAM_BYTES)
-            .dfa_size_limit(TABLE_BYTES)
-            .build(&query.pattern);
-        built.map(CompiledPattern).map_err(|error| {
-            // The last line is the message; those above it show the position.
-            let message = error.to_string();
-            let why = message.lines().next_back().unwrap_or_default().trim_start_matches("error: ");
-            Fault::new(Failure::InvalidArguments, format!("the pattern cannot be used: {why}"))
-                .hint("fix it, or search for the text itself with mode: \"plain\"")
-        })
+        let options =
+            PatternOptions { plain: query.mode == PatternMode::Plain, ignore_case: query.ignore_case };
+        let hint = "fix it, or search for the text itself with mode: \"plain\"";
+        compile_pattern(&query.pattern, options, hint).map(CompiledPattern)
     }
 }
 

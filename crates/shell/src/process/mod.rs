@@ -24,6 +24,7 @@ mod pipeline;
 mod chunk;
 mod disk_writer;
 mod event;
+mod output_search;
 mod task_registry;
 
 pub use capture_file::{CapturedStream, HEAD_BYTES};
@@ -33,6 +34,7 @@ pub(crate) use event::timespec;
 #[cfg(test)]
 pub(crate) use event::wait;
 pub use finished_command::{ChildExit, CommandEnd, EndCause, FinishedCommand, NewOutput, OutputCursor};
+pub use output_search::OutputPattern;
 pub(crate) use process_handle::ProcessHandle;
 pub use process_tree::{MARK, ProcessContainment};
 pub use run_command::{CommandOutcome, run_command};
@@ -42,6 +44,7 @@ pub(crate) use spawner::unavailable;
 pub use stdio::StdioPipes;
 pub use tail::{StreamDelta, StreamPosition};
 pub use task_registry::{
-    RetrievalStatus, TaskId, TaskInfo, TaskRegistry, TaskState, TaskUpdate, UnconfirmedRead,
+    RetrievalStatus, TaskId, TaskInfo, TaskRegistry, TaskState, TaskUpdate, UnconfirmedRead, WaitCondition,
+    WaitEnd,
 };
 pub use terminal::TerminalSize;

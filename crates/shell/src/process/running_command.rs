@@ -25,6 +25,9 @@ use crate::sandbox::StartSignal;
 /// Time limit of a kill without the supervisor.
 const KILL_LIMIT: Duration = Duration::from_secs(1);
 
+/// Bytes of output that are searched at once.
+const PIECE: usize = 64 << 10;
+
 /// A command that was started. Dropping it kills the command.
 pub struct RunningCommand {
     shown: String,
@@ -190,6 +193,30 @@ impl RunningCommand {
         // Only after both reads: output that could not be read is returned the next time.
         *cursor = moved;
         Ok(output)
+    }
+
+    /// Returns the next piece of output after the cursor with the index of its stream, and moves the cursor behind it.
+    /// `None` if there is nothing new, or nothing but an incomplete character.
+    pub(super) fn next_piece(&self, cursor: &mut OutputCursor) -> Result<Option<(usize, Vec<u8>)>, Fault> {
+        let ended = self.end().is_some();
+        let now = *self.printed.borrow();
+        if !self.is_command_started() {
+            return Ok(None);
+        }
+        let streams = [
+            (Some(&self.stdout), &mut cursor.stdout, now.stdout),
+            (self.stderr.as_ref(), &mut cursor.stderr, now.stderr),
+        ];
+        for (index, (tail, position, now)) in streams.into_iter().enumerate() {
+            let Some(tail) = tail else { continue };
+            let bytes = now.bytes.min(position.bytes.saturating_add(PIECE as u64));
+            let is_last = ended && bytes == now.bytes;
+            let piece = tail.read_delta(position, StreamPosition { bytes, ..now }, is_last, PIECE)?;
+            if piece.to > piece.from {
+                return Ok(Some((index, piece.head)));
+            }
+        }
+        Ok(None)
     }
 
     /// Kills everything on this thread: the supervisor thread may not run any more.

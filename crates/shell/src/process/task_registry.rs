@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use envelope::{Failure, Fault, Timestamp};
 use tokio::sync::OwnedMutexGuard;
-use tokio::time::sleep;
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::finished_command::{ChildExit, CommandEnd, EndCause, NewOutput, OutputCursor};
+use super::output_search::{OutputPattern, OutputSearch};
 use super::running_command::RunningCommand;
 
 /// Number of ended tasks that stay listed.
@@ -74,10 +75,42 @@ pub enum RetrievalStatus {
     NotReady,
 }
 
+/// What ends a wait for a task, besides its end and the deadline. The first of these that happens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WaitCondition<'p> {
+    /// Any new output.
+    pub output: bool,
+    /// Nothing was printed for this time.
+    pub quiet: Option<Duration>,
+    /// A match in the new output.
+    pub pattern: Option<&'p OutputPattern>,
+}
+
+impl WaitCondition<'_> {
+    /// Waits for any new output.
+    pub const NEW_OUTPUT: WaitCondition<'static> = WaitCondition { output: true, quiet: None, pattern: None };
+}
+
+/// Why a wait ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// The caller did not want to wait.
+    NotWaited,
+    NewOutput,
+    /// The task has ended.
+    Exited,
+    /// Nothing was printed for the given time.
+    Quiet,
+    /// This line of the new output matches.
+    Matched(String),
+    TimedOut,
+}
+
 /// New output of a task, with its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskUpdate {
     pub status: RetrievalStatus,
+    pub waited: WaitEnd,
     pub task: TaskInfo,
     pub output: NewOutput,
     /// How it ended, if it has.
@@ -99,7 +132,7 @@ struct TaskTable {
 
 struct BackgroundTask {
     running: RunningCommand,
-    /// Locked during a read: two readers never get the same output.
+    /// Locked from a read until it is confirmed: two readers never get the same output. Not locked during a wait.
     cursor: Arc<tokio::sync::Mutex<OutputCursor>>,
 }
 
@@ -160,38 +193,52 @@ impl TaskRegistry {
         limit: Duration,
         window: usize,
     ) -> Result<(TaskUpdate, UnconfirmedRead), Fault> {
+        self.read_output_when(id, &WaitCondition::NEW_OUTPUT, limit, window).await
+    }
+
+    /// Waits until the condition is met or the task has ended, at most `limit`. Returns the output, which is read again
+    /// unless it is confirmed. Dropping the future ends the wait and loses nothing.
+    pub async fn read_output_when(
+        &self,
+        id: TaskId,
+        until: &WaitCondition<'_>,
+        limit: Duration,
+        window: usize,
+    ) -> Result<(TaskUpdate, UnconfirmedRead), Fault> {
         let task = self.find(id)?;
-        let cursor = Arc::clone(&task.cursor).lock_owned().await;
         let mut late = pin!(sleep(limit));
-        let mut seen = *cursor;
         loop {
-            let news = tokio::select! {
-                biased;
-                now = task.running.wait_for_output(&seen) => Some(now),
-                () = &mut late => None,
-            };
+            let since = *task.cursor.lock().await;
+            let mut waited = task.wait(since, until, late.as_mut()).await?;
+            let cursor = Arc::clone(&task.cursor).lock_owned().await;
             let (end, mut to) = (task.running.end(), *cursor);
             let output = task.running.read_output_after(&mut to, window)?;
-            let status = match news {
-                _ if end.is_some() || !output.is_empty() => RetrievalStatus::Success,
-                // The sandbox printed something. Whether the command was started since then has to be polled.
-                Some(_) if !task.running.is_command_started() && !late.is_elapsed() => {
-                    tokio::select! {
-                        () = sleep(START_POLL) => {}
-                        () = &mut late => {}
-                    }
+            if output.is_empty() && end.is_none() && waited == WaitEnd::NewOutput {
+                // Another reader has taken it.
+                if !late.is_elapsed() {
                     continue;
                 }
-                // An incomplete character is not output yet, so keep waiting.
-                Some(now) if !late.is_elapsed() => {
-                    seen = now;
-                    continue;
-                }
-                Some(_) | None if limit.is_zero() => RetrievalStatus::NotReady,
-                Some(_) | None => RetrievalStatus::Timeout,
+                waited = WaitEnd::TimedOut;
+            }
+            let waited = match waited {
+                WaitEnd::Matched(line) => WaitEnd::Matched(line),
+                _ if end.is_some() => WaitEnd::Exited,
+                WaitEnd::TimedOut if limit.is_zero() => WaitEnd::NotWaited,
+                WaitEnd::NotWaited
+                | WaitEnd::NewOutput
+                | WaitEnd::Exited
+                | WaitEnd::Quiet
+                | WaitEnd::TimedOut => waited,
+            };
+            let status = if end.is_some() || !output.is_empty() {
+                RetrievalStatus::Success
+            } else if limit.is_zero() {
+                RetrievalStatus::NotReady
+            } else {
+                RetrievalStatus::Timeout
             };
             return Ok((
-                TaskUpdate { status, task: task.info(id), output, end },
+                TaskUpdate { status, waited, task: task.info(id), output, end },
                 UnconfirmedRead { cursor, to },
             ));
         }
@@ -259,6 +306,54 @@ impl TaskTable {
 }
 
 impl BackgroundTask {
+    /// Waits until the condition is met for the output after `since`, until the end, or until `late`.
+    async fn wait(
+        &self,
+        since: OutputCursor,
+        until: &WaitCondition<'_>,
+        mut late: Pin<&mut Sleep>,
+    ) -> Result<WaitEnd, Fault> {
+        let mut seen = since;
+        let mut search = until.pattern.map(|pattern| OutputSearch::new(pattern, since));
+        let mut quiet = pin!(sleep(until.quiet.unwrap_or_default()));
+        loop {
+            // Before the search, which then finds everything that was printed.
+            let ended = self.running.end().is_some();
+            if let Some(search) = &mut search
+                && let Some(line) = search.advance(&self.running).await?
+            {
+                return Ok(WaitEnd::Matched(line));
+            }
+            if ended {
+                return Ok(WaitEnd::Exited);
+            }
+            // An incomplete character is not output yet.
+            let mut from = since;
+            if until.output && !self.running.read_output_after(&mut from, 1)?.is_empty() {
+                return Ok(WaitEnd::NewOutput);
+            }
+            tokio::select! {
+                biased;
+                now = self.running.wait_for_output(&seen) => {
+                    if !self.running.is_command_started() {
+                        // The sandbox printed something. Whether the command was started since then has to be polled.
+                        tokio::select! {
+                            () = sleep(START_POLL) => {}
+                            () = late.as_mut() => return Ok(WaitEnd::TimedOut),
+                        }
+                    } else if now != seen {
+                        seen = now;
+                        if let Some(span) = until.quiet {
+                            quiet.as_mut().reset(Instant::now() + span);
+                        }
+                    }
+                }
+                () = late.as_mut() => return Ok(WaitEnd::TimedOut),
+                () = quiet.as_mut(), if until.quiet.is_some() => return Ok(WaitEnd::Quiet),
+            }
+        }
+    }
+
     fn info(&self, id: TaskId) -> TaskInfo {
         let end = self.running.end();
         let state = match end.as_deref() {

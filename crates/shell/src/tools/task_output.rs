@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use envelope::{Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
+use envelope::{Failure, Fault, Idempotency, ReceiptFamily, Requirement, Risk, SideEffect};
 use receipts::families::task;
-use receipts::families::task::{TaskReport, TaskRetrieval};
+use receipts::families::task::{TaskReport, TaskRetrieval, TaskWait, TaskWaitEnd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolkit::{ProjectedResult, Projection, Tool, ToolCx};
 
 use super::streams::{self, StreamOutput, WINDOW};
 use super::{TaskDetails, session, task_id};
-use crate::process::{RetrievalStatus, TaskUpdate};
+use crate::process::{OutputPattern, RetrievalStatus, TaskUpdate, WaitCondition, WaitEnd};
 use crate::shell_session::SharedSession;
 
 const WAIT_MS: u64 = 10_000;
+/// The default with a condition, which is seldom met at once.
+const CONDITION_WAIT_MS: u64 = 30_000;
 const MAX_WAIT_MS: u64 = 600_000;
 
 pub(super) struct TaskOutput(pub(super) SharedSession);
@@ -24,10 +26,21 @@ pub(super) struct TaskOutput(pub(super) SharedSession);
 pub(super) struct Args {
     /// Id of the task.
     task_id: String,
-    /// Wait for new output.
+    /// Wait, for new output unless told otherwise.
     #[serde(default = "yes")]
     block: bool,
-    /// Longest wait, up to 600000. Default: 10000.
+    /// `exit`: wait for its end.
+    #[serde(default)]
+    until: Option<WaitUntil>,
+    /// Or until it prints nothing for so long.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 600_000))]
+    quiet_ms: Option<u64>,
+    /// Or until new output matches this.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 10_000))]
+    regex: Option<String>,
+    /// Longest wait, up to 600000. Default: 10000, for new output, or 30000.
     #[serde(default)]
     #[schemars(range(max = 600_000))]
     timeout_ms: Option<u64>,
@@ -37,8 +50,52 @@ pub(super) struct Args {
     max_output_tokens: Option<u32>,
 }
 
+/// What a caller waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum WaitUntil {
+    Output,
+    Exit,
+}
+
 const fn yes() -> bool {
     true
+}
+
+impl Args {
+    /// Returns what to wait for, besides the end. Fails if a pattern cannot be used, or if nothing is waited for.
+    fn condition(&self) -> Result<WaitPlan, Fault> {
+        let has_condition = self.until.is_some() || self.quiet_ms.is_some() || self.regex.is_some();
+        if !self.block && has_condition {
+            return Err(Fault::new(
+                Failure::InvalidArguments,
+                "`until`, `quiet_ms` and `regex` say what to wait for, and `block: false` does not wait",
+            )
+            .hint("leave `block` out to wait, with `timeout_ms` as the longest wait"));
+        }
+        let output = match self.until {
+            Some(WaitUntil::Output) => true,
+            Some(WaitUntil::Exit) => false,
+            None => !has_condition,
+        };
+        let usual = if output { WAIT_MS } else { CONDITION_WAIT_MS };
+        let longest = Duration::from_millis(self.timeout_ms.unwrap_or(usual).min(MAX_WAIT_MS));
+        Ok(WaitPlan {
+            output,
+            quiet: self.quiet_ms.map(Duration::from_millis),
+            pattern: self.regex.as_deref().map(OutputPattern::compile).transpose()?,
+            longest: if self.block { longest } else { Duration::ZERO },
+        })
+    }
+}
+
+/// What a call waits for, and how long.
+struct WaitPlan {
+    output: bool,
+    quiet: Option<Duration>,
+    pattern: Option<OutputPattern>,
+    longest: Duration,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +103,13 @@ const fn yes() -> bool {
 pub(super) struct Output {
     /// Whether there was anything to report.
     retrieval_status: TaskRetrieval,
+    /// Why it returned.
+    #[serde(default)]
+    reason: TaskWaitEnd,
+    /// The line that matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    matched_line: Option<String>,
     task: TaskDetails,
     /// What is new; with a terminal, of everything.
     stdout: StreamOutput,
@@ -74,6 +138,7 @@ impl Tool for TaskOutput {
     type Output = Output;
 
     async fn validate(&self, cx: &ToolCx, args: &Args) -> Result<(), Fault> {
+        args.condition()?;
         session(&self.0)?.tasks(cx).get(task_id(&args.task_id)?).map(|_found| ())
     }
 
@@ -88,17 +153,24 @@ impl Tool for TaskOutput {
     async fn run(&self, cx: &ToolCx, args: Args) -> Result<Output, Fault> {
         let session = session(&self.0)?;
         let id = task_id(&args.task_id)?;
-        let limit = match args.block {
-            true => Duration::from_millis(args.timeout_ms.unwrap_or(WAIT_MS).min(MAX_WAIT_MS)),
-            false => Duration::ZERO,
-        };
+        let WaitPlan { output, quiet, pattern, longest } = args.condition()?;
+        let until = WaitCondition { output, quiet, pattern: pattern.as_ref() };
         let tasks = session.tasks(cx);
-        let looked = tokio::select! {
+        let (looked, is_cancelled) = tokio::select! {
             biased;
-            _cause = cx.cancel().cancelled() => tasks.read_output(id, Duration::ZERO, WINDOW).await,
-            looked = tasks.read_output(id, limit, WINDOW) => looked,
+            _cause = cx.cancel().cancelled() => (tasks.read_output(id, Duration::ZERO, WINDOW).await, true),
+            looked = tasks.read_output_when(id, &until, longest, WINDOW) => (looked, false),
         };
         let (seen, taken) = looked?;
+        let (reason, matched_line) = match (&seen.waited, is_cancelled) {
+            (WaitEnd::Exited, _) => (TaskWaitEnd::Exited, None),
+            (_, true) => (TaskWaitEnd::Cancelled, None),
+            (WaitEnd::Matched(line), false) => (TaskWaitEnd::Matched, Some(line.clone())),
+            (WaitEnd::NewOutput, false) => (TaskWaitEnd::NewOutput, None),
+            (WaitEnd::Quiet, false) => (TaskWaitEnd::Quiet, None),
+            (WaitEnd::TimedOut, false) => (TaskWaitEnd::Timeout, None),
+            (WaitEnd::NotWaited, false) => (TaskWaitEnd::NotWaited, None),
+        };
         // Output that was not delivered is returned again.
         cx.once_recorded(move || taken.confirm());
         let (mut stdout, mut stderr) = streams::new_output(&seen);
@@ -109,6 +181,8 @@ impl Tool for TaskOutput {
                 RetrievalStatus::Timeout => TaskRetrieval::Timeout,
                 RetrievalStatus::NotReady => TaskRetrieval::NotReady,
             },
+            reason,
+            matched_line,
             task: TaskDetails::of(&seen.task, session),
             stdout,
             stderr,
@@ -121,7 +195,15 @@ impl Tool for TaskOutput {
         match (output.task.exit_status, &output.task.signal, output.retrieval_status) {
             (Some(code), _, _) => format!("task {id} exited with status {code}"),
             (None, Some(signal), _) => format!("task {id} was killed by {signal}"),
-            (None, None, TaskRetrieval::Success) => format!("task {id} has new output"),
+            (None, None, TaskRetrieval::Success) => match output.reason {
+                TaskWaitEnd::Matched => format!("task {id} printed a line that matches"),
+                TaskWaitEnd::Quiet => format!("task {id} has new output and is quiet"),
+                TaskWaitEnd::NewOutput
+                | TaskWaitEnd::Exited
+                | TaskWaitEnd::Timeout
+                | TaskWaitEnd::Cancelled
+                | TaskWaitEnd::NotWaited => format!("task {id} has new output"),
+            },
             (None, None, TaskRetrieval::Timeout | TaskRetrieval::NotReady) => {
                 format!("task {id} is still running")
             }
@@ -132,6 +214,7 @@ impl Tool for TaskOutput {
         let printed = streams::process_output(&output.stdout, output.stderr.as_ref());
         let report = TaskReport::Output {
             retrieval: output.retrieval_status,
+            wait: TaskWait { reason: output.reason, matched_line: output.matched_line.as_deref() },
             task: output.task.snapshot(),
             output: printed,
             warnings: &output.warnings,

@@ -144,7 +144,7 @@ async fn every_view_says_what_it_shows_and_how_to_go_on() {
         998: all is well
         999: all is well
         1000: error: it broke
-        … go on with artifact.read {"path":"artifacts/build.log","lines":{"start":6,"count":990,"at_byte":75}}
+        … go on with artifact_read {"path":"artifacts/build.log","lines":{"start":6,"count":990,"at_byte":75}}
     "#]],
         )
         .await;
@@ -153,7 +153,7 @@ async fn every_view_says_what_it_shows_and_how_to_go_on() {
         500: error: it broke
         501: all is well
         502: all is well
-        … go on with artifact.read {"path":"artifacts/build.log","lines":{"start":503,"count":3,"at_byte":8446}}
+        … go on with artifact_read {"path":"artifacts/build.log","lines":{"start":503,"count":3,"at_byte":8446}}
     "#]]).await;
     bench
         .check(
@@ -161,7 +161,7 @@ async fn every_view_says_what_it_shows_and_how_to_go_on() {
             expect![[r#"
         Bytes 3-13 of artifacts/build.log (16933 bytes)
         all is well
-        … go on with artifact.read {"path":"artifacts/build.log","bytes":{"start":14,"count":11}}
+        … go on with artifact_read {"path":"artifacts/build.log","bytes":{"start":14,"count":11}}
     "#]],
         )
         .await;
@@ -172,7 +172,7 @@ async fn every_view_says_what_it_shows_and_how_to_go_on() {
         The first 2 lines of artifacts/build.log (1000 lines, 16933 bytes)
         1: all is well
         2: all is well
-        … go on with artifact.read {"path":"artifacts/build.log","lines":{"start":3,"count":2,"at_byte":30}}
+        … go on with artifact_read {"path":"artifacts/build.log","lines":{"start":3,"count":2,"at_byte":30}}
     "#]],
         )
         .await;
@@ -196,7 +196,7 @@ async fn every_view_says_what_it_shows_and_how_to_go_on() {
         199- 199: all is well
         200: 200: error: it broke
         201- 201: all is well
-        … go on with artifact.read {"path":"artifacts/build.log","grep":{"pattern":"ERROR","ignore_case":true,"context":1,"max_matches":2,"from_line":300,"at_byte":4983}}
+        … go on with artifact_read {"path":"artifacts/build.log","grep":{"pattern":"ERROR","ignore_case":true,"context":1,"max_matches":2,"from_line":300,"at_byte":4983}}
     "#]]).await;
     bench
         .check(

@@ -302,7 +302,7 @@ fn a_promoted_command_names_the_artifact_of_what_was_cut() {
 #[test]
 fn output_of_a_task_has_the_same_envelope() {
     let data = json!({
-        "retrieval_status": "success",
+        "retrieval_status": "success", "reason": "exited",
         "task": { "task_id": "task_123", "command": "cargo run", "status": "exited", "exit_status": 101,
                   "runtime_ms": 5000, "bytes": 9 },
         "stdout": stream(""), "stderr": stream("panicked\n")
@@ -316,6 +316,7 @@ fn output_of_a_task_has_the_same_envelope() {
             "summary_text": "task task_123 exited with status 101",
             "result": {
                 "retrieval_status": "success",
+                "reason": "exited",
                 "task": {
                     "task_id": "task_123",
                     "kind": "command_task",

@@ -131,6 +131,8 @@ fn call(tool: &str, args: &Value, number: u64) -> ToolCall {
         executor_version: "0.1.0".into(),
         tool_registry_version: "bench".into(),
         preview: None,
+        note: None,
+        request_id: None,
         risk_level: Risk::Writes,
         category: Some("vault".into()),
         policy: policy(),

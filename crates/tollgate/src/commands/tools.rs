@@ -83,6 +83,7 @@ fn show_one(tool: &ToolDecl, alias: &str) {
             Idempotency::NotIdempotent => "twice may do more than once",
         }
     ));
+    screen::print("Also takes:   note (a remark for people), requestId (an id of the caller's own records)");
     show_schema("Input", &tool.input_schema);
     show_schema("Output", &tool.output_schema);
 }

@@ -42,7 +42,7 @@ fn an_artifact_of_an_earlier_run_is_read_by_its_name() {
         &expect![[r#"
             The first line of artifacts/build-stdout.log (100 lines, 792 bytes) of run ID
             line 1
-            … go on with artifact.read {"path":"artifacts/build-stdout.log","run":"ID","lines":{"start":2,"count":1,"at_byte":7}}
+            … go on with artifact_read {"path":"artifacts/build-stdout.log","run":"ID","lines":{"start":2,"count":1,"at_byte":7}}
         "#]],
     );
     check(
@@ -52,7 +52,7 @@ fn an_artifact_of_an_earlier_run_is_read_by_its_name() {
         &expect![[r#"
             1 matching line so far in artifacts/build-stdout.log (792 bytes) of run ID
             9: line 9
-            … go on with artifact.read {"path":"artifacts/build-stdout.log","run":"ID","grep":{"pattern":"9$","max_matches":1,"from_line":19,"at_byte":135}}
+            … go on with artifact_read {"path":"artifacts/build-stdout.log","run":"ID","grep":{"pattern":"9$","max_matches":1,"from_line":19,"at_byte":135}}
         "#]],
     );
 }

@@ -592,6 +592,57 @@ fn a_task_goes_on_behind_its_call_and_tells_only_what_is_new() {
     sandbox.tollgate(&["replay", "last"]).expect_code(0);
 }
 
+#[test]
+fn one_call_waits_for_the_end_of_a_task_or_for_what_it_prints() {
+    let sandbox = TestVault::new();
+    let cmd = "for n in 1 2 3 4 5; do echo tick $n; done; echo ready; until test -e go; do echo tock; sleep 0.02; done; exit 3";
+    let plan = plan(&[
+        ("server", "ExecCommand", json!({ "cmd": cmd, "yield_time_ms": 0 })),
+        ("ready", "TaskOutput", json!({ "task_id": "task_1", "regex": "^ready$", "timeout_ms": 60_000 })),
+        ("go", "vault.createFile", json!({ "path": "go", "content": "" })),
+        ("end", "TaskOutput", json!({ "task_id": "task_1", "until": "exit", "timeout_ms": 60_000 })),
+    ]);
+    let file = sandbox.plan_file("plan.json", &plan);
+    sandbox.tollgate(&["run", &file, "--yes"]).expect_code(0);
+    let results = std::fs::read_to_string(sandbox.only_run().join("results.jsonl")).unwrap();
+    let results: Vec<Value> = results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of =
+        |step: &str| &results.iter().find(|result| result["stepId"] == step).unwrap()["canonical"]["result"];
+    assert_eq!((&of("ready")["reason"], &of("ready")["matched_line"]), (&json!("matched"), &json!("ready")));
+    assert_eq!((&of("end")["reason"], &of("end")["task"]["exit_status"]), (&json!("exited"), &json!(3)));
+    let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+    assert!(shown.contains("Task task_1 still running; this line matches: ready\n"), "{shown}");
+    let args = json!({ "task_id": "task_1", "block": false, "quiet_ms": 5 });
+    let refused = sandbox.tollgate(&["call", "TaskOutput", &args.to_string()]).expect_code(1);
+    assert!((refused.out + &refused.err).contains("`block: false` does not wait"));
+}
+
+#[test]
+fn a_step_fails_by_the_exit_status_of_its_command_only_if_the_plan_says_so() {
+    for (fail_on_exit, code, status) in [(Some(true), 1, "failed"), (Some(false), 0, "ok"), (None, 0, "ok")] {
+        let sandbox = TestVault::new();
+        let mut plan = plan(&[
+            ("check", "ExecCommand", json!({ "cmd": "echo bad >&2; exit 3" })),
+            ("after", "vault.createFile", json!({ "path": "after.md", "content": "" })),
+        ]);
+        if let Some(fail_on_exit) = fail_on_exit {
+            plan["steps"][0]["failOnExit"] = json!(fail_on_exit);
+        }
+        let file = sandbox.plan_file("plan.json", &plan);
+        let ended = sandbox.tollgate(&["run", &file, "--yes", "--json"]).expect_code(code).json();
+        assert_eq!(ended["status"], status, "{ended}");
+        assert_eq!(sandbox.vault().join("after.md").exists(), code == 0, "{ended}");
+        let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
+        assert!(shown.contains("Process exited with code 3\nstderr:\nbad"), "{shown}");
+        for command in ["verify", "replay"] {
+            sandbox.tollgate(&[command, "last"]).expect_code(0);
+        }
+        if fail_on_exit == Some(true) {
+            assert!(ended.to_string().contains("the command exited with 3"), "{ended}");
+        }
+    }
+}
+
 /// Runs a plan that waits in a command and has a background task.
 fn waiting(sandbox: &TestVault, seconds: &str) -> Child {
     let cmd = format!("setsid sleep {seconds} & (sleep {seconds} &); trap '' TERM INT HUP; sleep {seconds}");

@@ -15,6 +15,7 @@ mod as_model;
 mod cancel;
 mod checks;
 mod commands;
+mod common_args;
 mod connect;
 mod disk_full;
 mod exec_cases;

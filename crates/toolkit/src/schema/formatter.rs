@@ -57,7 +57,7 @@ fn listed(mut items: impl Iterator<Item = String>, most: usize, between: &str) -
 }
 
 /// Describes a value, for use after "found".
-pub(super) fn found(value: &Value) -> String {
+pub(crate) fn found(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),

@@ -22,6 +22,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use self::error_renderer::ErrorRenderer;
+pub(crate) use self::formatter::found as describe_value;
 pub(crate) use self::integer_normalizer::normalize_integers;
 
 /// Size limit of a compiled pattern. One megabyte is enough for every pattern of a kilobyte without nested counted

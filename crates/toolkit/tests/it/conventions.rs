@@ -198,8 +198,8 @@ fn outputs_are_the_result_itself() {
 }
 
 // Conformance: tool 1.3
-//     `note` and `requestId` are the gate's to fill in, not the planner's: tools do not take them.
-//     In: toolkit/conventions/mod.rs
+//     Every tool takes `note` and `requestId` without declaring them; a plan that sets `requestId` is warned.
+//     In: toolkit/common_args.rs, toolkit/conventions/mod.rs, plan/check/templates.rs
 #[test]
 fn inputs_are_described_and_leave_tracing_to_the_gate() {
     check(

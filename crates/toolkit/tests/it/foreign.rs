@@ -37,7 +37,7 @@ impl JsonTool for Theirs {
     }
 }
 
-fn theirs(name: &str, input_schema: Value) -> Arc<dyn JsonTool> {
+pub(crate) fn theirs(name: &str, input_schema: Value) -> Arc<dyn JsonTool> {
     Arc::new(Theirs(ToolDecl {
         name: ToolName::parse(name).unwrap(),
         version: "1.0.0".to_owned(),

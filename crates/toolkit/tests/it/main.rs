@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test panics on failure")]
 
 mod author;
+mod common_args;
 mod conventions;
 mod foreign;
 mod integers;

@@ -177,6 +177,7 @@ impl TextEdit for UpdateFrontmatter {
             removed: names(&output.removed),
             unchanged: names(&output.unchanged),
             left_out: 0,
+            truncated: false,
         };
         let none =
             properties.added.is_empty() && properties.changed.is_empty() && properties.removed.is_empty();

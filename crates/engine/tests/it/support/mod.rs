@@ -250,6 +250,8 @@ pub fn tool_call(tool: &str, args: Value) -> ToolCall {
         executor_version: "test".into(),
         tool_registry_version: "test".into(),
         preview: None,
+        note: None,
+        request_id: None,
         risk_level: Risk::ReadOnly,
         category: None,
         policy: Arc::new(

@@ -11,6 +11,21 @@ use crate::preview::tokenizer::{estimate, prefix_within};
 const PAGE: u64 = 200;
 
 pub(super) fn fit_slice(complete: &ArtifactSlice, tokens: usize) -> BoundedSlice {
+    let bounded = fit_view(complete, tokens);
+    BoundedSlice { truncated: bounded.truncated || lacks_requested(complete), ..bounded }
+}
+
+/// Returns true if the slice itself is less than what was requested: a page or a number of matches is limited, and the
+/// views without a requested number want everything.
+fn lacks_requested(complete: &ArtifactSlice) -> bool {
+    match complete.view {
+        ArtifactView::Tail | ArtifactView::HeadAndTail | ArtifactView::Grep => complete.next.is_some(),
+        // `next` continues behind what was requested, too.
+        ArtifactView::Lines | ArtifactView::Bytes | ArtifactView::Head => false,
+    }
+}
+
+fn fit_view(complete: &ArtifactSlice, tokens: usize) -> BoundedSlice {
     match complete.view {
         ArtifactView::Lines | ArtifactView::Bytes | ArtifactView::Head => fit_head(complete, tokens),
         ArtifactView::Tail => fit_tail(complete, tokens),

@@ -11,8 +11,7 @@ use envelope::{Fault, ReceiptFamily};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::receipt_writer::entry_budget;
-use super::{ProjectedResult, Projection, project_result};
+use super::{ProjectedResult, Projection, project_within};
 
 pub use request::{ByteSelection, GrepQuery, LineSelection, NextRequest, PatternMode};
 
@@ -133,7 +132,7 @@ pub(super) struct BoundedSlice {
 
 /// Bounds a slice.
 pub fn project(complete: &ArtifactSlice, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-    project_result(ReceiptFamily::Artifact, &cut::fit_slice(complete, entry_budget(with.budget())))
+    project_within(ReceiptFamily::Artifact, with, |room| cut::fit_slice(complete, room))
 }
 
 /// Returns one line: the requested part and the size of the artifact.

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cut::{fit_slice, newlines};
-use super::{ArtifactSlice, ArtifactView, BoundedSlice, GrepLine, PieceEncoding, SlicePiece};
+use super::{
+    ArtifactSlice, ArtifactView, BoundedSlice, ByteSelection, GrepLine, NextRequest, PieceEncoding,
+    SlicePiece,
+};
 use crate::families::external;
 use crate::families::receipt_writer::{ReceiptWriter, count_noun, one_line};
 use crate::families::streams::describe_artifact;
@@ -69,6 +72,14 @@ fn write_slice(slice: &ArtifactSlice, receipt: &mut ReceiptWriter) {
         if !text.is_empty() {
             receipt.line(text.strip_suffix('\n').unwrap_or(&text));
         }
+        if piece.encoding == PieceEncoding::Lossy {
+            let count = piece.end_byte - piece.start_byte;
+            let exact = NextRequest::Bytes(ByteSelection { start: piece.start_byte, count });
+            let call = one_line(&call_of(slice, &exact)).into_owned();
+            receipt.line(&format!(
+                "[bytes that are no UTF-8 are shown as \u{fffd}; exactly: artifact_read {call}]"
+            ));
+        }
         before = Some(piece);
     }
     let mut last = None;
@@ -80,13 +91,18 @@ fn write_slice(slice: &ArtifactSlice, receipt: &mut ReceiptWriter) {
         last = Some(found.line);
     }
     if let Some(next) = &slice.next {
-        let mut call = json!({ "path": slice.path });
-        if let (Some(call), Ok(Value::Object(next))) = (call.as_object_mut(), serde_json::to_value(next)) {
-            call.extend(slice.run.iter().map(|run| ("run".to_owned(), run.as_str().into())));
-            call.extend(next);
-        }
-        receipt.line(&format!("… go on with artifact.read {}", one_line(&call.to_string())));
+        receipt.line(&format!("… go on with artifact_read {}", one_line(&call_of(slice, next))));
     }
+}
+
+/// Returns the arguments of a call for a part of the artifact.
+fn call_of(slice: &ArtifactSlice, next: &NextRequest) -> String {
+    let mut call = json!({ "path": slice.path });
+    if let (Some(call), Ok(Value::Object(next))) = (call.as_object_mut(), serde_json::to_value(next)) {
+        call.extend(slice.run.iter().map(|run| ("run".to_owned(), run.as_str().into())));
+        call.extend(next);
+    }
+    call.to_string()
 }
 
 /// Formats a match as `grep -n` does: `12: match` or `13- context`.

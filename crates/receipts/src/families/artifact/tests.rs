@@ -62,7 +62,7 @@ fn lines_say_which_they_are_and_how_to_go_on() {
         Lines 4-5 of artifacts/build-stdout.log (200 lines, 5000 bytes)
         four
         five
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":6,"count":2,"at_byte":40}}
+        … go on with artifact_read {"path":"artifacts/build-stdout.log","lines":{"start":6,"count":2,"at_byte":40}}
     "#]],
     );
     check(
@@ -80,7 +80,7 @@ fn lines_say_which_they_are_and_how_to_go_on() {
         line 6
         line 7
         line 8
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":9,"count":52,"at_byte":56}}
+        … go on with artifact_read {"path":"artifacts/build-stdout.log","lines":{"start":9,"count":52,"at_byte":56}}
     "#]],
     );
     check(
@@ -134,7 +134,7 @@ fn the_end_is_cut_at_its_beginning() {
         line 198
         line 199
         line 200
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","run":"0193f0aa","bytes":{"start":900,"count":468}}
+        … go on with artifact_read {"path":"artifacts/build-stdout.log","run":"0193f0aa","bytes":{"start":900,"count":468}}
     "#]],
     );
 }
@@ -157,16 +157,16 @@ fn beginning_and_end_share_the_room() {
         &few,
         2_000,
         &expect![[r#"
-        {"path":"artifacts/build-stdout.log","view":"head_and_tail","total_bytes":5000,"total_lines":200,"pieces":[{"start_line":1,"start_byte":0,"end_byte":14,"content":"line 1\nline 2\n","encoding":"utf8"},{"start_line":199,"start_byte":3000,"end_byte":3018,"content":"line 199\nline 200\n","encoding":"utf8"}],"next":{"lines":{"start":3,"count":196,"at_byte":14}},"truncated":false}
-        ---
-        Beginning and end of artifacts/build-stdout.log (200 lines, 5000 bytes)
-        line 1
-        line 2
-        ... [196 lines left out]
-        line 199
-        line 200
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":3,"count":196,"at_byte":14}}
-    "#]],
+            {"path":"artifacts/build-stdout.log","view":"head_and_tail","total_bytes":5000,"total_lines":200,"pieces":[{"start_line":1,"start_byte":0,"end_byte":14,"content":"line 1\nline 2\n","encoding":"utf8"},{"start_line":199,"start_byte":3000,"end_byte":3018,"content":"line 199\nline 200\n","encoding":"utf8"}],"next":{"lines":{"start":3,"count":196,"at_byte":14}},"truncated":true}
+            ---
+            Beginning and end of artifacts/build-stdout.log (200 lines, 5000 bytes)
+            line 1
+            line 2
+            ... [196 lines left out]
+            line 199
+            line 200
+            … go on with artifact_read {"path":"artifacts/build-stdout.log","lines":{"start":3,"count":196,"at_byte":14}}
+        "#]],
     );
     check(
         &both,
@@ -189,7 +189,7 @@ fn beginning_and_end_share_the_room() {
         line 198
         line 199
         line 200
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":8,"count":187,"at_byte":49}}
+        … go on with artifact_read {"path":"artifacts/build-stdout.log","lines":{"start":8,"count":187,"at_byte":49}}
     "#]],
     );
     check(
@@ -211,7 +211,7 @@ fn beginning_and_end_share_the_room() {
             line 58
             line 59
             line 60
-            … go on with artifact.read {"path":"artifacts/build-stdout.log","lines":{"start":7,"count":49,"at_byte":42}}
+            … go on with artifact_read {"path":"artifacts/build-stdout.log","lines":{"start":7,"count":49,"at_byte":42}}
         "#]],
     );
 }
@@ -270,7 +270,7 @@ fn matches_stand_with_their_lines_and_the_search_goes_on_where_they_end() {
         3- before
         4: an error
         5- after
-        … go on with artifact.read {"path":"artifacts/build-stdout.log","grep":{"pattern":"err(or)?","ignore_case":true,"context":1,"max_matches":100,"from_line":90,"at_byte":900}}
+        … go on with artifact_read {"path":"artifacts/build-stdout.log","grep":{"pattern":"err(or)?","ignore_case":true,"context":1,"max_matches":100,"from_line":90,"at_byte":900}}
     "#]],
     );
     few.matches = Some(0);

@@ -7,7 +7,7 @@ use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use super::{CommandReport, ProcessExit, project};
 use crate::families::process_output::ProcessOutput;
 use crate::families::streams::ProcessStream;
-use crate::families::task::{TaskReport, TaskRetrieval, TaskSnapshot, TaskStatus};
+use crate::families::task::{TaskReport, TaskRetrieval, TaskSnapshot, TaskStatus, TaskWait, TaskWaitEnd};
 use crate::families::test_support::{DiscardingSink, cases, receipt};
 use crate::families::{ProjectedResult, Projection, task};
 
@@ -38,7 +38,7 @@ fn bytes_that_are_no_text_are_not_shown_where_they_can_be_read() {
     let picture: String = ('\0'..='\u{1f}').chain("PNG".chars()).chain(['\u{fffd}'; 40]).collect();
     expect![[r"
         Process exited with code 0
-        Full output: artifacts/icon.png (2 lines, 155 bytes); page it with artifact.read
+        Full output: artifacts/icon.png (2 lines, 155 bytes); page it with artifact_read
         output:
         [bytes that are no text]"]]
     .assert_eq(&receipt_of(&picture, Some("artifacts/icon.png")));
@@ -50,7 +50,7 @@ fn a_text_with_a_sign_that_cannot_be_seen_behind_each_name_is_a_text() {
     let names = "./a.md\0./Notes/b.md\0";
     expect![[r"
         Process exited with code 0
-        Full output: artifacts/names.txt (1 lines, 20 bytes); page it with artifact.read
+        Full output: artifacts/names.txt (1 lines, 20 bytes); page it with artifact_read
         output:
         ./a.md\u{0}./Notes/b.md\u{0}"]]
     .assert_eq(&receipt_of(names, Some("artifacts/names.txt")));
@@ -102,8 +102,10 @@ proptest! {
             signal: Some("SIGKILL"),
             runtime_ms: 123_456,
         };
+        let wait = TaskWait { reason: TaskWaitEnd::Matched, matched_line: Some(&out) };
+        let task = snapshot.clone();
         let seen =
-            TaskReport::Output { retrieval: TaskRetrieval::Success, task: snapshot.clone(), output, warnings: &warnings };
+            TaskReport::Output { retrieval: TaskRetrieval::Success, wait, task, output, warnings: &warnings };
         check(&|with| task::project(&seen, with).unwrap());
         let listed = TaskReport::Listed(vec![snapshot; out.len() % 70]);
         check(&|with| task::project(&listed, with).unwrap());

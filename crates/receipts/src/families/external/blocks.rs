@@ -6,15 +6,19 @@ use envelope::{Fault, Hash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cut::{CutOutput, FullOutput, append_reference};
+use super::cut::{CUT_FIELDS, CutOutput, FullOutput, append_reference};
 use super::readable;
-use crate::families::Projection;
-use crate::families::streams::{ArtifactRef, describe_artifact};
+use crate::families::streams::{ArtifactRef, REFERENCE, describe_artifact};
+use crate::families::{Projection, json_cost};
 
 /// Number of blocks that are shown; further ones are counted.
 const MAX_BLOCKS: usize = 32;
 /// Smallest budget of a block.
 const LEAST: usize = 40;
+/// Tokens of a block that is cut, at least.
+const PART: usize = CUT_FIELDS + LEAST;
+/// Tokens around a block, and around all of them.
+const FRAME: usize = 24;
 
 /// Complete answer of an external tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,30 +79,42 @@ impl BoundedBlocks {
         tokens: usize,
         with: &mut Projection<'_>,
     ) -> Result<BoundedBlocks, Fault> {
-        let fits = blocks.len().min(MAX_BLOCKS);
         let mut result = BoundedBlocks {
-            blocks: Vec::with_capacity(fits),
-            blocks_left_out: (blocks.len() - fits) as u64,
-            truncated: blocks.len() > fits,
+            blocks: Vec::with_capacity(blocks.len().min(MAX_BLOCKS)),
+            blocks_left_out: 0,
+            truncated: false,
             artifacts: Vec::new(),
         };
-        let share = (tokens / fits.max(1)).max(LEAST);
-        for block in &blocks[..fits] {
+        let mut left = tokens.saturating_sub(FRAME);
+        for (index, block) in blocks.iter().enumerate() {
+            // An equal share of what is left, and enough for a part that says something.
+            let share = left / (blocks.len() - index);
+            let enough = share.max(PART.min(left));
+            if index == MAX_BLOCKS || (index > 0 && enough < PART) {
+                result.blocks_left_out = (blocks.len() - index) as u64;
+                result.truncated = true;
+                break;
+            }
+            let whole = enough.saturating_sub(FRAME);
+            let preview = enough.saturating_sub(CUT_FIELDS).max(LEAST);
             let shown = match *block {
-                OutputBlock::Text(text) if FullOutput::Text(text).fits(share) => {
+                OutputBlock::Text(text) if FullOutput::Text(text).fits(whole, whole) => {
                     BoundedBlock::Text { text: text.to_owned() }
                 }
-                OutputBlock::Json(value) if FullOutput::Json(value).fits(share) => {
+                OutputBlock::Json(value) if FullOutput::Json(value).fits(whole, whole) => {
                     BoundedBlock::Json { value: value.clone() }
                 }
                 OutputBlock::Text(text) => {
-                    result.part(CutOutput::of(FullOutput::Text(text), "output", share, with)?)
+                    result.part(CutOutput::of(FullOutput::Text(text), "output", preview, with)?)
                 }
                 OutputBlock::Json(value) => {
-                    result.part(CutOutput::of(FullOutput::Json(value), "output", share, with)?)
+                    result.part(CutOutput::of(FullOutput::Json(value), "output", preview, with)?)
                 }
                 OutputBlock::Binary { media_type, bytes } => result.binary(media_type, bytes, with)?,
             };
+            let cost = serde_json::to_value(&shown).map_or(enough, |shown| json_cost(&shown));
+            // A reference to an artifact is beside the block.
+            left = left.saturating_sub(cost + REFERENCE);
             result.blocks.push(shown);
         }
         Ok(result)
@@ -122,6 +138,8 @@ impl BoundedBlocks {
         bytes: &[u8],
         with: &mut Projection<'_>,
     ) -> Result<BoundedBlock, Fault> {
+        // The bytes are only in the artifact.
+        self.truncated = true;
         let kept = with.keep("output", extension(media_type), bytes)?;
         let digest = kept.as_ref().map_or_else(|| Hash::of(bytes), |kept| kept.hash).to_string();
         let artifact = kept.map(|kept| self.refer(kept.path));

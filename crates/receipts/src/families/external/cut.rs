@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::readable;
-use crate::families::Projection;
 use crate::families::json_bound::{fit_value, parse_container, unfold_json};
 use crate::families::streams::{ArtifactRef, describe_artifact};
+use crate::families::{Projection, json_cost};
 use crate::preview::tokenizer::is_within;
-use crate::preview::{PreviewInput, PreviewStyle, preview};
+use crate::preview::{PreviewInput, PreviewStyle, SMALLEST_BUDGET, preview};
+
+/// Tokens of a cut output as JSON besides its preview: names of fields, the artifact, the digest.
+pub(super) const CUT_FIELDS: usize = 110;
 
 /// Complete output.
 #[derive(Clone, Copy)]
@@ -22,7 +25,7 @@ pub(super) enum FullOutput<'a> {
 
 impl FullOutput<'_> {
     /// Returns true if the output can be the result as it is. Cheap for most outputs.
-    pub(super) fn fits(self, tokens: usize) -> bool {
+    pub(super) fn fits(self, tokens: usize, json_tokens: usize) -> bool {
         // Upper bound for the average bytes per token, except for very short texts.
         let surely_not = tokens.saturating_mul(16);
         match self {
@@ -31,11 +34,11 @@ impl FullOutput<'_> {
                 let spelled_out = |text: &str| Value::from(text).to_string();
                 text.len() <= surely_not
                     && is_within(text, tokens)
-                    && is_within(&spelled_out(text), tokens.saturating_mul(2))
+                    && is_within(&spelled_out(text), json_tokens)
             }
             FullOutput::Json(value) => {
                 let text = value.to_string();
-                text.len() <= surely_not && is_within(&text, tokens)
+                text.len() <= surely_not && is_within(&text, tokens.min(json_tokens))
             }
         }
     }
@@ -121,13 +124,22 @@ pub(super) fn append_reference(text: &mut String, what: &str, path: Option<&str>
     let _infallible = match path {
         Some(path) => {
             let kept = describe_artifact(path, None, Some(bytes));
-            write!(text, "\nFull {what}: {kept}; page it with artifact.read")
+            write!(text, "\nFull {what}: {kept}; page it with artifact_read")
         }
         None => write!(text, "\nThe {what} has {bytes} bytes; what does not fit was not kept"),
     };
 }
 
+/// Returns as much of the text as fits, as JSON.
 fn shortened(text: &str, tokens: usize) -> Value {
     let input = PreviewInput { head: text.as_bytes(), gap: None, tail: &[] };
-    preview(&input, tokens, PreviewStyle::Text).text.into()
+    let mut room = tokens;
+    loop {
+        let shown = Value::from(preview(&input, room, PreviewStyle::Text).text);
+        let cost = json_cost(&shown);
+        if cost <= tokens || room <= SMALLEST_BUDGET {
+            return shown;
+        }
+        room = (room.saturating_mul(tokens) / cost).min(room - 1).max(SMALLEST_BUDGET);
+    }
 }

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::receipt_writer::longest_fitting;
-use super::{ProjectedResult, Projection, serialization_fault};
+use super::{ProjectedResult, Projection, json_budget, serialization_fault};
 use crate::preview::tokenizer::estimate;
 use blocks::BoundedBlocks;
-use cut::{CutOutput, FullOutput};
+use cut::{CUT_FIELDS, CutOutput, FullOutput};
 
 pub use blocks::{ExternalOutput, OutputBlock};
 pub(super) use readable::has_word;
@@ -54,7 +54,7 @@ pub fn project_blocks(
             cut_if_needed(FullOutput::Json(value), with)?.unwrap_or_else(|| (*value).clone())
         }
         blocks => {
-            let blocks = BoundedBlocks::of(blocks, with.budget().saturating_sub(WORDS), with)?;
+            let blocks = BoundedBlocks::of(blocks, json_budget(with.budget()), with)?;
             serde_json::to_value(blocks).map_err(|error| serialization_fault(&error))?
         }
     };
@@ -63,10 +63,11 @@ pub fn project_blocks(
 
 /// Returns the cut result of an output, or `None` if it fits as it is.
 fn cut_if_needed(whole: FullOutput<'_>, with: &mut Projection<'_>) -> Result<Option<Value>, Fault> {
-    let room = with.budget().saturating_sub(WORDS);
-    if whole.fits(room) {
+    let (room, json_room) = (with.budget().saturating_sub(WORDS), json_budget(with.budget()));
+    if whole.fits(room, json_room) {
         return Ok(None);
     }
+    let room = room.min(json_room.saturating_sub(CUT_FIELDS));
     let cut = CutOutput::of(whole, "output", room, with)?;
     serde_json::to_value(cut.into_result()).map(Some).map_err(|error| serialization_fault(&error))
 }

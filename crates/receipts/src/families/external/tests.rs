@@ -106,7 +106,7 @@ fn what_is_too_large_keeps_its_shape_and_is_kept_whole() {
             {"output_preview":{"rows":[{"id":0,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":1,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":2,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},{"id":3,"text":"lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]"},"...[496 more]"],"total":500},"truncated":true,"artifacts":[{"path":"artifacts/output-1.json"}],"output_artifact":0,"output_bytes":383425,"output_digest":"b3:6d37a1da58f04a3b80126ebb259bc8efe20ff7adbd0de94d6304ab4fff8f799a"}
             ---
             The tool answered
-            Full output: artifacts/output-1.json (383425 bytes); page it with artifact.read
+            Full output: artifacts/output-1.json (383425 bytes); page it with artifact_read
             rows:
               [4]{id,text}:
                0,lorem ipsum dolor lorem ipsum dolor lorem ipsum dolor lorem ...[660 more bytes]
@@ -125,7 +125,7 @@ fn what_is_too_large_keeps_its_shape_and_is_kept_whole() {
         {"output_preview":"line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\n...\n[output truncated: showing first 7 and last 7 lines of 300]\n...\nline 294\nline 295\nline 296\nline 297\nline 298\nline 299\nline 300","truncated":true,"artifacts":[{"path":"artifacts/output-1.txt"}],"output_artifact":0,"output_bytes":2592,"output_digest":"b3:b711c04d181dc0a864f5180bfa64eddf27af15559f28e17884c64b0fdd1bfbd4"}
         ---
         The tool answered
-        Full output: artifacts/output-1.txt (2592 bytes); page it with artifact.read
+        Full output: artifacts/output-1.txt (2592 bytes); page it with artifact_read
         line 1
         line 2
         line 3
@@ -161,15 +161,15 @@ fn blocks_stand_side_by_side_and_bytes_are_described() {
         ],
         600,
         &expect![[r#"
-            {"blocks":[{"type":"text","text":"Here is the picture."},{"type":"json","value":{"width":2,"height":3}},{"type":"binary","media_type":"image/png","artifact":0,"bytes":8,"digest":"b3:aaff1535a99cdd3d3e41e25ea6ef55c7b5373722ea588867f02fea01067ff8a8"},{"type":"part","preview":"word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,711 more characters]","truncated":true,"artifact":1,"bytes":2000,"digest":"b3:ed7745c5ef5950d7228b6b7252cabd790c05ea03865a77595b03121e664625d1"}],"truncated":true,"artifacts":[{"path":"artifacts/output-1.png"},{"path":"artifacts/output-2.txt"}]}
+            {"blocks":[{"type":"text","text":"Here is the picture."},{"type":"json","value":{"width":2,"height":3}},{"type":"binary","media_type":"image/png","artifact":0,"bytes":8,"digest":"b3:aaff1535a99cdd3d3e41e25ea6ef55c7b5373722ea588867f02fea01067ff8a8"},{"type":"part","preview":"word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,521 more characters]","truncated":true,"artifact":1,"bytes":2000,"digest":"b3:ed7745c5ef5950d7228b6b7252cabd790c05ea03865a77595b03121e664625d1"}],"truncated":true,"artifacts":[{"path":"artifacts/output-1.png"},{"path":"artifacts/output-2.txt"}]}
             ---
             The tool answered
             Here is the picture.
             width: 2
             height: 3
             image/png: artifacts/output-1.png (8 bytes)
-            Full text: artifacts/output-2.txt (2000 bytes); page it with artifact.read
-            word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,711 more characters]
+            Full text: artifacts/output-2.txt (2000 bytes); page it with artifact_read
+            word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word...[1,521 more characters]
         "#]],
     );
     check_blocks(

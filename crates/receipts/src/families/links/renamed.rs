@@ -3,8 +3,8 @@
 use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 
-use crate::families::receipt_writer::{DRY_RUN, ReceiptWriter, entry_budget, is_zero, one_line, take_within};
-use crate::families::{ProjectedResult, Projection, project_result};
+use crate::families::receipt_writer::{DRY_RUN, ReceiptWriter, is_zero, one_line, take_within};
+use crate::families::{ProjectedResult, Projection, project_within};
 
 /// Number of updated files that are listed. The journal lists them all.
 const MAX_UPDATED: usize = 20;
@@ -66,7 +66,7 @@ pub(super) struct BoundedRename<Text> {
 }
 
 /// The lists of files in a rename report. Problems come before successes.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct RenameLists<Text> {
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     not_updated: Vec<BrokenLink<Text>>,
@@ -145,11 +145,11 @@ pub fn project(complete: RenameReport<'_>, with: &mut Projection<'_>) -> Result<
         left_out: 0,
         updated_in: complete.updated_in,
     };
-    let lists = lists.within(entry_budget(with.budget()));
-    let truncated = lists.left_out > 0 || (lists.updated_in.len() as u64) < files_updated;
-    let shown =
-        BoundedRename { from_path, to_path, etag, links_updated, files_updated, lists, truncated, dry_run };
-    project_result(ReceiptFamily::Links, &shown)
+    project_within(ReceiptFamily::Links, with, |room| {
+        let lists = lists.clone().within(room);
+        let truncated = lists.left_out > 0 || (lists.updated_in.len() as u64) < files_updated;
+        BoundedRename { from_path, to_path, etag, links_updated, files_updated, lists, truncated, dry_run }
+    })
 }
 
 pub(super) fn render(summary: &str, shown: &BoundedRename<String>, budget: usize) -> String {

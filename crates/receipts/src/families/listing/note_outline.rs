@@ -4,9 +4,9 @@ use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 
 use super::super::receipt_writer::{
-    ReceiptWriter, entry_budget, is_zero, left_out_note, line_cost, one_line, take_fitting,
+    ReceiptWriter, is_zero, left_out_note, line_cost, one_line, take_fitting,
 };
-use super::super::{ProjectedResult, Projection, project_result};
+use super::super::{ProjectedResult, Projection, project_within};
 
 /// Complete output of an outline tool.
 pub struct NoteOutline<'a> {
@@ -52,12 +52,12 @@ pub(super) struct BoundedOutline<Text> {
 pub fn project(complete: NoteOutline<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
     let NoteOutline { path, etag, entries, offset, more } = complete;
     let count = entries.len() as u64;
-    let outline =
-        take_fitting(entries.into_iter(), entry_budget(with.budget()), |entry| line_cost(&entry_line(entry)));
-    let left_out = count - outline.len() as u64;
-    let truncated = left_out > 0 || more;
-    let bounded = BoundedOutline { path, etag, outline, count, left_out, offset, more, truncated };
-    project_result(ReceiptFamily::Listing, &bounded)
+    project_within(ReceiptFamily::Listing, with, |room| {
+        let outline = take_fitting(entries.iter().cloned(), room, |entry| line_cost(&entry_line(entry)));
+        let left_out = count - outline.len() as u64;
+        let truncated = left_out > 0 || more;
+        BoundedOutline { path, etag, outline, count, left_out, offset, more, truncated }
+    })
 }
 
 pub(super) fn render(summary: &str, shown: &BoundedOutline<String>, budget: usize) -> String {

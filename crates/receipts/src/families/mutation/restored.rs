@@ -3,8 +3,8 @@
 use envelope::{Fault, ReceiptFamily};
 use serde::{Deserialize, Serialize};
 
-use crate::families::receipt_writer::{DRY_RUN, ReceiptWriter, entry_budget, is_zero, one_line, take_within};
-use crate::families::{ProjectedResult, Projection, project_result};
+use crate::families::receipt_writer::{DRY_RUN, ReceiptWriter, is_zero, one_line, take_within};
+use crate::families::{ProjectedResult, Projection, project_within};
 
 /// Complete output of an undo.
 pub struct RestoreReport<'a> {
@@ -52,23 +52,23 @@ pub(super) struct BoundedRestore {
 
 /// Bounds the report of an undo. Conflicts come first.
 pub fn project(complete: RestoreReport<'_>, with: &mut Projection<'_>) -> Result<ProjectedResult, Fault> {
-    let mut room = entry_budget(with.budget());
     let all = complete.conflicts.len() + complete.kept.len() + complete.left.len();
-    let conflicts = take_within(complete.conflicts, &mut room, conflict_words);
-    let kept = take_within(complete.kept, &mut room, |path| kept_words(path));
-    let left = take_within(complete.left, &mut room, |path| left_words(path));
-    let left_out = (all - conflicts.len() - kept.len() - left.len()) as u64;
-    let shown = BoundedRestore {
-        restored: complete.restored,
-        already_so: complete.already_so,
-        conflicts,
-        kept: kept.into_iter().cloned().collect(),
-        left: left.into_iter().cloned().collect(),
-        left_out,
-        truncated: left_out > 0,
-        dry_run: complete.dry_run,
-    };
-    project_result(ReceiptFamily::Mutation, &shown)
+    project_within(ReceiptFamily::Mutation, with, |mut room| {
+        let conflicts = take_within(complete.conflicts.clone(), &mut room, conflict_words);
+        let kept = take_within(complete.kept, &mut room, |path| kept_words(path));
+        let left = take_within(complete.left, &mut room, |path| left_words(path));
+        let left_out = (all - conflicts.len() - kept.len() - left.len()) as u64;
+        BoundedRestore {
+            restored: complete.restored,
+            already_so: complete.already_so,
+            conflicts,
+            kept: kept.into_iter().cloned().collect(),
+            left: left.into_iter().cloned().collect(),
+            left_out,
+            truncated: left_out > 0,
+            dry_run: complete.dry_run,
+        }
+    })
 }
 
 pub(super) fn render(summary: &str, shown: &BoundedRestore, budget: usize) -> String {

@@ -74,7 +74,7 @@ fn a_long_list_is_kept_whole_beside_the_result() {
         - Item number 2
         - Item number 3
         … 396 of 400 not shown
-        Full list: artifacts/step-items.md (7090 bytes); page it with artifact.read"#]]
+        Full list: artifacts/step-items.md (7090 bytes); page it with artifact_read"#]]
     .assert_eq(&receipt("Found 400 bullets", &list, 120));
     let facts = &list.result;
     assert_eq!((&facts["items_artifact"], &facts["items_bytes"]), (&0.into(), &7_090.into()));

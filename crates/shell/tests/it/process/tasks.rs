@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use expect_test::expect;
 use shell::process::{
-    ChildExit, CommandInput, CommandJob, CommandOutcome, CommandSpawner, EndCause, RetrievalStatus,
-    RunningCommand, TaskId, TaskRegistry, TaskState, TaskUpdate, run_command,
+    ChildExit, CommandInput, CommandJob, CommandOutcome, CommandSpawner, EndCause, OutputPattern,
+    RetrievalStatus, RunningCommand, TaskId, TaskRegistry, TaskState, TaskUpdate, WaitCondition, WaitEnd,
+    run_command,
 };
 use toolkit::CancelToken;
 
@@ -101,6 +102,104 @@ async fn half_a_character_is_waited_for_like_silence() {
     tasks.input(id, b"go\n", false).unwrap();
     assert_eq!(read_until(&tasks, id, "\n").await, "ü\n");
     tasks.stop(id, Duration::ZERO).await.unwrap();
+}
+
+/// Waits for a task, at most `limit`. Returns why the wait ended and the new output.
+async fn waited(
+    tasks: &TaskRegistry,
+    id: TaskId,
+    until: &WaitCondition<'_>,
+    limit: Duration,
+) -> (WaitEnd, String) {
+    let (seen, taken) = tasks.read_output_when(id, until, limit, 1 << 20).await.unwrap();
+    taken.confirm();
+    let printed = shown(&seen);
+    (seen.waited, printed)
+}
+
+#[tokio::test]
+async fn one_call_waits_for_the_end_of_a_task_that_prints_all_the_time() {
+    let tasks = TaskRegistry::new();
+    let mut talk = shell_job("while read word; do echo $word; done; echo bye", TempArtifacts::new());
+    talk.input = CommandInput::Open(b"a\nb\n".to_vec());
+    let id = promoted(&tasks, talk).await;
+    let exit = WaitCondition::default();
+    let wait = waited(&tasks, id, &exit, LONG);
+    let talk = async {
+        for word in ["c", "d", "e"] {
+            tasks.input(id, format!("{word}\n").as_bytes(), word == "e").unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    let ((why, printed), ()) = tokio::join!(wait, talk);
+    assert_eq!((why, printed.as_str()), (WaitEnd::Exited, "a\nb\nc\nd\ne\nbye\n"));
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_line_that_matches_and_a_task_that_ends_without_one_ends_it_too() {
+    let tasks = TaskRegistry::new();
+    let server = "echo starting >&2; echo loading; read word; echo listening on :3000; read word; echo bye";
+    let mut talk = shell_job(server, TempArtifacts::new());
+    talk.input = CommandInput::Open(Vec::new());
+    let id = promoted(&tasks, talk).await;
+    let pattern = OutputPattern::compile("listening on :\\d+").unwrap();
+    let until = WaitCondition { pattern: Some(&pattern), ..WaitCondition::default() };
+    let wait = waited(&tasks, id, &until, LONG);
+    let talk = async { tasks.input(id, b"go\n", false).unwrap() };
+    let ((why, printed), ()) = tokio::join!(wait, talk);
+    assert_eq!(why, WaitEnd::Matched("listening on :3000".to_owned()));
+    assert_eq!(printed, "loading\nlistening on :3000\n");
+    // It is searched for in new output only.
+    tasks.input(id, b"go\n", true).unwrap();
+    let (why, printed) = waited(&tasks, id, &until, LONG).await;
+    assert_eq!((why, printed.as_str()), (WaitEnd::Exited, "bye\n"));
+}
+
+#[tokio::test]
+async fn a_wait_ends_when_nothing_was_printed_for_a_time_or_at_its_deadline() {
+    let tasks = TaskRegistry::new();
+    let mut talk = shell_job("echo first; read word; echo second; read word", TempArtifacts::new());
+    talk.input = CommandInput::Open(Vec::new());
+    let id = promoted(&tasks, talk).await;
+    while tasks.get(id).unwrap().bytes == 0 {
+        tokio::task::yield_now().await;
+    }
+    // The clock is paused from here on: a call that returns at once has not waited.
+    tokio::time::pause();
+    let quiet = WaitCondition { quiet: Some(Duration::from_secs(3)), ..WaitCondition::default() };
+    let begun = tokio::time::Instant::now();
+    let (why, printed) = waited(&tasks, id, &quiet, LONG).await;
+    assert_eq!((why, printed.as_str()), (WaitEnd::Quiet, "first\n"));
+    assert!(begun.elapsed() >= Duration::from_secs(3));
+    let (why, printed) = waited(&tasks, id, &WaitCondition::default(), Duration::from_secs(5)).await;
+    assert_eq!((why, printed.as_str()), (WaitEnd::TimedOut, ""));
+    assert!(begun.elapsed() >= Duration::from_secs(8));
+    tokio::time::resume();
+    tasks.stop(id, Duration::ZERO).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_wait_does_not_hold_up_another_reader_and_can_be_dropped() {
+    let tasks = TaskRegistry::new();
+    let mut talk = shell_job("echo first; read word", TempArtifacts::new());
+    talk.input = CommandInput::Open(Vec::new());
+    let id = promoted(&tasks, talk).await;
+    let exit = WaitCondition::default();
+    let mut long = std::pin::pin!(waited(&tasks, id, &exit, LONG));
+    let look = async {
+        while tasks.get(id).unwrap().bytes == 0 {
+            tokio::task::yield_now().await;
+        }
+        tasks.read_output_confirmed(id, LONG, 100).await.unwrap()
+    };
+    let looked = tokio::select! {
+        biased;
+        _ended = &mut long => panic!("the task has not ended"),
+        looked = look => looked,
+    };
+    assert_eq!((looked.waited.clone(), shown(&looked)), (WaitEnd::NewOutput, "first\n".to_owned()));
+    tasks.input(id, b"", true).unwrap();
+    assert_eq!(long.await, (WaitEnd::Exited, String::new()));
 }
 
 #[tokio::test]

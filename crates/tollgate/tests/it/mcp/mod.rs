@@ -2,7 +2,7 @@
 
 mod approvals;
 mod listing;
-mod pipe;
+pub(crate) mod pipe;
 mod plans;
 mod sessions;
 mod settings;

@@ -9,6 +9,39 @@ use crate::support::{TestVault, inbox_plan};
 const ERAS: [ProtocolEra; 2] = [ProtocolEra::Old, ProtocolEra::New];
 
 #[test]
+fn a_plan_with_a_tool_outside_of_the_chosen_sets_is_refused_without_a_question() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        let mut pipe = McpPipe::open(&sandbox, era, &["--tools", "notes,plans"]);
+        for (tool, args, risk) in [
+            ("ExecCommand", json!({ "cmd": "echo no > made.md" }), "commands"),
+            ("util.slugifyTitle", json!({ "title": "A title" }), "read-only"),
+        ] {
+            let plan = json!({
+                "version": "1.0", "goal": "Leave the sets", "riskLevel": risk,
+                "steps": [{ "id": "out", "tool": tool, "args": args }],
+            });
+            for plan_tool in ["plan_check", "plan_preview", "plan_run"] {
+                let (asked, refused) = pipe.call(plan_tool, &json!({ "plan": plan }), &yes());
+                assert_eq!((asked, &refused["isError"]), (None, &json!(true)), "{plan_tool}: {refused}");
+                let expected =
+                    format!("step `out` uses {tool}, which this server does not offer; nothing was run");
+                assert!(text(&refused).starts_with(&expected), "{refused}");
+                let data = &refused["_meta"]["tollgate/plan"];
+                assert_eq!(data["error"]["code"], "tool_not_offered", "{refused}");
+            }
+            let (asked, refused) = pipe.call(tool, &args, &yes());
+            assert!(asked.is_none() && refused["isError"] != false, "{refused}");
+        }
+        let plan = json!({ "plan": inbox_plan() });
+        let (_, refused) = pipe.call("plan_run", &plan, &yes());
+        assert!(text(&refused).contains("step `bullets` uses util.parseMarkdownBullets"), "{refused}");
+        pipe.leave();
+        assert_eq!(sandbox.notes(), ["Inbox.md"]);
+    }
+}
+
+#[test]
 fn one_yes_runs_the_whole_plan_and_it_can_be_verified_and_undone() {
     let mut told = Vec::new();
     for era in ERAS {

@@ -11,9 +11,9 @@ mod codex_dies;
 mod guard;
 #[cfg(target_os = "linux")]
 mod many;
-mod server;
+pub(crate) mod server;
 mod stopping;
 mod tools;
 mod trust;
 mod upstream;
-mod wire;
+pub(crate) mod wire;

@@ -119,6 +119,26 @@ fn a_model_sends_a_plan_once_and_runs_and_undoes_it() {
 }
 
 #[test]
+fn a_tool_outside_of_the_chosen_sets_is_not_run_for_a_model() {
+    let sandbox = TestVault::new();
+    let out = call("ExecCommand", &json!({ "cmd": "echo no > made.md" }));
+    let script = vec![
+        json!({ "match": { "last_contains": "Leave" }, "text": out }),
+        json!({ "match": {}, "text": "I may not." }),
+    ];
+    let server = ServeProcess::scripted(&sandbox, &script, &["--tools", "notes", "--yes"]);
+    let events = RawResponse::of(server.stream("Leave the sets", with_events())).rest();
+    let started = told(&events)
+        .iter()
+        .any(|(kind, name, _)| *kind == "tollgate:tool.started" && *name == "ExecCommand");
+    assert!(!started, "{events:?}");
+    let asked = json!({ "tools": [{ "type": "tollgate", "names": ["ExecCommand"] }] });
+    let refused = RawResponse::of(server.stream("Leave the sets", asked));
+    assert_eq!(refused.status, 400);
+    assert_eq!(sandbox.notes(), ["Inbox.md"]);
+}
+
+#[test]
 fn events_of_tools_are_for_those_who_asked_for_them() {
     let sandbox = TestVault::new();
     let server = ServeProcess::scripted(&sandbox, &copying_model(), &["--tools", "--yes"]);
