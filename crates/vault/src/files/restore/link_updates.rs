@@ -332,7 +332,7 @@ pub(super) fn add_link_steps(
             }
             Some(_) | None if kept.contain(&path) || kept.contain(&now) => found.kept.push(now.to_string()),
             Some(state) => {
-                found.conflicts.push(RestoreConflict::edited_links(links, now.as_str(), Some(&state)))
+                found.conflicts.push(RestoreConflict::edited_links(links, now.as_str(), Some(&state)));
             }
             None => found.conflicts.push(RestoreConflict::edited_links(links, now.as_str(), None)),
         }
