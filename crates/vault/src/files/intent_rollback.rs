@@ -105,7 +105,7 @@ fn is_stored(content: &DataRef, io: &dyn IoContext) -> bool {
     io.fetch(content, &mut std::io::sink()).is_ok()
 }
 
-/// Passes everything on but the changes and the cancellation: what is taken back is no effect of the call, and half of
+/// Passes everything on but the changes and the cancellation: a change that is taken back does not count as an effect of the call, and half of
 /// it is worse than all or nothing.
 struct UnrecordedContext<'a>(&'a dyn IoContext);
 

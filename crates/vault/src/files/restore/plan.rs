@@ -53,7 +53,7 @@ pub struct RestorePlan {
     pub missing: Vec<String>,
     /// Folders that stay because they are not empty.
     pub left: Vec<String>,
-    /// Conflicts. The plan may only be applied if there are none.
+    /// Conflicts. The plan may only be applied if this list is empty.
     pub conflicts: Vec<RestoreConflict>,
 }
 
@@ -107,7 +107,7 @@ pub struct RestoreConflict {
     /// `edited`: the file holds something else. `taken`: the name belongs to something else, in the trash too.
     /// `gone`: it is not there any more. `added`: it is new in a folder that would go to the trash.
     pub why: RestoreCause,
-    /// Whether it can be restored all the same. What is there now is then kept, and a redo brings it back.
+    /// Whether it can be restored all the same. The current content is then kept, and a redo brings it back.
     pub can_overwrite: bool,
     /// Etag of what the list left there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
