@@ -85,6 +85,15 @@ impl VaultContext {
         Ok(run.is_some_and(|run| run.dir == run_dir && run.state == RunState::Running))
     }
 
+    /// Returns the command `tollgate WORDS` for this vault, as it is proposed to the user: as short as possible from the
+    /// current folder.
+    pub fn command(&self, words: &str) -> String {
+        match find_vault(None) {
+            Ok(found) if found == self.vault => format!("tollgate {words}"),
+            Ok(_) | Err(_) => format!("tollgate {words} {}", self.vault_arguments()),
+        }
+    }
+
     /// Returns the arguments that select this vault, for a command that is proposed to the user.
     pub fn vault_arguments(&self) -> String {
         format!("--vault {}", quote_for_shell(&self.vault))
