@@ -6,11 +6,12 @@ use clap::{Parser, Subcommand};
 
 use crate::cli_error::{CliError, CommandResult};
 use crate::commands::{
-    approve::ApproveCommand, call::CallCommand, check::CheckCommand, connect::ConnectCommand,
-    demo::DemoCommand, doctor::DoctorCommand, init::InitCommand, mcp::McpCommand, preview::PreviewCommand,
-    prune::PruneCommand, redo::RedoCommand, replay::ReplayCommand, resume::ResumeCommand, run::RunCommand,
-    runs::RunsCommand, serve::ServeCommand, servers::ServersCommand, show::ShowCommand, token::TokenCommand,
-    tools::ToolsCommand, trust::TrustCommand, undo::UndoCommand, verify::VerifyCommand,
+    approve::ApproveCommand, call::CallCommand, check::CheckCommand, completions::CompletionsCommand,
+    connect::ConnectCommand, demo::DemoCommand, doctor::DoctorCommand, init::InitCommand, man::ManCommand,
+    mcp::McpCommand, preview::PreviewCommand, prune::PruneCommand, redo::RedoCommand, replay::ReplayCommand,
+    resume::ResumeCommand, run::RunCommand, runs::RunsCommand, schema::SchemaCommand, serve::ServeCommand,
+    servers::ServersCommand, show::ShowCommand, token::TokenCommand, tools::ToolsCommand,
+    trust::TrustCommand, undo::UndoCommand, verify::VerifyCommand,
 };
 use crate::exit::Exit;
 use crate::screen;
@@ -60,6 +61,9 @@ pub(crate) enum Command {
     Trust(TrustCommand),
     Servers(ServersCommand),
     Doctor(DoctorCommand),
+    Schema(SchemaCommand),
+    Completions(CompletionsCommand),
+    Man(ManCommand),
 }
 
 impl Cli {
@@ -89,6 +93,9 @@ impl Cli {
             Command::Trust(trust) => trust.run(vault),
             Command::Servers(servers) => servers.run(vault),
             Command::Doctor(doctor) => doctor.run(vault),
+            Command::Schema(schema) => schema.run(),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
         }
     }
 }
@@ -97,7 +104,7 @@ impl Command {
     /// Returns whether the answer, and any error, is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Command::Demo(_) | Command::Mcp(_) => false,
+            Command::Demo(_) | Command::Mcp(_) | Command::Completions(_) | Command::Man(_) => false,
             Command::Init(init) => init.json,
             Command::Tools(tools) => tools.json,
             Command::Check(check) => check.json,
@@ -119,6 +126,7 @@ impl Command {
             Command::Trust(trust) => trust.json,
             Command::Servers(servers) => servers.json(),
             Command::Doctor(doctor) => doctor.json,
+            Command::Schema(schema) => schema.json,
         }
     }
 }

@@ -91,7 +91,7 @@ impl CallCommand {
             screen::json(result);
         } else {
             let text = result.receipt.as_deref().or(result.user_message.as_deref()).unwrap_or_default();
-            screen::print(escape_text(text));
+            screen::print_unwrapped(escape_text(text));
             if let Some(incomplete) = &result.incomplete {
                 screen::notice(format_args!("warning: {}", escape_line(incomplete)));
             }
@@ -110,7 +110,7 @@ fn exit_after_record(report: &RunReport, context: &VaultContext) -> Exit {
     if let Some(error) = &report.journal_error {
         screen::notice(format_args!("error: the record is incomplete: {}", escape_line(error)));
     }
-    if let Some(hint) = summary::incomplete_record_hint(report, &context.vault_arguments()) {
+    if let Some(hint) = summary::incomplete_record_hint(report, context) {
         screen::notice(format_args!("hint: {hint}"));
     }
     Exit::of_report(report)

@@ -193,9 +193,12 @@ impl ConnectPlan {
             self.client.title(),
             display_path(&self.file)
         ));
-        screen::print(escape_text(&self.snippet()));
+        screen::print_unwrapped(escape_text(&self.snippet()));
         if let Some(command) = self.server.command(self.client, self.scope) {
-            screen::print(format_args!("The same by its own command:\n\n  {}\n", escape_text(&command)));
+            screen::print_unwrapped(format_args!(
+                "The same by its own command:\n\n  {}\n",
+                escape_text(&command)
+            ));
         }
         self.notes(vault)?.iter().for_each(|note| screen::print(format_args!("{note}\n")));
         Ok(())

@@ -12,8 +12,9 @@ use app::vault_context::VaultContext;
 
 /// Does again what was undone
 ///
-/// Undoes the undo of a run, exactly: a note that was edited before the undo gets its edit back. `last` is the run with
-/// the newest undo.
+/// Undoes the undo of a run: a note that the undo restored although it was edited gets that edit back. Shows the
+/// differences and asks once; a note that was edited since the undo is never overwritten without asking. `last` is the
+/// run with the newest undo.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tollgate redo last\n  tollgate redo 0199 --dry-run")]
 pub(crate) struct RedoCommand {

@@ -23,7 +23,7 @@ use app::preview::OverlayForecaster;
 use app::toolset;
 use app::vault_context::VaultContext;
 
-/// Continues an interrupted run, or one that failed, without repeating a call that succeeded
+/// Continues an interrupted or failed run without repeating a call that succeeded
 ///
 /// If it can be shown whether a call that was running at the interruption happened, you are not asked about it.
 /// Otherwise you decide; with --yes the call is left as it is and reported as unknown, and never run again unseen.
@@ -84,7 +84,7 @@ impl ResumeCommand {
             match header.kind {
                 RunKind::Plan | RunKind::Call => summary::show_plan_run(&report, &watcher, &context),
                 RunKind::Undo | RunKind::PartialUndo | RunKind::Session => {
-                    summary::show(&report, &watcher, &context);
+                    summary::show_run(&report, &watcher, &context);
                 }
             }
         }

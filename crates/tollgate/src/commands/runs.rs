@@ -13,11 +13,14 @@ use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::screen;
 
-/// Lists the runs of a vault, newest first; with a word, those that mention it
+/// Lists the runs of a vault, newest first; with a note, those that changed it
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate runs\n  tollgate runs inbox --limit 5")]
+#[command(
+    after_help = "Example:\n  tollgate runs\n  tollgate runs Projects/Boat.md\n  tollgate runs inbox --limit 5"
+)]
 pub(crate) struct RunsCommand {
-    /// Only runs whose goal, tools or id contain this
+    /// Only runs that changed this note (its path or name, also from before and after a rename), and runs whose goal,
+    /// tools or id contain this
     query: Option<String>,
     /// How many to list
     #[arg(long, default_value_t = 20, value_name = "N")]
@@ -35,11 +38,11 @@ impl RunsCommand {
             screen::json(&rows);
         } else if all == 0 {
             screen::print(format_args!("No runs yet in {}", display_path(context.runs()?.path())));
-            screen::print(format_args!("Start one: tollgate run PLAN {}", context.vault_arguments()));
+            screen::print_unwrapped(format_args!("Start one: {}", context.command("run PLAN")));
         } else if let (0, Some(query)) = (found, &self.query) {
             let searched = count(all as u64, "run");
             screen::print(format_args!(
-                "No run mentions `{}`; {searched} searched by goal, tools and id",
+                "No run changed or mentions `{}`; {searched} searched by notes, goal, tools and id",
                 escape_line(query)
             ));
         } else {
