@@ -1,6 +1,5 @@
 //! `tollgate call`: one call with the usual checks, recorded like a plan of one step.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use app::plan_service::{PlanWork, run_plan};
@@ -12,6 +11,7 @@ use journal::RunKind;
 
 use shell::ProcessLifetime;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::input_file;
@@ -51,8 +51,8 @@ pub(crate) struct CallCommand {
 }
 
 impl CallCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         check_budget(self.budget, &context.settings)?;
         let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
         let surface = &tools.surface;

@@ -10,6 +10,7 @@ use clap::Args;
 
 use shell::ProcessLifetime;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::input_file;
@@ -43,8 +44,8 @@ pub(crate) struct PreviewCommand {
 }
 
 impl PreviewCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let text = input_file::read_input(&self.plan, "plan")?;
         let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
         let plan = super::run::checked(&text, &tools.surface, &context, self.json)?;

@@ -1,14 +1,12 @@
 //! `tollgate redo`: applies again what an undo took back.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::undo::UndoArguments;
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::undo_run::run_undo;
 use app::undo::redo_target;
-use app::vault_context::VaultContext;
 
 /// Does again what was undone
 ///
@@ -23,8 +21,8 @@ pub(crate) struct RedoCommand {
 }
 
 impl RedoCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         run_undo(&context, redo_target(&context, &self.common.run)?, self.common.options())
     }
 

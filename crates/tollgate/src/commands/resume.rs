@@ -11,6 +11,7 @@ use clap::Args;
 use engine::{Forecaster, ResumeRequest};
 use journal::{RunFolder, RunKind};
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -47,8 +48,8 @@ pub(crate) struct ResumeCommand {
 }
 
 impl ResumeCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let run_dir = context.run_dir(&self.run)?;
         if self.retry_failed {
             return self.retry(&context, &run_dir);

@@ -1,14 +1,12 @@
 //! `tollgate runs`: lists the runs of a vault, newest first.
 
-use std::path::Path;
-
 use app::display_text::{count, display_path, escape_line, truncate_line};
 use app::report::format_time;
 use app::run_list::{RunList, RunRow, list_runs};
-use app::vault_context::VaultContext;
 use clap::Args;
 use envelope::RunId;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::screen;
@@ -31,8 +29,8 @@ pub(crate) struct RunsCommand {
 }
 
 impl RunsCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let RunList { rows, found, all, id_length } = list_runs(&context, self.query.as_deref(), self.limit)?;
         if self.json {
             screen::json(&rows);

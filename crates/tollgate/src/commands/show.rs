@@ -1,17 +1,15 @@
 //! `tollgate show`: explains a run.
 
-use std::path::Path;
-
 use clap::Args;
 use journal::RunFolder;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::report_renderer::render_report;
 use crate::screen::{self};
 use app::diff::DiffLimits;
 use app::report::{RunDetails, RunDifferences, Transcript, read_run_details};
-use app::vault_context::VaultContext;
 
 /// Explains a run: who allowed it, what each step did, what was denied and why
 #[derive(Debug, Args)]
@@ -49,8 +47,8 @@ struct DifferenceArguments {
 }
 
 impl ShowCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let dir = context.run_dir(&self.run)?;
         if self.as_model {
             // Checked first: a run that ends meanwhile is then reported as finished, not as lost.

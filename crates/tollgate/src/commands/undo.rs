@@ -1,13 +1,11 @@
 //! `tollgate undo`: restores what a run changed.
 
-use std::path::Path;
-
 use clap::Args;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::undo_run::{EditedNotes, UndoConsent, UndoOptions, UndoOutput, run_undo};
 use app::undo::{UndoScope, undo_target};
-use app::vault_context::VaultContext;
 
 /// Undoes everything that a run changed: files, folders, names and links
 ///
@@ -94,8 +92,8 @@ impl UndoArguments {
 }
 
 impl UndoCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let target = undo_target(&context, &self.common.run)?;
         let target = target.limited_to(UndoScope { only: self.only, keep: self.keep })?;
         run_undo(&context, target, self.common.options())

@@ -84,3 +84,63 @@ fn the_question_of_an_undo_names_the_changes_in_words() {
     assert!(shown.contains("       change Projects/Ship.md back\r\n"), "{shown}");
     assert!(!shown.contains("{\""), "{shown}");
 }
+
+/// Every file below a folder.
+fn files(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path.display().to_string()) }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_vault_that_is_not_written_is_read_with_a_state_folder_elsewhere() {
+    let sandbox = TestVault::new();
+    let before = files(&sandbox.vault());
+    let state = sandbox.path("records");
+    let state = state.to_str().unwrap();
+    let read = r#"{"path": "Inbox.md"}"#;
+    let answer = sandbox.tollgate(&["call", "vault.readFile", read, "--state", state]).expect_code(0).out;
+    assert!(answer.contains("Red apples"), "{answer}");
+    assert_eq!(files(&sandbox.vault()), before);
+    let listed = sandbox.tollgate(&["runs", "--json", "--state", state]).expect_code(0).json();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    sandbox.tollgate(&["verify", "last", "--state", state]).expect_code(0);
+    assert!(sandbox.tollgate(&["runs"]).expect_code(0).out.contains("No runs yet"));
+    // Another vault does not see these runs.
+    let other = TestVault::new();
+    assert_eq!(
+        other.tollgate(&["runs", "--json", "--state", state]).expect_code(0).json(),
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn a_state_folder_that_tools_could_change_is_refused() {
+    let (sandbox, other) = (TestVault::new(), TestVault::new());
+    let inside = sandbox.path("vault/State");
+    let others =
+        [other.path("vault/State"), other.path("vault/.tollgate"), sandbox.vault(), sandbox.path("")];
+    for state in others.iter().chain([&inside]) {
+        let state = state.to_str().unwrap();
+        let refused = sandbox.tollgate(&["runs", "--state", state, "--json"]).expect_code(2).json();
+        assert_eq!(refused["error"]["code"], "bad_state", "{state}");
+    }
+    let refused = sandbox.tollgate(&["doctor", "--state", "/tmp/x"]).expect_code(2);
+    assert!(refused.err.contains("this command does not take --state"), "{}", refused.err);
+}
+
+#[test]
+fn a_state_folder_for_one_command_needs_no_trust_and_grants_none() {
+    let sandbox = TestVault::new();
+    let state = sandbox.path("records");
+    let state = state.to_str().unwrap();
+    let read = ["call", "vault.readFile", r#"{"path": "Inbox.md"}"#, "--state", state];
+    sandbox.config("mode = \"trusted\"\n");
+    assert!(sandbox.tollgate(&read).expect_code(3).err.contains("you have not trusted"));
+    sandbox.config("[limits]\nmax_attempts = 2\n");
+    sandbox.tollgate(&read).expect_code(0);
+}
