@@ -4,8 +4,8 @@
 const MIN_WIDTH: usize = 20;
 
 /// Returns the text with every line that is longer than `width` broken at blanks. Each break replaces one blank. What
-/// follows is indented deeper than the start of its line, so that no text can stand where a line of Tollgate begins. A
-/// word that is longer than a line is not broken.
+/// follows is indented deeper than the start of its line, up to half the width, so that no text can stand where a line of
+/// Tollgate begins. A word that is longer than a line is not broken.
 pub(crate) fn wrap_lines(text: &str, width: usize) -> String {
     if width < MIN_WIDTH {
         return text.to_owned();
@@ -26,7 +26,7 @@ fn wrap_line(line: &str, width: usize, wrapped: &mut String) {
         return;
     }
     let blanks = line.chars().take_while(|c| *c == ' ').count();
-    let indent = (blanks + 2).min(width / 3);
+    let indent = (blanks + 2).min(width / 2);
     let mut column = 0;
     for (number, word) in line.split(' ').enumerate() {
         let length = visible_length(word);

@@ -303,6 +303,8 @@ fn every_client_has_its_files() {
         codex: Some("/me/.codex/config.toml"), Some("/work/.codex/config.toml")
         cursor: Some("/me/.cursor/mcp.json"), Some("/work/.cursor/mcp.json")
         vscode: Some("/me/.config/Code/User/mcp.json"), Some("/work/.vscode/mcp.json")
+        copilot: Some("/me/.copilot/mcp-config.json"), Some("/work/.mcp.json")
+        gemini: Some("/me/.gemini/settings.json"), Some("/work/.gemini/settings.json")
         zed: Some("/me/.config/zed/settings.json"), None
         obsidian: None, None
     "#]]
@@ -313,6 +315,8 @@ fn every_client_has_its_files() {
         codex: Some("/me/.codex/config.toml"), Some("/work/.codex/config.toml")
         cursor: Some("/me/.cursor/mcp.json"), Some("/work/.cursor/mcp.json")
         vscode: Some("/me/Library/Application Support/Code/User/mcp.json"), Some("/work/.vscode/mcp.json")
+        copilot: Some("/me/.copilot/mcp-config.json"), Some("/work/.mcp.json")
+        gemini: Some("/me/.gemini/settings.json"), Some("/work/.gemini/settings.json")
         zed: Some("/me/.config/zed/settings.json"), None
         obsidian: None, None
     "#]]
