@@ -14,6 +14,35 @@ pub fn count_effects(effects: &Effects) -> usize {
 
 /// Returns one line a change, at most twenty of each kind unless `all`.
 pub fn render_effects(effects: &Effects, all: bool) -> Vec<String> {
+    let shown = if all { usize::MAX } else { LISTED_EFFECTS };
+    render_kinds(effects, |_kinds| vec![shown; KINDS])
+}
+
+/// Returns at most this many lines, and at least one for each kind of change.
+pub fn render_effects_within(effects: &Effects, lines: usize) -> Vec<String> {
+    render_kinds(effects, |kinds| shares(kinds, lines))
+}
+
+/// Kinds of change.
+const KINDS: usize = 4;
+
+/// Divides lines among kinds with these numbers of changes. A kind with fewer changes leaves its room to the others; one
+/// with more needs a line that counts the rest.
+fn shares(kinds: &[usize], lines: usize) -> Vec<usize> {
+    let mut shares = vec![0; kinds.len()];
+    let mut order: Vec<usize> = (0..kinds.len()).filter(|kind| kinds[*kind] > 0).collect();
+    order.sort_by_key(|kind| kinds[*kind]);
+    let mut left = lines;
+    for (position, kind) in order.iter().enumerate() {
+        let room = (left / (order.len() - position)).max(1);
+        shares[*kind] = if kinds[*kind] <= room { kinds[*kind] } else { room - 1 };
+        left = left.saturating_sub(room.min(kinds[*kind]));
+    }
+    shares
+}
+
+/// Renders the changes of each kind, as many as `shares` returns for the numbers of changes.
+fn render_kinds(effects: &Effects, shares: impl FnOnce(&[usize]) -> Vec<usize>) -> Vec<String> {
     let slash = |kind: EntryKind| match kind {
         EntryKind::File => "",
         EntryKind::Folder => "/",
@@ -23,20 +52,24 @@ pub fn render_effects(effects: &Effects, all: bool) -> Vec<String> {
     let deleted = effects.deleted.iter().map(|e| format!("{}{}", escape_line(&e.path), slash(e.kind)));
     let renamed =
         effects.renamed.iter().map(|e| format!("{} to {}", escape_line(&e.from), escape_line(&e.to)));
+    let kinds: [(&str, Vec<String>); KINDS] = [
+        ("created", created.collect()),
+        ("changed", modified.collect()),
+        ("deleted", deleted.collect()),
+        ("renamed", renamed.collect()),
+    ];
+    let shares = shares(&kinds.each_ref().map(|(_, paths)| paths.len()));
     let mut lines = Vec::new();
-    let shown = if all { usize::MAX } else { LISTED_EFFECTS };
-    // Sorted by name for the reader: calls end in any order.
-    let mut group = |verb: &str, mut paths: Vec<String>| {
+    for ((verb, mut paths), shown) in kinds.into_iter().zip(shares) {
+        // Sorted by name for the reader: calls end in any order.
         paths.sort_unstable();
         lines.extend(paths.iter().take(shown).map(|path| format!("{verb} {path}")));
-        if paths.len() > shown {
-            lines.push(format!("{verb} {} more", paths.len() - shown));
+        match paths.len().saturating_sub(shown) {
+            0 => {}
+            all if shown == 0 => lines.push(format!("{verb} {all}")),
+            rest => lines.push(format!("{verb} {rest} more")),
         }
-    };
-    group("created", created.collect());
-    group("changed", modified.collect());
-    group("deleted", deleted.collect());
-    group("renamed", renamed.collect());
+    }
     if !lines.is_empty() && effects.side_effects_observed.contains(&SideEffect::RunCommand) {
         lines.push("and what commands did, which is known to them only".to_owned());
     }
@@ -53,10 +86,10 @@ pub fn none_listed(effects: &Effects) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use envelope::{CreatedPath, Effects, EntryKind};
+    use envelope::{CreatedPath, DeletedPath, Effects, EntryKind};
     use expect_test::expect;
 
-    use super::render_effects;
+    use super::{render_effects, render_effects_within};
 
     #[test]
     fn twenty_are_named_and_the_rest_is_counted() {
@@ -67,5 +100,32 @@ mod tests {
         assert_eq!(shown.len(), 21);
         expect!["created 5 more"].assert_eq(&shown[20]);
         assert_eq!(render_effects(&effects, true).len(), 25);
+    }
+
+    #[test]
+    fn few_lines_name_something_of_each_kind() {
+        let path = |n: usize| format!("N/{n}.md");
+        let created = (0..25).map(|n| CreatedPath { path: path(n), kind: EntryKind::File }).collect();
+        let deleted = |number: usize| -> Vec<DeletedPath> {
+            (0..number).map(|n| DeletedPath { path: path(n), kind: EntryKind::File, trashed: None }).collect()
+        };
+        let mut effects = Effects { created, deleted: deleted(1), ..Effects::default() };
+        expect![[r"
+            created N/0.md
+            created N/1.md
+            created 23 more
+            deleted N/0.md"]]
+        .assert_eq(&render_effects_within(&effects, 4).join("\n"));
+        expect![[r"
+            created 25
+            deleted N/0.md"]]
+        .assert_eq(&render_effects_within(&effects, 1).join("\n"));
+        effects.deleted = deleted(30);
+        expect![[r"
+            created N/0.md
+            created 24 more
+            deleted N/0.md
+            deleted 29 more"]]
+        .assert_eq(&render_effects_within(&effects, 4).join("\n"));
     }
 }

@@ -54,6 +54,7 @@ pub mod approval_queue;
 pub mod approvals;
 mod bounded_file;
 pub mod call_sessions;
+mod changed_notes;
 pub mod diff;
 pub mod display_text;
 pub mod effects;

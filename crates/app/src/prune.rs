@@ -56,7 +56,7 @@ impl RunAge {
     }
 }
 
-/// What the user wants to keep.
+/// Limits of the runs that the user wants to keep.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PruneRequest {
     /// Removes only runs older than this.

@@ -8,6 +8,7 @@ use envelope::{RunId, SessionId, Timestamp};
 use journal::{JournalRecord, RunFolder, RunKind, RunState, RunSummary};
 use serde::Serialize;
 
+use crate::changed_notes::runs_that_changed;
 use crate::effects;
 use crate::error::AppError;
 use crate::vault_context::VaultContext;
@@ -50,13 +51,20 @@ pub struct RunList {
     pub id_length: usize,
 }
 
-/// Returns the newest runs, at most `limit`. With a query, those whose goal, tools, session or id contain it.
+/// Returns the newest runs, at most `limit`. With a query, those whose goal, tools, session or id contain it, and those that
+/// changed the note of that path or name, also under its other names.
 pub fn list_runs(context: &VaultContext, query: Option<&str>, limit: usize) -> Result<RunList, AppError> {
     let runs = context.runs()?.list()?;
     let history = UndoHistory::of(&runs);
     let wanted = query.map(str::to_lowercase);
-    let is_wanted = |run: &&RunSummary| wanted.as_ref().is_none_or(|wanted| matches_query(run, wanted));
-    let fitting: Vec<&RunSummary> = runs.iter().filter(is_wanted).collect();
+    let dirs: Vec<&Path> = runs.iter().map(|run| run.dir.as_path()).collect();
+    let changed = query.map(|note| runs_that_changed(&dirs, note)).unwrap_or_default();
+    let is_wanted = |number: usize, run: &RunSummary| match &wanted {
+        Some(wanted) => changed.get(number) == Some(&true) || matches_query(run, wanted),
+        None => true,
+    };
+    let numbered = runs.iter().enumerate().filter(|(number, run)| is_wanted(*number, run));
+    let fitting: Vec<&RunSummary> = numbered.map(|(_, run)| run).collect();
     let found = fitting.len();
     let rows = fitting.into_iter().take(limit).map(|run| make_row(run, &history)).collect();
     Ok(RunList { rows, found, all: runs.len(), id_length: unique_prefix_length(&runs) })

@@ -17,7 +17,7 @@ const CONTENT: &str = "\
 !config.toml
 ";
 
-/// Creates the file unless there is one. A failure is no reason to run nothing: the file only saves you a commit.
+/// Creates the file unless there is one. A failure does not stop a run: the file only saves you a commit.
 pub(crate) fn ensure(vault: &Path) {
     if let Err(error) = create(&vault.join(".tollgate"))
         && error.kind() != io::ErrorKind::AlreadyExists

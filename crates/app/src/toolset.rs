@@ -38,7 +38,7 @@ pub struct Toolset {
     compiled: CompiledTools,
 }
 
-/// What the runs of one process share.
+/// State that the runs of one process share.
 #[derive(Default)]
 pub struct SharedTools {
     pub servers: SharedServers,

@@ -31,9 +31,19 @@ impl VaultContext {
         Ok(VaultContext { vault, settings })
     }
 
+    /// The same with the folder of runs that the user named for one command. Everything else of the settings stays in
+    /// force, and needs the same trust.
+    pub fn find_with_state(given: Option<&Path>, state: Option<&Path>) -> Result<VaultContext, AppError> {
+        let mut context = VaultContext::find(given)?;
+        let resolved = state.map(|state| Settings::resolve_given_state(state, &context.vault));
+        context.settings.given_state = resolved.transpose()?;
+        Ok(context)
+    }
+
     /// Returns the state folder of this vault.
     pub fn state(&self) -> PathBuf {
-        self.settings.state.clone().unwrap_or_else(|| self.vault.join(".tollgate"))
+        let chosen = self.settings.given_state.as_ref().or(self.settings.state.as_ref());
+        chosen.cloned().unwrap_or_else(|| self.vault.join(".tollgate"))
     }
 
     /// Returns the state folder if it is outside of the vault. Needs trust.
@@ -49,13 +59,15 @@ impl VaultContext {
     /// Returns the runs of this vault, for clients and models. A run of an earlier build names no vault; they can read it
     /// only if the folder itself belongs to this vault.
     pub fn runs_for_clients(&self) -> Result<RunsOfVault, AppError> {
-        let is_own = self.state_outside().is_none();
+        let is_own = self.state().starts_with(&self.vault);
         self.runs_of_vault(if is_own { UnnamedRuns::Accept } else { UnnamedRuns::Refuse })
     }
 
     /// Fails if the runs are kept outside of the vault and that is not trusted.
     fn runs_of_vault(&self, unnamed: UnnamedRuns) -> Result<RunsOfVault, AppError> {
-        trust::require_state(self)?;
+        if self.settings.given_state.is_none() {
+            trust::require_state(self)?;
+        }
         Ok(RunsOfVault { vault: self.vault.clone(), runs: self.state().join("runs"), unnamed })
     }
 
@@ -67,10 +79,13 @@ impl VaultContext {
                 return AppError::from(error);
             }
             AppError::new(ErrorKind::Failed, "io", error.to_string())
-                .hint("make it writable, or set `state` in .tollgate/config.toml to another folder")
+                .hint("make it writable, name another folder with --state DIR, or set `state` in .tollgate/config.toml")
         })?;
-        vault_id::ensure(&self.vault)?;
-        state_gitignore::ensure(&self.vault);
+        // With a folder that the user named, nothing is created in the vault.
+        if self.settings.given_state.is_none() || self.vault.join(".tollgate").is_dir() {
+            vault_id::ensure(&self.vault)?;
+            state_gitignore::ensure(&self.vault);
+        }
         runs.folder()
     }
 
@@ -84,6 +99,18 @@ impl VaultContext {
         let name = run_dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let run = self.runs()?.summary(name);
         Ok(run.is_some_and(|run| run.dir == run_dir && run.state == RunState::Running))
+    }
+
+    /// Returns the command `tollgate WORDS` for this vault, as it is proposed to the user: as short as possible from the
+    /// current folder.
+    pub fn command(&self, words: &str) -> String {
+        let vault = match find_vault(None) {
+            Ok(found) if found == self.vault => String::new(),
+            Ok(_) | Err(_) => format!(" {}", self.vault_arguments()),
+        };
+        let state = self.settings.given_state.as_deref();
+        let state = state.map(|state| format!(" --state {}", quote_for_shell(state))).unwrap_or_default();
+        format!("tollgate {words}{vault}{state}")
     }
 
     /// Returns the arguments that select this vault, for a command that is proposed to the user.

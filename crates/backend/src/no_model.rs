@@ -17,7 +17,7 @@ impl TextModel for NoModel {
         Box::pin(async { Err(without_model()) })
     }
 
-    /// Returns no models, so that a client which lists them sees that there are none.
+    /// Returns no models, so that a client which lists them gets an empty list.
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, BackendError>> {
         Box::pin(async { Ok(Vec::new()) })
     }

@@ -24,7 +24,7 @@ pub(crate) fn memory_of(pid: i32) -> Option<u64> {
     memory_of(pid, 0)
 }
 
-/// Always `None`: there is no portable way to read the memory of another process.
+/// Always `None`: no portable call reads the memory of another process.
 #[cfg(any(tollgate_portable, not(target_os = "linux")))]
 pub(crate) fn memory_of(_pid: i32) -> Option<u64> {
     None

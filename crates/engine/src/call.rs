@@ -112,7 +112,7 @@ impl Engine {
     /// dispatches the calls of its [`PlanExecution`](crate::driver::PlanExecution), and a front end opens a session
     /// ([`Engine::open_session`]), which makes the call from a [`CallRequest`].
     ///
-    /// There is no protection against a second dispatch: calling this twice with the same call makes and records it
+    /// Does not protect against a second dispatch: calling this twice with the same call makes and records it
     /// twice, which a replay reports as a divergence. Dropping the future interrupts the call as a crash does, except
     /// that a thread which the tool has started runs on without a place among the calls of the engine. A driver that may
     /// lose an answer uses [`CallDispatch`](crate::driver::CallDispatch).

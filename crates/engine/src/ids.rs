@@ -23,7 +23,7 @@ impl SystemIds {
     }
 }
 
-/// A clock that is this far ahead, about a century, is none.
+/// A clock that is this far ahead, about a century, is ignored.
 const FAR_FUTURE_MS: u64 = 100 * 365 * 24 * 3_600 * 1_000;
 
 fn millis(now: Timestamp) -> u64 {

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use envelope::{OnError, PlanStep, Risk, StepId};
+use envelope::{OnError, PlanStep, Risk, StepId, VaultChange};
 use journal::Continuation;
 use plan::{CheckedPlan, CheckedStep, RunQuestion, Template, TemplateBindings, ValueSource};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::call_inputs::visible_text;
@@ -14,6 +15,10 @@ use crate::forecast::Forecast;
 const SHOWN_CHARS: usize = 400;
 /// Longer runs of blanks are replaced by their count: they would push the rest of the line out of sight.
 const BLANKS: usize = 3;
+/// The tool of undo and redo. No plan of a model can name it.
+const RESTORE_TOOL: &str = "vault.restore";
+/// Changes of an undo that are named in its step.
+const SHOWN_RESTORED: usize = 5;
 /// Calls with an unknown outcome that are named; more are counted.
 const SHOWN_UNCERTAIN: usize = 50;
 
@@ -141,12 +146,39 @@ fn show_step(
         ),
     );
     for (name, value) in &written.args {
+        if step.decl.name.as_str() == RESTORE_TOOL
+            && let Ok(changes) = Vec::<VaultChange>::deserialize(value)
+        {
+            show_restored(text, &changes);
+            continue;
+        }
         // The dangerous part of a command can be at its very end, and the approval covers it.
         let shown = if step.decl.risk_level == Risk::Commands { whole(value) } else { short(value) };
         line(text, &format!("       {}: {shown}", one_line(name)));
     }
     for setting in settings(step, written) {
         line(text, &format!("       ({setting})"));
+    }
+}
+
+/// Shows the changes of an undo in words. Its forecast, above, shows them whole.
+fn show_restored(text: &mut String, changes: &[VaultChange]) {
+    for change in changes.iter().take(SHOWN_RESTORED) {
+        let path = |path: &str| one_line(path);
+        let words = match change {
+            VaultChange::FolderCreated { path: made, .. } => format!("make the folder {}/", path(made)),
+            VaultChange::FolderRemoved { path: removed, .. } => {
+                format!("remove the folder {}/", path(removed))
+            }
+            VaultChange::FileCreated { path: made, .. } => format!("bring {} back", path(made)),
+            VaultChange::FileRemoved { path: removed, .. } => format!("remove {}", path(removed)),
+            VaultChange::FileReplaced { path: replaced, .. } => format!("change {} back", path(replaced)),
+            VaultChange::Moved { from, to, .. } => format!("move {} to {}", path(from), path(to)),
+        };
+        line(text, &format!("       {words}"));
+    }
+    if changes.len() > SHOWN_RESTORED {
+        line(text, &format!("       and {} more", changes.len() - SHOWN_RESTORED));
     }
 }
 

@@ -35,7 +35,7 @@ pub enum Failure {
     PermissionDenied,
     /// The user declined the call.
     ApprovalRejected,
-    /// The mode of this run does not allow such calls, and no one is available to approve them.
+    /// The mode of this run does not allow such calls, or no one is available to approve them.
     PolicyBlocked,
     /// The run was cancelled.
     Canceled,
@@ -223,7 +223,9 @@ impl Failure {
             Failure::HookFailed => "ask the user to fix or remove the hook that the message names",
             Failure::PermissionDenied => "do not send the same call again; ask the user to change the rule",
             Failure::ApprovalRejected => "do not send the same call again unless the user asks for it",
-            Failure::PolicyBlocked => "ask the user to run with another mode, or to approve with `--yes`",
+            Failure::PolicyBlocked => {
+                "ask the user to approve such calls, at a terminal or with `--yes`; in the mode `read-only`, to set another mode"
+            }
             Failure::Canceled => "the run was cancelled; start a new one if the work is still wanted",
             Failure::SiblingCanceled => "fix the sibling that failed, then run this again",
             Failure::NotFound => "list what exists and use one of those names",

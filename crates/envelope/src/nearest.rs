@@ -32,7 +32,7 @@ fn tool_similarity(name: &str, tool: &str) -> Option<f64> {
     let (asked_letters, known_letters) = (letters(asked), letters(known));
     let score = similarity(&asked_letters, &known_letters);
     let reads = |name: &str| ["get", "list", "read", "search"].contains(&verb(name).as_str());
-    // `getFlag` is no slip for `setFlag`.
+    // `getFlag` does not stand for `setFlag`.
     let is_slip = score > 0.95 && (reads(known) || !reads(asked));
     let drops_object = asked_letters.len() > known_letters.len() && asked_letters.starts_with(&known_letters);
     let same_verb = verb(asked) == verb(known) && !drops_object && score >= 0.82;

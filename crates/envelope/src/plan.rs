@@ -23,7 +23,7 @@ pub struct ActionPlan {
     /// The plan format.
     #[schemars(schema_with = "version_schema")]
     pub version: String,
-    /// What the person wants, in a sentence.
+    /// The user's aim, in a sentence.
     #[schemars(length(min = 1))]
     pub goal: String,
     /// The highest risk of any step's tool.
@@ -31,10 +31,10 @@ pub struct ActionPlan {
     /// The steps. They run in an order that satisfies `dependsOn` and every reference.
     #[schemars(length(min = 1))]
     pub steps: Vec<PlanStep>,
-    /// What the planner took for granted; shown to the person before the yes.
+    /// Assumptions of the planner. They are shown in the question before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
-    /// What the planner would have liked to know. A run does not answer these; they are shown.
+    /// Questions that the planner had. A run does not answer them; the question before the run shows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_requests: Vec<ContextRequest>,
     /// Values that steps refer to as `$vars.<name>` or `{vars.<name>}`.
@@ -88,7 +88,7 @@ pub struct PlanStep {
     /// True: the step fails if its command exits with another status than 0. Left out or false: the status is data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on_exit: Option<bool>,
-    /// Labels for people and interfaces.
+    /// Labels that are recorded with the plan. They change nothing in a run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }

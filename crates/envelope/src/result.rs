@@ -92,7 +92,7 @@ pub struct ToolResult {
     /// True if the result was determined after a crash instead of reported by the tool.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reconciled: bool,
-    /// What an ok call could not do. Its step is then partial.
+    /// The part of its work that an ok call could not do. Its step is then partial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
 }

@@ -26,7 +26,7 @@ impl RequestId {
 
 /// Makes ids that are unique in this process, and most likely in all logs of one machine.
 pub(super) struct RequestIdGenerator {
-    /// Random, so that the ids of two starts of a server differ. It is no secret.
+    /// Random, so that the ids of two starts of a server differ. It does not have to be secret.
     process: u32,
     next: AtomicU64,
 }

@@ -51,7 +51,7 @@ pub struct PrunedRun {
     pub bytes: u64,
 }
 
-/// What a prune would remove.
+/// Runs and files that a prune would remove.
 #[derive(Debug, Default)]
 pub struct PrunePlan {
     /// Newest first.
@@ -70,7 +70,7 @@ pub struct PrunePlan {
     pub unreadable: Vec<String>,
 }
 
-/// What a prune has removed.
+/// Runs and files that a prune has removed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct PruneReport {
     pub runs: u64,
@@ -309,7 +309,7 @@ impl RunsFolder {
     }
 }
 
-/// What the user has agreed to.
+/// The limits and runs that the user has agreed to.
 struct Approval<'a> {
     limits: &'a PruneLimits,
     /// The runs that were listed in the question.
@@ -447,7 +447,7 @@ impl Removal<'_> {
         PruningRuns::remove(&mut FolderHandle::open(&self.state)?)
     }
 
-    /// Removes a folder with its content. Returns false if there is none.
+    /// Removes a folder with its content. Returns false if it does not exist.
     fn remove_folder(&mut self, above: &FolderHandle, name: &str) -> io::Result<bool> {
         let mut folder = match above.open_subfolder(name) {
             Ok(folder) => folder,

@@ -55,8 +55,8 @@ pub(crate) struct ResultFacts<'a> {
 }
 
 impl ResultFacts<'_> {
-    /// Whether the result is of a step that never started: no phase ran and nothing was done, so there is no
-    /// call.
+    /// Whether the result is of a step that never started: no phase ran and nothing was done, so no call
+    /// exists.
     pub(crate) fn never_started(&self) -> bool {
         self.status != Status::Ok && self.phases.is_empty() && self.effects.is_none()
     }

@@ -21,7 +21,7 @@ use crate::session_replay;
 
 /// Derives every call of a run again and compares it with the record.
 ///
-/// Fails if the record is unreadable or damaged, or if its plan is no longer valid.
+/// Fails if the record is unreadable or damaged, or if the checker now rejects its plan.
 pub fn replay(run_dir: &Path) -> Result<ReplayReport, JournalError> {
     let folder = RunFolder::open(run_dir)?;
     if folder.header().kind == RunKind::Session {

@@ -136,7 +136,7 @@ impl RunsFolder {
         self.ids().ok()?.iter().filter_map(RunId::millis).max()
     }
 
-    /// Returns the summary of one run; `None` if there is no such run of this vault.
+    /// Returns the summary of one run; `None` if this vault has no such run.
     pub fn summary(&self, run: &str) -> Option<RunSummary> {
         run_summary(&self.path.join(run)).filter(|run| self.owns(run))
     }

@@ -28,7 +28,7 @@ pub(crate) fn hidden_blocks(note: &str, start: usize, opaque: &[Range<usize>]) -
     let mut found = Vec::new();
     let mut opened = scan(note, start, opaque, &[HiddenKind::Comment, HiddenKind::Math], &mut found);
     if let Some((HiddenKind::Math, open)) = opened {
-        // There is no `$$` after it.
+        // No `$$` follows.
         opened = scan(note, open + MARK_LENGTH, opaque, &[HiddenKind::Comment], &mut found);
     }
     found.extend(opened.map(|(kind, open)| HiddenBlock { kind, range: open..note.len() }));

@@ -9,6 +9,7 @@ mod runtime;
 mod exit;
 mod logging;
 mod input_file;
+mod line_wrap;
 mod progress;
 mod screen;
 mod serving;

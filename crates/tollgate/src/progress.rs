@@ -16,7 +16,7 @@ pub(crate) enum Progress {
     Silent,
     /// One line for each notable event.
     Lines(Mutex<HashMap<StepId, ReportedQuarters>>),
-    /// A bar for each running step.
+    /// A bar for each step; with many steps one for all of them, and one for each step under way.
     Bars(ProgressBars),
 }
 
@@ -31,9 +31,18 @@ pub(crate) struct ProgressBars {
     drawn: Mutex<BarState>,
 }
 
+/// Steps that have a bar each until the end. More would fill the screen.
+const MAX_STEP_BARS: u64 = 8;
+/// Steps under way that have a bar beside the one for all steps.
+const MAX_RUNNING_BARS: usize = 3;
+
 #[derive(Default)]
 struct BarState {
     bars: HashMap<StepId, ProgressBar>,
+    /// The bar for all steps of a run of many.
+    all_steps: Option<ProgressBar>,
+    /// Steps that have begun, with the number of their calls.
+    calls: HashMap<StepId, u64>,
     /// The number of open questions; while there are any, nothing ticks or is drawn.
     questions: usize,
 }
@@ -60,7 +69,9 @@ impl Progress {
     /// Removes the bars: the summary follows.
     pub(crate) fn end(&self) {
         if let Progress::Bars(bars) = self {
-            for (_, bar) in lock(&bars.drawn).bars.drain() {
+            let mut drawn = lock(&bars.drawn);
+            let all_steps = drawn.all_steps.take();
+            for bar in drawn.bars.drain().map(|(_, bar)| bar).chain(all_steps) {
                 bar.finish_and_clear();
             }
             let _gone = bars.all.clear();
@@ -90,7 +101,7 @@ impl ProgressBars {
         let mut drawn = lock(&self.drawn);
         drawn.questions += 1;
         if drawn.questions == 1 {
-            drawn.bars.values().for_each(ProgressBar::disable_steady_tick);
+            drawn.visible_bars().for_each(ProgressBar::disable_steady_tick);
             let _gone = self.all.clear();
             self.all.set_draw_target(ProgressDrawTarget::hidden());
         }
@@ -101,7 +112,82 @@ impl ProgressBars {
         drawn.questions = drawn.questions.saturating_sub(1);
         if drawn.questions == 0 {
             self.all.set_draw_target((self.target)());
-            drawn.bars.values().filter(|bar| !bar.is_finished()).for_each(tick);
+            drawn.visible_bars().filter(|bar| !bar.is_finished()).for_each(tick);
+        }
+    }
+}
+
+impl BarState {
+    fn visible_bars(&self) -> impl Iterator<Item = &ProgressBar> {
+        self.bars.values().chain(&self.all_steps)
+    }
+
+    /// Adds a bar and lets it tick, unless a question is open.
+    fn show(&self, all: &MultiProgress, bar: ProgressBar) -> ProgressBar {
+        let bar = all.add(bar);
+        if self.questions == 0 {
+            tick(&bar);
+        }
+        bar
+    }
+
+    /// Begins the bar for all steps if there are many.
+    fn begin(&mut self, all: &MultiProgress, steps: u64) {
+        if steps > MAX_STEP_BARS {
+            let bar = bar(steps);
+            bar.set_prefix("steps");
+            self.all_steps = Some(self.show(all, bar));
+        }
+    }
+
+    /// Begins the bar of a step. In a run of many steps only the first few under way have one.
+    fn begin_step(&mut self, all: &MultiProgress, step: &StepId, tool: String, calls: u64) {
+        self.calls.insert(step.clone(), calls);
+        if self.all_steps.is_some() && self.bars.len() >= MAX_RUNNING_BARS {
+            return;
+        }
+        let bar = bar(calls);
+        bar.set_prefix(step.to_string());
+        bar.set_message(tool);
+        let bar = self.show(all, bar);
+        self.bars.insert(step.clone(), bar);
+    }
+
+    /// Takes the end of a call, or of a step without one.
+    fn end_call(&mut self, all: &MultiProgress, step: &StepId, is_call: bool) {
+        let is_loop = self.calls.get(step).is_some_and(|calls| *calls != 1);
+        if is_call && is_loop {
+            // The count of its items follows.
+            return;
+        }
+        if let Some(bar) = self.bars.get(step)
+            && bar.length() == Some(1)
+        {
+            bar.set_position(1);
+            stop_full_bar(bar);
+        }
+        self.end_step(all, step);
+    }
+
+    fn count_items(&mut self, all: &MultiProgress, step: &StepId, done: u64) {
+        if let Some(bar) = self.bars.get(step) {
+            bar.set_position(done);
+            stop_full_bar(bar);
+        }
+        if self.calls.get(step) == Some(&done) {
+            self.end_step(all, step);
+        }
+    }
+
+    /// Counts a step that has ended, once. In a run of many steps its bar makes room for the next one.
+    fn end_step(&mut self, all: &MultiProgress, step: &StepId) {
+        let Some(total) = &self.all_steps else { return };
+        if self.calls.remove(step).is_some() {
+            total.inc(1);
+        }
+        if let Some(bar) = self.bars.remove(step) {
+            bar.finish_and_clear();
+            all.remove(&bar);
         }
     }
 }
@@ -169,26 +255,20 @@ fn event_line(reported: &mut HashMap<StepId, ReportedQuarters>, event: &Executio
 }
 
 fn draw_event(all: &MultiProgress, drawn: &mut BarState, event: &ExecutionEvent) {
+    if event.event_type == EventType::RunStarted {
+        drawn.begin(all, number(event, "steps").unwrap_or_default());
+    }
     let Some(step) = &event.step_id else { return };
-    let bars = &mut drawn.bars;
     match event.event_type {
         EventType::StepScheduled => {
-            let bar = all.add(bar(number(event, "calls").unwrap_or(1)));
-            bar.set_prefix(step.to_string());
-            bar.set_message(event.tool.as_ref().map(ToString::to_string).unwrap_or_default());
-            if drawn.questions == 0 {
-                tick(&bar);
-            }
-            bars.insert(step.clone(), bar);
+            let tool = event.tool.as_ref().map(ToString::to_string).unwrap_or_default();
+            drawn.begin_step(all, step, tool, number(event, "calls").unwrap_or(1));
         }
         EventType::StepProgress if is_item_count(event) => {
-            if let Some(bar) = bars.get(step) {
-                bar.set_position(number(event, "done").unwrap_or_default());
-                stop_full_bar(bar);
-            }
+            drawn.count_items(all, step, number(event, "done").unwrap_or_default());
         }
         EventType::StepProgress => {
-            if let Some(bar) = bars.get(step) {
+            if let Some(bar) = drawn.bars.get(step) {
                 bar.set_message(escape_line(&event.message));
             }
         }
@@ -196,12 +276,7 @@ fn draw_event(all: &MultiProgress, drawn: &mut BarState, event: &ExecutionEvent)
             if event.event_type == EventType::StepFailed {
                 let _gone = all.println(format!("{step}: {}", escape_line(&event.message)));
             }
-            if let Some(bar) = bars.get(step)
-                && bar.length() == Some(1)
-            {
-                bar.set_position(1);
-                stop_full_bar(bar);
-            }
+            drawn.end_call(all, step, event.call_id.is_some());
         }
         EventType::RunStarted
         | EventType::RunConfirmationRequested
@@ -232,7 +307,7 @@ fn bar(calls: u64) -> ProgressBar {
 mod tests {
     use std::collections::HashMap;
 
-    use envelope::{EventLevel, EventType, ExecutionEvent, RunId, StepId, Timestamp, ToolName};
+    use envelope::{CallId, EventLevel, EventType, ExecutionEvent, RunId, StepId, Timestamp, ToolName};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use expect_test::expect;
@@ -315,6 +390,43 @@ mod tests {
         fn flush(&self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_run_of_many_steps_has_one_bar_and_few_beside_it() {
+        let progress = Progress::Bars(ProgressBars::new(ProgressDrawTarget::hidden));
+        let Progress::Bars(bars) = &progress else { return };
+        let of_step = |kind: EventType, number: usize, payload: Value| {
+            let step_id = Some(StepId::parse(&format!("s{number}")).unwrap());
+            let call_id = (kind != EventType::StepScheduled && payload["done"].is_null())
+                .then(|| CallId::parse("01890000-0000-7000-8000-000000000002").unwrap());
+            progress.event(&ExecutionEvent { step_id, call_id, ..event(kind, "", payload) });
+        };
+        progress.event(&ExecutionEvent {
+            step_id: None,
+            ..event(EventType::RunStarted, "", json!({ "steps": 500 }))
+        });
+        for step in 0..10 {
+            of_step(EventType::StepScheduled, step, json!({ "calls": if step == 9 { 2 } else { 1 } }));
+        }
+        let counted = || {
+            let drawn = lock(&bars.drawn);
+            let all_steps = drawn.all_steps.as_ref().unwrap();
+            (all_steps.position(), all_steps.length(), drawn.bars.len())
+        };
+        assert_eq!(counted(), (0, Some(500), 3));
+        for step in 0..9 {
+            of_step(EventType::StepFinished, step, json!({}));
+        }
+        // A step counts once, also if its call was tried again.
+        of_step(EventType::StepFailed, 0, json!({}));
+        assert_eq!(counted(), (9, Some(500), 0));
+        of_step(EventType::StepFinished, 9, json!({}));
+        of_step(EventType::StepProgress, 9, json!({ "done": 1, "total": 2 }));
+        assert_eq!(counted(), (9, Some(500), 0), "one of two items");
+        of_step(EventType::StepProgress, 9, json!({ "done": 2, "total": 2 }));
+        assert_eq!(counted(), (10, Some(500), 0));
+        progress.end();
     }
 
     #[test]

@@ -25,7 +25,7 @@ use toolkit::BoxFuture;
 pub(crate) use self::line_reader::LineReader;
 use self::question_text::{call_question, client_line};
 use crate::progress::Progress;
-use crate::runtime::InterruptSignal;
+use crate::runtime::{self, InterruptSignal};
 use crate::screen::{self};
 use app::display_text::escape_line;
 use app::preview::OverlayForecaster;
@@ -173,6 +173,31 @@ pub(crate) fn ask_at_terminal(question: &str) -> Option<String> {
     discard_input(&terminal);
     screen::notice(question);
     read_answer(&terminal)
+}
+
+/// Returns whether the user can be asked.
+pub(crate) fn can_ask_at_terminal() -> bool {
+    open_terminal().is_some()
+}
+
+/// Shows a prompt outside of a run and waits for a line. Returns `None` without a terminal, and when the user pressed
+/// Ctrl-C.
+pub(crate) fn wait_for_line(interrupts: &InterruptSignal, prompt: &str) -> Option<String> {
+    let terminal = open_terminal()?;
+    discard_input(&terminal);
+    screen::notice(prompt);
+    let (sender, line) = tokio::sync::oneshot::channel();
+    // A thread of its own: a read from a terminal cannot be cancelled, and ends with the program.
+    std::thread::spawn(move || sender.send(read_answer(&terminal)));
+    let cancel = interrupts.cancel();
+    let answer = async {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            line = line => line.ok().flatten(),
+        }
+    };
+    runtime::block_on(interrupts, answer).ok().flatten()
 }
 
 /// Discards input that was typed before a question was shown, with or without a line end.

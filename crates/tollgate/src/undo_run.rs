@@ -6,7 +6,7 @@ use app::diff::DiffLimits;
 use app::display_text::{count, escape_line};
 use app::undo::{
     ConflictChoice, ConflictPolicy, EditConflict, NothingToUndo, PreparedUndo, UndoOutlook, UndoPreview,
-    UndoTarget, conflict_words, prepare_undo, remove_leftovers,
+    UndoTarget, conflict_words, prepare_undo, remove_leftovers, undo_target,
 };
 use app::vault_context::VaultContext;
 use app::{AppError, ErrorKind};
@@ -31,7 +31,23 @@ pub(crate) struct UndoOptions {
     pub(crate) consent: UndoConsent,
     pub(crate) edited: EditedNotes,
     pub(crate) full: bool,
-    pub(crate) json: bool,
+    pub(crate) output: UndoOutput,
+}
+
+/// The output of an undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UndoOutput {
+    /// Results, and the commands that may follow.
+    Text,
+    /// Results alone.
+    ResultsOnly,
+    Json,
+}
+
+impl UndoOptions {
+    fn is_json(self) -> bool {
+        self.output == UndoOutput::Json
+    }
 }
 
 /// Whether the undo is run.
@@ -82,21 +98,21 @@ pub(crate) fn run_undo(context: &VaultContext, target: UndoTarget, options: Undo
         return show_dry_run(&prepared, options);
     }
     // Computed before the undo: afterwards the differences are gone.
-    let answer = options.json.then(|| prepared.to_json()).transpose()?;
+    let answer = options.is_json().then(|| prepared.to_json()).transpose()?;
     let report = run(context, &prepared, options)?;
     if let Some(mut answer) = answer {
         answer["report"] = serde_json::to_value(&report).unwrap_or_default();
         screen::json(&answer);
     } else {
-        print_outcome(context, &prepared, &report);
+        print_outcome(context, &prepared, &report, options.output);
     }
     Ok(Exit::of_report(&report))
 }
 
 fn run(context: &VaultContext, prepared: &PreparedUndo, options: UndoOptions) -> Result<RunReport, CliError> {
-    let progress = Arc::new(Progress::new(options.json));
+    let progress = Arc::new(Progress::new(options.is_json()));
     let watcher = TerminalObserver::of_run(progress.clone());
-    let interrupts = InterruptSignal::new(options.json);
+    let interrupts = InterruptSignal::new(options.is_json());
     let approver =
         TerminalApprover::new(options.consent == UndoConsent::Approved, progress.clone(), interrupts.clone());
     let approver = Arc::new(ColouredApprover { approver, preview: prepared.preview.clone() });
@@ -106,8 +122,9 @@ fn run(context: &VaultContext, prepared: &PreparedUndo, options: UndoOptions) ->
     let report = runtime::block_on(&interrupts, undo)?;
     progress.end();
     let report = report?;
-    if !options.json {
-        summary::show(&report, &watcher, context);
+    if !options.is_json() {
+        summary::show_results(&report, &watcher);
+        summary::show_ending(&report);
     }
     Ok(report)
 }
@@ -145,7 +162,7 @@ fn ask(edited: &EditConflict<'_>) -> Result<Option<ConflictChoice>, AppError> {
 
 /// Shows what would be done. The exit code is that of the real undo.
 fn show_dry_run(prepared: &PreparedUndo, options: UndoOptions) -> CommandResult {
-    if options.json {
+    if options.is_json() {
         screen::json(&prepared.to_json()?);
     } else {
         let paint = screen::stdout_paint();
@@ -164,7 +181,7 @@ fn show_dry_run(prepared: &PreparedUndo, options: UndoOptions) -> CommandResult 
 }
 
 fn show_nothing(nothing: &NothingToUndo, options: UndoOptions) -> Exit {
-    if options.json {
+    if options.is_json() {
         screen::json(&nothing.to_json());
         return Exit::Done;
     }
@@ -176,23 +193,26 @@ fn show_nothing(nothing: &NothingToUndo, options: UndoOptions) -> Exit {
 }
 
 /// Prints what was left as it is, and how to reverse the undo.
-fn print_outcome(context: &VaultContext, prepared: &PreparedUndo, report: &RunReport) {
+fn print_outcome(context: &VaultContext, prepared: &PreparedUndo, report: &RunReport, output: UndoOutput) {
     let (paint, target) = (screen::stdout_paint(), &prepared.target);
     for line in prepared.remarks() {
         screen::print(paint.odd(line));
     }
-    if Exit::of_report(report) == Exit::Done {
-        let (done, back) = match target.verb {
-            "Redo" => ("Done again", "undo"),
-            _ => ("Undone", "redo"),
-        };
-        screen::print(format_args!("{} by run {}", paint.good(done), report.run_id));
-        screen::print(format_args!(
-            "To take this back: tollgate {back} {} {}",
-            target.arguments(),
-            context.vault_arguments()
-        ));
+    if output == UndoOutput::ResultsOnly {
+        return;
     }
+    if Exit::of_report(report) != Exit::Done {
+        summary::show_next(&["show last".to_owned()], context);
+        summary::show_record_hint(report, context);
+        return;
+    }
+    let (back, reverts_last) = match target.verb {
+        // An undo that has just ended is the newest one.
+        "Undo" => ("redo", true),
+        _ => ("undo", undo_target(context, "last").is_ok_and(|last| last.run_id == target.run_id)),
+    };
+    let run = if reverts_last && target.session.is_none() { "last".to_owned() } else { target.arguments() };
+    summary::show_next(&[format!("{back} {run}"), "show last".to_owned()], context);
 }
 
 /// Asks at the terminal, with coloured differences.

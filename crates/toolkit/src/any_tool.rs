@@ -47,7 +47,7 @@ pub struct MappedResult {
     pub receipt: String,
     /// Artifacts that the projection stored beside the result.
     pub artifacts: Vec<Artifact>,
-    /// What the tool could not do although the call is ok.
+    /// The part of its work that the tool could not do although the call is ok.
     pub incomplete: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub struct CallDetails {
     pub ended_in: Option<Phase>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
-    /// What the call could not do although it is ok.
+    /// The part of its work that an ok call could not do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

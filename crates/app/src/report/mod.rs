@@ -4,11 +4,13 @@
 
 mod bounded;
 mod call;
+mod differences;
 mod step;
 mod run_details;
 mod transcript;
 
 pub use call::CallDetails;
+pub use differences::RunDifferences;
 pub use run_details::{RunDetails, RunNote, RunPhase};
 pub use step::{CallCounts, StepReport};
 pub use transcript::Transcript;
@@ -17,6 +19,7 @@ use std::path::Path;
 
 use engine::UndoHistory;
 use envelope::Timestamp;
+use jiff::tz::TimeZone;
 use journal::{RunFolder, RunSummary};
 
 use crate::error::AppError;
@@ -56,7 +59,25 @@ fn runs_back_to(context: &VaultContext, run_dir: &Path) -> Result<Vec<RunSummary
     Ok(folder.list()?)
 }
 
-/// Returns a time for display.
+/// Returns a time for display, in the time zone of this machine.
 pub fn format_time(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    format_time_in(at, TimeZone::system())
+}
+
+fn format_time_in(at: Timestamp, zone: TimeZone) -> String {
+    at.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::{TimeZone, offset};
+
+    use super::format_time_in;
+
+    #[test]
+    fn a_time_is_shown_in_the_zone_of_the_reader() {
+        let at = "2026-01-02T23:30:05Z".parse().unwrap();
+        assert_eq!(format_time_in(at, TimeZone::fixed(offset(2))), "2026-01-03 01:30:05 +02");
+        assert_eq!(format_time_in(at, TimeZone::UTC), "2026-01-02 23:30:05 UTC");
+    }
 }

@@ -25,6 +25,7 @@ use toml::Spanned;
 use crate::bounded_file;
 use crate::display_text::display_path;
 use crate::error::AppError;
+use crate::vault_context::enclosing_vault;
 use text_lines::line_of;
 
 pub use hook::DeclaredHook;
@@ -43,6 +44,9 @@ pub struct Settings {
     pub policy: Policy,
     /// Folder of runs, if it was set.
     pub state: Option<PathBuf>,
+    /// Folder of runs that the user named for one command. It takes the place of `state` and needs no trust, as it does not
+    /// come from the vault.
+    pub given_state: Option<PathBuf>,
     /// Declared hooks, not necessarily trusted.
     pub hooks: Vec<DeclaredHook>,
     pub commands: CommandSettings,
@@ -60,6 +64,7 @@ impl Settings {
         Settings {
             policy: Policy::cautious(),
             state: None,
+            given_state: None,
             hooks: Vec::new(),
             commands: CommandSettings::default(),
             servers: BTreeMap::new(),
@@ -101,6 +106,29 @@ impl Settings {
         })
     }
 
+    /// Returns the real path of a state folder that the user named for one command. Fails where tools, or another vault,
+    /// could change it.
+    pub(crate) fn resolve_given_state(given: &Path, vault: &Path) -> Result<PathBuf, AppError> {
+        let bad = |why: String| {
+            AppError::bad_input("bad_state", why)
+                .hint("name a folder of its own outside of every vault: --state DIR")
+        };
+        let shown = display_path(given);
+        let absolute = std::path::absolute(given)
+            .map_err(|error| bad(format!("--state cannot be `{shown}`: {error}")))?;
+        let Some(text) = absolute.to_str() else {
+            return Err(bad(format!("--state cannot be `{shown}`: it is not UTF-8 text")));
+        };
+        let state = state::resolve(text, vault, None).map_err(bad)?;
+        match enclosing_vault(&state) {
+            Some(other) if other != vault && !vault.starts_with(other) => Err(bad(format!(
+                "--state cannot be `{shown}`: it is inside the vault `{}`",
+                display_path(other)
+            ))),
+            Some(_) | None => Ok(state),
+        }
+    }
+
     /// Returns the limits of a plan under these settings.
     pub fn check_limits(&self) -> CheckLimits {
         let limits = &self.policy.limits;
@@ -139,7 +167,17 @@ impl Settings {
         policy.commands = commands::declaration(&commands);
         let servers = servers::resolve(file.servers, home.as_deref())?;
         policy.servers = servers::declarations(&servers);
-        Ok(Settings { policy, state, hooks: file.hooks, commands, servers, written: true, source: None })
+        let hooks = file.hooks;
+        Ok(Settings {
+            policy,
+            state,
+            given_state: None,
+            hooks,
+            commands,
+            servers,
+            written: true,
+            source: None,
+        })
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn reads_input(call: WrapperCall<'_>) -> bool {
 enum ProgramSource<'a> {
     Code(&'a str),
     Input,
-    /// In a file, or there is no program.
+    /// In a file, or absent.
     Elsewhere,
 }
 

@@ -99,7 +99,7 @@ impl PlanQuestion {
         forecast: Forecast,
     ) -> Result<MachineInput, String> {
         let Some(calls) = forecast.calls else {
-            // There are no single calls to compare, so the record binds the approval to the plan; the text that was
+            // The forecast has no single calls to compare, so the record binds the approval to the plan; the text that was
             // shown, with the forecast in it, is bound by its own hash.
             let binding = self.engine.binding(plan, None);
             return self.confirm(GivenApproval { channel, binding, forecast: None }).await;

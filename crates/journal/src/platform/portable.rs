@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Additional flags for a folder that is opened only to continue from it. There are none, so opening needs read permission.
+/// Additional flags for a folder that is opened only to continue from it. Empty, so opening needs read permission.
 pub(crate) const TRAVERSE: OFlags = OFlags::empty();
 
-/// Opens a path without symbolic links in one system call. Always `None`: there is no portable call for it.
+/// Opens a path without symbolic links in one system call. Always `None`: no portable call does this.
 pub(crate) fn open_in_one_call(_path: &Path, _flags: OFlags) -> Option<io::Result<OwnedFd>> {
     None
 }

@@ -18,7 +18,7 @@ pub struct CarriedCall {
     /// Its output, if another part of the plan reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What the call could not do, as its result says.
+    /// The work that the call could not do, as its result says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
 }

@@ -39,7 +39,7 @@ pub struct StepSummary {
     pub carried: u64,
     /// Number of items (or the one call) that failed finally, without retries.
     pub failed: u64,
-    /// What the first incomplete call could not do.
+    /// The work that the first incomplete call could not do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     /// The first failure that affected the run.

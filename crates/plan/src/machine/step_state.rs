@@ -18,7 +18,7 @@ pub(super) struct StepState {
     /// Number of carried calls, which were not made again.
     pub(super) carried: u64,
     pub(super) failed: u64,
-    /// What the first incomplete call could not do.
+    /// The work that the first incomplete call could not do.
     pub(super) incomplete: Option<String>,
     /// The first final failure.
     pub(super) error: Option<ToolError>,

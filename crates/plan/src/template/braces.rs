@@ -18,7 +18,7 @@ pub(crate) struct BracedText<'t> {
     pub(crate) after: &'t str,
 }
 
-/// What a text between braces is.
+/// The kind of a text between braces.
 pub(crate) enum BracedKind<'t> {
     /// A reference in scope, an invalid one, or one with spaces around it: doubled braces are literal around it.
     InScope(ReferenceParse<'t>),

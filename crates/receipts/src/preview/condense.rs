@@ -20,7 +20,7 @@ pub enum PreviewLine<'a> {
     Note { text: String, lines: u64, kind: NoteKind },
 }
 
-/// What a note replaces.
+/// The kind of lines that a note replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteKind {
     /// Copies of the line above it. Nothing is missing.

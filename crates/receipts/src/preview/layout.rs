@@ -118,7 +118,7 @@ impl PreviewLayout<'_> {
         // Half of the room at most: the ends of a log say what ran and how it ended.
         let mut choice = self.fill(room - room / 2, longest);
         let used = self.pick(&mut choice, room / 2);
-        // What the lines of the middle do not need belongs to both ends.
+        // Room that the lines of the middle do not need belongs to both ends.
         let picked = std::mem::take(&mut choice.picked);
         let mut choice = self.fill(room - used.min(room / 2), longest);
         let end = self.lines.len() - choice.tail;

@@ -17,7 +17,7 @@ const MOST_FIELDS: usize = 32;
 const LEAST_ROWS: usize = 8;
 /// Longer tables are not compared: their fields would take many times the memory of the text.
 const MOST_ROWS: usize = 100_000;
-/// Most outliers, and their largest share: what is common is no outlier.
+/// Most outliers, and their largest share: a common row does not count as an outlier.
 const MOST_OUTLIERS: usize = 80;
 const LARGEST_SHARE: usize = 8;
 /// A column with more values than this has no first occurrences worth showing.

@@ -214,7 +214,7 @@ mod tests {
         let mixed = json!({ "input": [{ "role": "user", "content": "hello" }, output("fc_1")] });
         assert_eq!(said(mixed, &store, None), "- -");
         assert_eq!(said(json!({ "input": [output("fc_9")] }), &store, None), "-");
-        // The id of a message is no call.
+        // The id of a message does not name a call.
         assert_eq!(said(json!({ "input": [output("msg_one")] }), &store, None), "-");
     }
 

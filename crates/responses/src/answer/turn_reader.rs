@@ -72,7 +72,7 @@ pub(super) struct TurnReader {
     text_model: Option<TextModelParts>,
 }
 
-/// What is needed to read a model that only writes text.
+/// Parts of the reader of a model that only writes text.
 struct TextModelParts {
     names: Arc<ToolNames>,
     think_splitter: ThinkSplitter,

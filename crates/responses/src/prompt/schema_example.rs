@@ -1,7 +1,7 @@
 //! Generates a value that matches a schema, as an example for the model.
 //!
 //! The smallest useful value: required fields only, the first of several choices, fixed values of the schema. The
-//! result is checked against the compiled schema; if no valid value is found with little effort, there is no example,
+//! result is checked against the compiled schema; if no valid value is found with little effort, no example is given,
 //! since a wrong one is worse than none.
 
 use serde_json::{Map, Number, Value};

@@ -12,7 +12,7 @@ use super::event::EventFlag;
 use super::pipeline::{ProgressCallback, WritePipeline};
 use super::tail::{StreamPosition, StreamTail, newlines};
 
-/// Bytes of a stream that stay in memory. A stream that is no longer leaves no artifact.
+/// Bytes of a stream that stay in memory. A stream of at most this length leaves no artifact.
 pub const HEAD_BYTES: usize = 32 << 10;
 
 /// A stream that has ended.

@@ -1,7 +1,7 @@
 //! The command sandbox: what a command can reach.
 //!
 //! A command runs in the best [`SandboxKind`] that the system has: bubblewrap, or Landlock alone. It runs without a
-//! sandbox only if the settings say so. A sandbox that cannot be built is an error: there is no fallback to a weaker
+//! sandbox only if the settings say so. A sandbox that cannot be built is an error, never a fallback to a weaker
 //! one. Both kinds need Linux; the code that builds them is in `crate::platform`.
 
 mod exec_policy;

@@ -1,6 +1,5 @@
 //! `tollgate call`: one call with the usual checks, recorded like a plan of one step.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use app::plan_service::{PlanWork, run_plan};
@@ -12,6 +11,7 @@ use journal::RunKind;
 
 use shell::ProcessLifetime;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::input_file;
@@ -51,8 +51,8 @@ pub(crate) struct CallCommand {
 }
 
 impl CallCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         check_budget(self.budget, &context.settings)?;
         let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
         let surface = &tools.surface;
@@ -91,7 +91,7 @@ impl CallCommand {
             screen::json(result);
         } else {
             let text = result.receipt.as_deref().or(result.user_message.as_deref()).unwrap_or_default();
-            screen::print(escape_text(text));
+            screen::print_unwrapped(escape_text(text));
             if let Some(incomplete) = &result.incomplete {
                 screen::notice(format_args!("warning: {}", escape_line(incomplete)));
             }
@@ -110,7 +110,7 @@ fn exit_after_record(report: &RunReport, context: &VaultContext) -> Exit {
     if let Some(error) = &report.journal_error {
         screen::notice(format_args!("error: the record is incomplete: {}", escape_line(error)));
     }
-    if let Some(hint) = summary::incomplete_record_hint(report, &context.vault_arguments()) {
+    if let Some(hint) = summary::incomplete_record_hint(report, context) {
         screen::notice(format_args!("hint: {hint}"));
     }
     Exit::of_report(report)

@@ -29,10 +29,15 @@ it for `tollgate approve`, in .tollgate/config.toml of the vault:
   writes = \"person\"
   commands = \"person\"";
 
+/// What Codex asks by itself.
+const CODEX_APPROVAL: &str = "\
+Codex asks by itself before it calls a tool that is not read-only, besides the question of Tollgate. With
+`default_tools_approval_mode = \"approve\"` in this entry only Tollgate asks.";
+
 /// Prints or writes the settings that let a client use Tollgate
 ///
-/// Clients: claude-code, claude-desktop, codex, cursor, vscode, zed, obsidian. The client starts `tollgate mcp` itself,
-/// or, with --http, calls a running `tollgate serve`. With --write the difference is shown and the entry is written
+/// Clients: claude-code, claude-desktop, codex, cursor, vscode, copilot, gemini, zed, obsidian. The client starts
+/// `tollgate mcp` itself, or, with --http, calls a running `tollgate serve`. With --write the difference is shown and the entry is written
 /// into the client's file; comments, order and everything else in that file stay as they are.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -130,7 +135,7 @@ impl ConnectCommand {
             plan.print(false, vault)?;
         }
         screen::print(
-            "Other agents, such as Gemini CLI, take the same command and arguments in their own settings.",
+            "Other agents take the same command and arguments in their own settings; `tollgate connect gemini` prints those of Gemini CLI.",
         );
         Ok(Exit::Done)
     }
@@ -160,7 +165,7 @@ impl ConnectPlan {
         })?;
         let entry = server.entry(client).ok_or_else(|| {
             let why = format!(
-                "{} takes a token only in its settings, where it would lie open and be synced or committed",
+                "no way is known to give {} the token without writing it into its settings, which are synced or committed",
                 client.title()
             );
             CliError::bad_input("token_in_file", why)
@@ -193,9 +198,12 @@ impl ConnectPlan {
             self.client.title(),
             display_path(&self.file)
         ));
-        screen::print(escape_text(&self.snippet()));
+        screen::print_unwrapped(escape_text(&self.snippet()));
         if let Some(command) = self.server.command(self.client, self.scope) {
-            screen::print(format_args!("The same by its own command:\n\n  {}\n", escape_text(&command)));
+            screen::print_unwrapped(format_args!(
+                "The same by its own command:\n\n  {}\n",
+                escape_text(&command)
+            ));
         }
         self.notes(vault)?.iter().for_each(|note| screen::print(format_args!("{note}\n")));
         Ok(())
@@ -227,6 +235,9 @@ impl ConnectPlan {
         }
         if self.client == ClientKind::ClaudeCode {
             notes.push(SHORT_DIALOG.to_owned());
+        }
+        if self.client == ClientKind::Codex {
+            notes.push(CODEX_APPROVAL.to_owned());
         }
         if self.scope == ConfigScope::Project
             && matches!(self.server.transport, ClientTransport::Stdio { .. })

@@ -468,7 +468,7 @@ fn check_unreadable_runs(folder: &RunsFolder) -> Vec<HealthFinding> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| !known(path))
-        // What an interrupted prune had begun to remove is no run any more.
+        // A folder that an interrupted prune had begun to remove does not count as a run any more.
         .filter(|path| !begun.iter().any(|run| path.ends_with(run.as_str())))
         .map(|path| {
             HealthFinding::new(

@@ -10,6 +10,7 @@ use clap::Args;
 
 use shell::ProcessLifetime;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::input_file;
@@ -43,8 +44,8 @@ pub(crate) struct PreviewCommand {
 }
 
 impl PreviewCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let text = input_file::read_input(&self.plan, "plan")?;
         let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
         let plan = super::run::checked(&text, &tools.surface, &context, self.json)?;
@@ -68,18 +69,19 @@ impl PreviewCommand {
         for assumption in &plan.plan.assumptions {
             screen::print(format_args!("{} {}", paint.odd("Assumes:"), escape_line(assumption)));
         }
+        for request in &plan.plan.context_requests {
+            let kind = escape_line(&request.kind);
+            screen::print(format_args!("{} {kind}", paint.odd("Would have liked to know:")));
+        }
         for line in outlook.render(paint) {
             screen::print(line);
         }
         screen::print(paint.dim(format_args!("Nothing was written. Preview hash: {}", outlook.fingerprint)));
         if let Some(file) = &self.out {
-            let vault = context.vault_arguments();
             let plan =
                 if self.plan == "-" { "PLAN".to_owned() } else { quote_for_shell(Path::new(&self.plan)) };
-            screen::print(format_args!(
-                "Next: tollgate run {plan} --previewed {} {vault}",
-                quote_for_shell(file)
-            ));
+            let words = format!("run {plan} --previewed {}", quote_for_shell(file));
+            crate::summary::show_next(&[words], context);
         }
     }
 }

@@ -1,18 +1,16 @@
 //! `tollgate prune`: removes old runs and the stored content that no remaining run needs.
 
-use std::path::Path;
-
 use clap::Args;
 use engine::{Clock, SystemClock};
 use serde_json::{Value, json};
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::prompt;
 use crate::screen;
 use app::display_text::{count, display_size};
 use app::prune::{PreparedPrune, PruneRequest, RunAge, prepare_prune, report_json};
-use app::vault_context::VaultContext;
 
 /// Removes old runs, and the stored contents that no remaining run needs
 ///
@@ -43,8 +41,8 @@ pub(crate) struct PruneCommand {
 }
 
 impl PruneCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let request = PruneRequest { older_than: self.older_than, keep: self.keep };
         let prepared = prepare_prune(&context, request, SystemClock::new().now())?;
         if self.dry_run || prepared.is_empty() {

@@ -1,16 +1,14 @@
 //! `tollgate replay`: derives every call again from plan and recorded results. No tool is run.
 
-use std::path::Path;
-
 use clap::Args;
 use journal::ReplayReport as Derived;
 use serde_json::json;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::screen::{self};
 use app::display_text::{count, escape_line};
-use app::vault_context::VaultContext;
 
 /// Derives every call of a run again, without running a tool, and compares
 #[derive(Debug, Args)]
@@ -24,8 +22,8 @@ pub(crate) struct ReplayCommand {
 }
 
 impl ReplayCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let dir = VaultContext::find(vault)?.run_dir(&self.run)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let dir = vault.context()?.run_dir(&self.run)?;
         // Nothing can be concluded from a damaged record.
         if let Some(first) = journal::verify(&dir, None)?.problems.into_iter().next() {
             return Err(journal::JournalError::Damaged(Box::new(first)).into());

@@ -11,6 +11,7 @@ use clap::Args;
 use engine::{Forecaster, ResumeRequest};
 use journal::{RunFolder, RunKind};
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -23,7 +24,7 @@ use app::preview::OverlayForecaster;
 use app::toolset;
 use app::vault_context::VaultContext;
 
-/// Continues an interrupted run, or one that failed, without repeating a call that succeeded
+/// Continues an interrupted or failed run without repeating a call that succeeded
 ///
 /// If it can be shown whether a call that was running at the interruption happened, you are not asked about it.
 /// Otherwise you decide; with --yes the call is left as it is and reported as unknown, and never run again unseen.
@@ -47,8 +48,8 @@ pub(crate) struct ResumeCommand {
 }
 
 impl ResumeCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let run_dir = context.run_dir(&self.run)?;
         if self.retry_failed {
             return self.retry(&context, &run_dir);
@@ -84,7 +85,7 @@ impl ResumeCommand {
             match header.kind {
                 RunKind::Plan | RunKind::Call => summary::show_plan_run(&report, &watcher, &context),
                 RunKind::Undo | RunKind::PartialUndo | RunKind::Session => {
-                    summary::show(&report, &watcher, &context);
+                    summary::show_run(&report, &watcher, &context);
                 }
             }
         }

@@ -11,6 +11,7 @@ use toolkit::Surface;
 
 use shell::ProcessLifetime;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::input_file;
@@ -47,8 +48,8 @@ pub(crate) struct RunCommand {
 }
 
 impl RunCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let text = input_file::read_input(&self.plan, "plan")?;
         let tools = Arc::new(Toolset::open(&context, ProcessLifetime::Run)?);
         let plan = checked(&text, &tools.surface, &context, self.json)?;

@@ -1,14 +1,12 @@
 //! `tollgate runs`: lists the runs of a vault, newest first.
 
-use std::path::Path;
-
 use app::display_text::{count, display_path, escape_line, truncate_line};
 use app::report::format_time;
 use app::run_list::{RunList, RunRow, list_runs};
-use app::vault_context::VaultContext;
 use clap::Args;
 use envelope::{RunId, SessionId};
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
 use crate::exit::Exit;
 use crate::screen;
@@ -16,11 +14,14 @@ use crate::screen;
 /// Characters of the id of a session that are listed: its first letter and the time of its start in milliseconds.
 const SESSION_LENGTH: usize = 13;
 
-/// Lists the runs of a vault, newest first; with a word, those that mention it
+/// Lists the runs of a vault, newest first; with a note, those that changed it
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tollgate runs\n  tollgate runs inbox --limit 5")]
+#[command(
+    after_help = "Example:\n  tollgate runs\n  tollgate runs Projects/Boat.md\n  tollgate runs inbox --limit 5"
+)]
 pub(crate) struct RunsCommand {
-    /// Only runs whose goal, tools, session or id contain this
+    /// Only runs that changed this note (its path or name, also from before and after a rename), and runs whose goal,
+    /// tools, session or id contain this
     query: Option<String>,
     /// How many to list
     #[arg(long, default_value_t = 20, value_name = "N")]
@@ -31,18 +32,18 @@ pub(crate) struct RunsCommand {
 }
 
 impl RunsCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let RunList { rows, found, all, id_length } = list_runs(&context, self.query.as_deref(), self.limit)?;
         if self.json {
             screen::json(&rows);
         } else if all == 0 {
             screen::print(format_args!("No runs yet in {}", display_path(context.runs()?.path())));
-            screen::print(format_args!("Start one: tollgate run PLAN {}", context.vault_arguments()));
+            screen::print_unwrapped(format_args!("Start one: {}", context.command("run PLAN")));
         } else if let (0, Some(query)) = (found, &self.query) {
             let searched = count(all as u64, "run");
             screen::print(format_args!(
-                "No run mentions `{}`; {searched} searched by goal, tools, session and id",
+                "No run changed or mentions `{}`; {searched} searched by notes, goal, tools, session and id",
                 escape_line(query)
             ));
         } else {

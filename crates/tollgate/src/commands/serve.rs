@@ -87,7 +87,7 @@ pub(crate) struct ServeCommand {
     /// Approve in advance what models and MCP clients do with the tools
     #[arg(long)]
     yes: bool,
-    /// Seconds that a call waits for `tollgate approve`, where there is no terminal, before it is refused for now
+    /// Seconds that a call waits for `tollgate approve`, without a terminal, before it is refused for now
     #[arg(long, default_value_t, value_name = "SECONDS")]
     wait: crate::wait_argument::ApprovalTimeout,
     /// The file with the token [default: tollgate/token in the state folder]
@@ -201,7 +201,7 @@ impl ServeCommand {
         Ok(())
     }
 
-    /// Returns the vault whose tools are served; `None` if there is none and `--tools` is not given.
+    /// Returns the vault whose tools are served; `None` without a vault and without `--tools`.
     fn context(&self, vault: Option<&Path>) -> Result<Option<Arc<VaultContext>>, CliError> {
         match VaultContext::find(vault) {
             Err(error) if error.code == "no_vault" && vault.is_none() && self.tools.is_none() => Ok(None),

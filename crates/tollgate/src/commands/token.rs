@@ -215,7 +215,7 @@ fn show(token: &Secret, client: &ClientRecord, out: Option<&Path>, json: bool) {
         }
         (None, false) => {
             screen::notice(format_args!("The token of `{}`, which is not shown again:", client.name));
-            screen::print(token.reveal());
+            screen::print_unwrapped(token.reveal());
         }
     }
 }

@@ -90,7 +90,7 @@ fn show_one(tool: &ToolDecl, alias: &str) {
 
 fn show_schema(title: &str, schema: &Value) {
     screen::print(screen::stdout_paint().bold(title));
-    screen::print(escape_json(&serde_json::to_string_pretty(schema).unwrap_or_default()));
+    screen::print_unwrapped(escape_json(&serde_json::to_string_pretty(schema).unwrap_or_default()));
 }
 
 /// The values of an enum, as JSON spells them.

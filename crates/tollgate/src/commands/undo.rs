@@ -1,13 +1,11 @@
 //! `tollgate undo`: restores what a run changed.
 
-use std::path::Path;
-
 use clap::Args;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::CommandResult;
-use crate::undo_run::{EditedNotes, UndoConsent, UndoOptions, run_undo};
+use crate::undo_run::{EditedNotes, UndoConsent, UndoOptions, UndoOutput, run_undo};
 use app::undo::{UndoScope, session_undo_target, undo_target, undo_target_with_later};
-use app::vault_context::VaultContext;
 
 /// Undoes everything that a run changed: files, folders, names and links
 ///
@@ -50,7 +48,7 @@ pub(super) struct UndoArguments {
     yes: bool,
     #[command(flatten)]
     changed: EditedNotesArguments,
-    /// Show what would be restored and what is in the way; change nothing
+    /// Show what would be restored and what is in the way; change nothing. Exit code 1 if something is in the way
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     #[command(flatten)]
@@ -63,7 +61,7 @@ struct EditedNotesArguments {
     /// Leave notes that were edited since as they are, and restore the rest
     #[arg(long, conflicts_with = "restore_changed")]
     keep_changed: bool,
-    /// Restore notes although they were edited since; the current text is kept and can be restored
+    /// Restore notes although they were edited since. Their current text is stored, and a redo or undo brings it back
     #[arg(long)]
     restore_changed: bool,
 }
@@ -112,13 +110,14 @@ impl UndoArguments {
             // An approval that was given before this was known does not cover it.
             (_, UndoConsent::Approved | UndoConsent::Ask) => EditedNotes::Refuse,
         };
-        UndoOptions { consent, edited, full: self.answer.full, json: self.answer.json }
+        let output = if self.answer.json { UndoOutput::Json } else { UndoOutput::Text };
+        UndoOptions { consent, edited, full: self.answer.full, output }
     }
 }
 
 impl UndoCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
-        let context = VaultContext::find(vault)?;
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
+        let context = vault.context()?;
         let target = match self.common.unit() {
             UndoneUnit::Session(session) => session_undo_target(&context, session)?,
             UndoneUnit::Run(run) if self.with_later => undo_target_with_later(&context, run)?,

@@ -1,17 +1,15 @@
 //! `tollgate verify`: proves that a run is as it was recorded, or names the damage.
 
-use std::path::Path;
-
 use clap::Args;
 use envelope::Hash;
 use journal::Verification;
 use serde_json::json;
 
+use crate::cli::VaultChoice;
 use crate::cli_error::{CliError, CommandResult};
 use crate::exit::Exit;
 use crate::screen::{self};
 use app::display_text::escape_line;
-use app::vault_context::VaultContext;
 
 /// Checks every record of a run against its chain and names the first that was changed
 #[derive(Debug, Args)]
@@ -28,12 +26,12 @@ pub(crate) struct VerifyCommand {
 }
 
 impl VerifyCommand {
-    pub(crate) fn run(self, vault: Option<&Path>) -> CommandResult {
+    pub(crate) fn run(self, vault: VaultChoice<'_>) -> CommandResult {
         let head = self.head.as_deref().map(Hash::parse).transpose().map_err(|error| {
             CliError::bad_input("bad_hash", error.to_string())
                 .hint("copy it from the end of the run: `Chain head: b3:…`")
         })?;
-        let context = VaultContext::find(vault)?;
+        let context = vault.context()?;
         let dir = context.run_dir(&self.run)?;
         // Checked first: a run that ends meanwhile is then reported as finished, not as lost.
         let running = context.is_running(&dir)?;

@@ -13,6 +13,9 @@ pub(crate) enum ClientKind {
     Codex,
     Cursor,
     VsCode,
+    /// GitHub Copilot in VS Code and as a program. VS Code calls its format the portable one.
+    Copilot,
+    Gemini,
     Zed,
     /// The Obsidian plugin Agent Client. It has no servers of its own: the agent that it starts brings them.
     Obsidian,
@@ -36,12 +39,14 @@ pub(crate) enum ConfigFormat {
 }
 
 impl ClientKind {
-    pub(crate) const ALL: [ClientKind; 7] = [
+    pub(crate) const ALL: [ClientKind; 9] = [
         ClientKind::ClaudeCode,
         ClientKind::ClaudeDesktop,
         ClientKind::Codex,
         ClientKind::Cursor,
         ClientKind::VsCode,
+        ClientKind::Copilot,
+        ClientKind::Gemini,
         ClientKind::Zed,
         ClientKind::Obsidian,
     ];
@@ -54,6 +59,8 @@ impl ClientKind {
             ClientKind::Codex => "codex",
             ClientKind::Cursor => "cursor",
             ClientKind::VsCode => "vscode",
+            ClientKind::Copilot => "copilot",
+            ClientKind::Gemini => "gemini",
             ClientKind::Zed => "zed",
             ClientKind::Obsidian => "obsidian",
         }
@@ -67,6 +74,8 @@ impl ClientKind {
             ClientKind::Codex => "Codex",
             ClientKind::Cursor => "Cursor",
             ClientKind::VsCode => "VS Code",
+            ClientKind::Copilot => "GitHub Copilot",
+            ClientKind::Gemini => "Gemini CLI",
             ClientKind::Zed => "Zed",
             ClientKind::Obsidian => "Agent Client (Obsidian)",
         }
@@ -79,6 +88,8 @@ impl ClientKind {
             | ClientKind::ClaudeDesktop
             | ClientKind::Cursor
             | ClientKind::VsCode
+            | ClientKind::Copilot
+            | ClientKind::Gemini
             | ClientKind::Zed
             | ClientKind::Obsidian => ConfigFormat::Json,
         }
@@ -93,6 +104,8 @@ impl ClientKind {
             ClientKind::ClaudeCode
             | ClientKind::ClaudeDesktop
             | ClientKind::Cursor
+            | ClientKind::Copilot
+            | ClientKind::Gemini
             | ClientKind::Obsidian => "mcpServers",
         }
     }
@@ -100,11 +113,11 @@ impl ClientKind {
     /// The syntax to read a variable of the client's environment in a header, if the client has one.
     pub(crate) fn token_from(self, variable: &str) -> Option<String> {
         match self {
-            ClientKind::ClaudeCode => Some(format!("Bearer ${{{variable}}}")),
+            ClientKind::ClaudeCode | ClientKind::Gemini => Some(format!("Bearer ${{{variable}}}")),
             ClientKind::Cursor | ClientKind::VsCode => Some(format!("Bearer ${{env:{variable}}}")),
             // Codex takes the name of the variable alone.
             ClientKind::Codex => Some(variable.to_owned()),
-            ClientKind::ClaudeDesktop | ClientKind::Zed | ClientKind::Obsidian => None,
+            ClientKind::ClaudeDesktop | ClientKind::Copilot | ClientKind::Zed | ClientKind::Obsidian => None,
         }
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct ConfigFolders {
     pub(crate) claude: Option<PathBuf>,
     /// `$CODEX_HOME`
     pub(crate) codex: Option<PathBuf>,
+    /// `$COPILOT_HOME`
+    pub(crate) copilot: Option<PathBuf>,
     /// Whether applications keep their settings in the folders of macOS.
     pub(crate) mac: bool,
 }
@@ -28,6 +30,7 @@ impl ConfigFolders {
             config: absolute("XDG_CONFIG_HOME"),
             claude: absolute("CLAUDE_CONFIG_DIR"),
             codex: absolute("CODEX_HOME"),
+            copilot: absolute("COPILOT_HOME"),
             mac: cfg!(target_os = "macos"),
         })
     }
@@ -52,6 +55,13 @@ impl ConfigFolders {
             (ClientKind::Cursor, ConfigScope::Project) => Some(project.join(".cursor/mcp.json")),
             (ClientKind::VsCode, ConfigScope::User) => Some(self.applications().join("Code/User/mcp.json")),
             (ClientKind::VsCode, ConfigScope::Project) => Some(project.join(".vscode/mcp.json")),
+            (ClientKind::Copilot, ConfigScope::User) => {
+                let home = self.copilot.clone().unwrap_or_else(|| self.home.join(".copilot"));
+                Some(home.join("mcp-config.json"))
+            }
+            (ClientKind::Copilot, ConfigScope::Project) => Some(project.join(".mcp.json")),
+            (ClientKind::Gemini, ConfigScope::User) => Some(self.home.join(".gemini/settings.json")),
+            (ClientKind::Gemini, ConfigScope::Project) => Some(project.join(".gemini/settings.json")),
             // The same on macOS.
             (ClientKind::Zed, ConfigScope::User) => Some(self.configs().join("zed/settings.json")),
             (ClientKind::ClaudeDesktop | ClientKind::Zed, ConfigScope::Project)

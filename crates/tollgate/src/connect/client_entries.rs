@@ -72,12 +72,22 @@ fn tollgate_entries(entries: Map<String, Value>) -> impl Iterator<Item = (String
             .as_str()
             .is_some_and(|program| Path::new(program).file_name().is_some_and(|file| file == "tollgate"));
         let called =
-            entry["url"].is_string() && (name == "tollgate" || entry.to_string().contains(TOKEN_VARIABLE));
+            entry_url(entry).is_some() && (name == "tollgate" || entry.to_string().contains(TOKEN_VARIABLE));
         started && entry["args"][0] == "mcp" || called
     })
 }
 
+/// Returns the address of an entry that calls a server.
+fn entry_url(entry: &Value) -> Option<&str> {
+    entry["url"].as_str().or_else(|| entry["httpUrl"].as_str())
+}
+
 impl ClientEntry {
+    /// Returns the address that the entry calls; `None` if it starts a program.
+    pub(crate) fn url(&self) -> Option<&str> {
+        entry_url(&self.entry)
+    }
+
     pub(crate) fn args(&self) -> Vec<&str> {
         self.entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }

@@ -83,6 +83,8 @@ impl ServerEntry {
                 | ClientKind::ClaudeDesktop
                 | ClientKind::Cursor
                 | ClientKind::VsCode
+                | ClientKind::Copilot
+                | ClientKind::Gemini
                 | ClientKind::Zed
                 | ClientKind::Obsidian,
                 _,
@@ -94,13 +96,17 @@ impl ServerEntry {
 fn stdio_entry(client: ClientKind, program: &str, vault: &str, state: Option<&str>) -> Value {
     let args = json!(["mcp", "--vault", vault]);
     let mut entry = match client {
-        ClientKind::ClaudeCode | ClientKind::VsCode => {
+        ClientKind::ClaudeCode | ClientKind::VsCode | ClientKind::Copilot => {
             json!({ "type": "stdio", "command": program, "args": args })
         }
         ClientKind::Codex => {
             json!({ "command": program, "args": args, "tool_timeout_sec": CODEX_TIMEOUT_SECONDS })
         }
-        ClientKind::ClaudeDesktop | ClientKind::Cursor | ClientKind::Zed | ClientKind::Obsidian => {
+        ClientKind::ClaudeDesktop
+        | ClientKind::Cursor
+        | ClientKind::Gemini
+        | ClientKind::Zed
+        | ClientKind::Obsidian => {
             json!({ "command": program, "args": args })
         }
     };
@@ -116,9 +122,11 @@ fn http_entry(client: ClientKind, url: &str) -> Option<Value> {
         ClientKind::Codex => {
             json!({ "url": url, "bearer_token_env_var": token, "tool_timeout_sec": CODEX_TIMEOUT_SECONDS })
         }
-        ClientKind::ClaudeCode | ClientKind::VsCode => {
+        ClientKind::ClaudeCode | ClientKind::VsCode | ClientKind::Copilot => {
             json!({ "type": "http", "url": url, "headers": { "Authorization": token } })
         }
+        // Its `url` is the older transport.
+        ClientKind::Gemini => json!({ "httpUrl": url, "headers": { "Authorization": token } }),
         ClientKind::Cursor | ClientKind::ClaudeDesktop | ClientKind::Zed | ClientKind::Obsidian => {
             json!({ "url": url, "headers": { "Authorization": token } })
         }

@@ -7,11 +7,12 @@ use serde_json::{Map, Value, json};
 use super::entry::STATE_VARIABLE;
 
 /// The fields that only Tollgate writes, as paths in the entry.
-const OURS: [&[&str]; 7] = [
+const OURS: [&[&str]; 8] = [
     &["type"],
     &["command"],
     &["args"],
     &["url"],
+    &["httpUrl"],
     &["bearer_token_env_var"],
     &["headers", "Authorization"],
     &["env", STATE_VARIABLE],

@@ -49,7 +49,7 @@ pub(crate) struct ServerBuilder<'a> {
     pub(crate) tool_sets: Vec<ToolSet>,
     /// Whether all calls are approved in advance.
     pub(crate) yes: bool,
-    /// How long a call waits for `tollgate approve` if there is no terminal.
+    /// How long a call waits for `tollgate approve` without a terminal.
     pub(crate) wait: Duration,
     /// The clients with a token.
     pub(crate) clients: Arc<ClientTokens>,

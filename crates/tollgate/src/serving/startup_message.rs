@@ -31,7 +31,7 @@ impl StartupMessage<'_> {
                 "tools": self.tools, "mcp": self.mcp.then(|| format!("{}/mcp", self.url())),
             }));
         } else {
-            screen::print(self.text());
+            screen::print_unwrapped(self.text());
         }
     }
 

@@ -128,7 +128,7 @@ fn the_token_is_not_part_of_it() {
         "#]],
     );
     let refused = TestVault::new().tollgate(&["connect", "zed", "--http"]).expect_code(2);
-    assert!(refused.err.contains("Zed takes a token only in its settings"), "{}", refused.err);
+    assert!(refused.err.contains("no way is known to give Zed the token"), "{}", refused.err);
 }
 
 #[test]

@@ -498,7 +498,7 @@ fn a_search_without_a_hit_says_so() {
     sandbox.tollgate(&["call", "util.slugifyTitle", r#"{"title": "a"}"#]).expect_code(0);
     let found = sandbox.tollgate(&["runs", "zebra"]).expect_code(0).out;
     expect![[r#"
-        No run mentions `zebra`; 1 run searched by goal, tools, session and id
+        No run changed or mentions `zebra`; 1 run searched by notes, goal, tools, session and id
     "#]]
     .assert_eq(&found);
 }

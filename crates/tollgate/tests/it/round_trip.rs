@@ -1,6 +1,6 @@
 //! A plan from the file to the proof: run, show, runs, verify, replay, and what a changed byte does.
 
-use crate::support::{TestVault, inbox_plan};
+use crate::support::{TestTerminal, TestVault, inbox_plan};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -34,8 +34,8 @@ fn a_plan_runs_end_to_end_with_one_yes() {
         Done
         Chain head: b3:HASH (30 records)
         Run folder: DIR/vault/.tollgate/runs/ID
-        Next: tollgate show last --vault DIR/vault
-              tollgate verify last --head b3:HASH --vault DIR/vault
+        Next: tollgate undo last
+              tollgate show last
     "#]]
     .assert_eq(&sandbox.scrub(&ended.out));
     expect![[r#"
@@ -281,15 +281,18 @@ fn the_demonstration_shows_everything_and_leaves_nothing() {
     assert_eq!(output.status.code(), Some(0), "{shown}");
     for part in [
         "1. The vault",
+        "\n  Inbox.md\n",
         "2. The plan",
         "3. The preview",
         "Creates 6 notes and 8 folders: ",
         "This is exactly what was previewed.",
         "May this run? [y/N] y",
-        "Created Notes/",
+        "5. The receipts",
+        "6. The vault now",
+        "\n  Notes/\n    Ask Mara about the letterpress workshop.md\n",
         "intact",
         "same",
-        "damaged",
+        "damaged changed: results.jsonl",
         "8. The way back",
         "every file is as it was",
         "9. Your turn",
@@ -297,6 +300,73 @@ fn the_demonstration_shows_everything_and_leaves_nothing() {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }
     assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0);
+}
+
+#[test]
+fn the_demonstration_fits_a_screen_and_its_last_commands_work() {
+    let sandbox = TestVault::new();
+    let dir = sandbox.path("kept vault");
+    let shown = sandbox.tollgate(&["demo", "--dir", dir.to_str().unwrap()]).expect_code(0).out;
+    for scene in shown.split("\n\n").filter(|scene| scene.starts_with(|c: char| c.is_ascii_digit())) {
+        // The question is shown in pages at a terminal.
+        assert!(scene.lines().count() <= 23 || scene.starts_with("4. "), "{scene}");
+    }
+    let (_, turn) = shown.split_once("9. Your turn\n").unwrap();
+    let commands: Vec<&str> = turn.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(commands[0].starts_with("  cd ") && commands.len() > 5, "{turn}");
+    let bin = sandbox.path("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(crate::support::build::binary(), bin.join("tollgate")).unwrap();
+    let script = format!("set -e\n{}\n", commands.join("\n").replace(" last   # asks", " last --yes #"));
+    let mut shell = std::process::Command::new("sh");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    shell
+        .args(["-c", &script])
+        .env("PATH", path)
+        .current_dir(sandbox.path(""))
+        .env("HOME", sandbox.path("home"));
+    let ended = crate::support::ended(shell.env("TZ", "UTC").output().unwrap());
+    assert_eq!(ended.code, 0, "{script}\n{}\n{}", ended.out, ended.err);
+    assert!(
+        ended.out.contains("created Notes/Plan a weekend hike along the coast.md (+3 -0)"),
+        "{}",
+        ended.out
+    );
+}
+
+#[test]
+fn the_demonstration_asks_at_a_terminal_and_can_be_declined() {
+    let sandbox = TestVault::new();
+    let dir = sandbox.path("kept");
+    let command = |dir: &std::path::Path| {
+        let program = crate::support::build::binary();
+        let line =
+            format!("stty rows 24 cols 80; exec '{}' demo --dir '{}'", program.display(), dir.display());
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &line]).current_dir(sandbox.vault()).env("HOME", sandbox.path("home"));
+        shell
+    };
+    let mut terminal = TestTerminal::open(&command(&dir));
+    for _scene in 0..3 {
+        terminal.wait_for("q to end:");
+        terminal.type_in("\n");
+    }
+    terminal.wait_for("more of the question:");
+    terminal.type_in("\n");
+    terminal.wait_for("more of the question:");
+    terminal.type_in("\n");
+    terminal.wait_for("May this run? [y/N]");
+    terminal.type_in("n\n");
+    let (shown, code) = terminal.end();
+    assert_eq!(code, 3, "{shown}");
+    assert!(shown.contains(": declined by the user"), "{shown}");
+    assert!(!dir.join("Notes").exists());
+    let mut terminal = TestTerminal::open(&command(&sandbox.path("ended")));
+    terminal.wait_for("q to end:");
+    terminal.type_in("q\n");
+    let (shown, code) = terminal.end();
+    assert_eq!(code, 130, "{shown}");
+    assert!(!shown.contains("2. The plan"), "{shown}");
 }
 
 #[test]

@@ -173,10 +173,8 @@ fn the_summary_tells_what_was_done_and_how_to_take_it_back() {
         Done
         Chain head: b3:HASH (9 records)
         Run folder: DIR/vault/.tollgate/runs/ID
-        Next: tollgate show last --vault DIR/vault
-              tollgate verify last --head b3:HASH --vault DIR/vault
-        Undone by run ID
-        To take this back: tollgate redo ID --vault DIR/vault
+        Next: tollgate redo last
+              tollgate show last
     "#]]
     .assert_eq(&sandbox.scrub(&ended.out));
     let listed = sandbox.tollgate(&["runs"]).expect_code(0).out;

@@ -21,7 +21,7 @@ use super::vault::Vault;
 
 impl Vault {
     /// Removes hidden copies of the previous content of these paths, after the calls have happened, and files that a killed
-    /// process had not finished in their folders. Usually there are none. A copy that cannot be removed is not an error, as it does no harm. Each folder is read once,
+    /// process had not finished in their folders. Usually none exist. A copy that cannot be removed is not an error, as it does no harm. Each folder is read once,
     /// however many of its files were changed.
     pub(crate) fn clear_crash_leftovers(
         &self,

@@ -64,7 +64,7 @@ struct OrderedResults<T, D> {
     failed: Option<Fault>,
 }
 
-/// Takes pieces from `next` until there are no more, executes each, and passes the results to `take` in the
+/// Takes pieces from `next` until it returns `None`, executes each, and passes the results to `take` in the
 /// order of the pieces. `take` can end the work. Returns the first error in that order.
 ///
 /// `worker` creates the state of one thread. `check_cancelled` is called by the calling thread only.

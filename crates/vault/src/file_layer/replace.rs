@@ -82,7 +82,7 @@ impl Vault {
             Ok(ExchangeResult::Done) => {
                 let compared = compare_taken(&temp, &open, before, io).and_then(|()| {
                     let durable = folder::sync(&dir);
-                    // What was written meanwhile would be lost with the hidden name.
+                    // Text that was written meanwhile would be lost with the hidden name.
                     compare_taken(&temp, &open, before, &ContextAdapter::new(io).uncancellable())
                         .map(|()| durable)
                 });

@@ -172,7 +172,7 @@ impl WriteTool for WriteFile {
                 .hint("name a file"));
             }
         };
-        // The same content is no change: a record of it would let an undo write over a later edit.
+        // The same content does not count as a change: a record of it would let an undo write over a later edit.
         if unchanged_since.is_none() {
             steps.push(step);
         }

@@ -69,7 +69,7 @@ pub(crate) trait WriteTool: Send + Sync + 'static {
 
     type Args: DeserializeOwned + JsonSchema + Send + Sync + 'static;
     type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
-    /// What the preparation found besides the steps.
+    /// Findings of the preparation besides the steps.
     type Plan: Send + Sync + 'static;
 
     fn dry_run(args: &Self::Args) -> bool;

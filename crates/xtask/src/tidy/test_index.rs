@@ -47,7 +47,7 @@ impl TestIndex {
         Err(format!("test `{name}` is in {}, not in `{module}`", found.join(", ")))
     }
 
-    /// Searches all other crates for a test that is no longer in its crate.
+    /// Searches all other crates for a test that its crate does not contain any more.
     fn find_elsewhere(&self, krate: &str, name: &str) -> Result<(), String> {
         let mut others = self.modules.iter().filter(|((_, test), _)| test == name);
         match (others.next(), others.next()) {

@@ -1,4 +1,4 @@
-//! A process table without entries: there is no portable way to read it, so only process groups are known.
+//! A process table without entries: no portable call reads it, so only process groups are known.
 
 use crate::platform::ProcessInfo;
 

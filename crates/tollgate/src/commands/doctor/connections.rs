@@ -63,7 +63,7 @@ fn check_entry(
     probe: Option<&DoctorContext<'_>>,
 ) -> Vec<HealthFinding> {
     let words = format!("{} ({}): `{}`", found.client.title(), display_path(&found.file), found.name);
-    if let Some(url) = found.entry["url"].as_str() {
+    if let Some(url) = found.url() {
         let finding = HealthFinding::ok(SUBJECT, format!("{words} calls {url}"));
         return if probe.is_some() {
             vec![finding, check_http_server(&words, url, context)]

@@ -218,6 +218,51 @@ fn vs_code_starts_us_and_calls_us() {
 }
 
 #[test]
+fn copilot_starts_us_and_cannot_call_us() {
+    let started = expect![[r#"
+        {
+          "mcpServers": {
+            "tollgate": {
+              "type": "stdio",
+              "command": "/usr/bin/tollgate",
+              "args": ["mcp", "--vault", "/home/me/My Notes"]
+            }
+          }
+        }
+    "#]];
+    says(ClientKind::Copilot, &stdio(), started);
+    says(ClientKind::Copilot, &http(), expect![["not like this\n"]]);
+}
+
+#[test]
+fn gemini_starts_us_and_calls_us() {
+    let started = expect![[r#"
+        {
+          "mcpServers": {
+            "tollgate": {
+              "command": "/usr/bin/tollgate",
+              "args": ["mcp", "--vault", "/home/me/My Notes"]
+            }
+          }
+        }
+    "#]];
+    says(ClientKind::Gemini, &stdio(), started);
+    let called = expect![[r#"
+        {
+          "mcpServers": {
+            "tollgate": {
+              "httpUrl": "http://127.0.0.1:8787/mcp",
+              "headers": {
+                "Authorization": "Bearer ${TOLLGATE_TOKEN}"
+              }
+            }
+          }
+        }
+    "#]];
+    says(ClientKind::Gemini, &http(), called);
+}
+
+#[test]
 fn zed_starts_us_and_cannot_call_us() {
     let started = expect![[r#"
         {
@@ -235,7 +280,14 @@ fn zed_starts_us_and_cannot_call_us() {
 
 #[test]
 fn every_client_has_its_files() {
-    let homes = |mac| ConfigFolders { home: "/me".into(), config: None, claude: None, codex: None, mac };
+    let homes = |mac| ConfigFolders {
+        home: "/me".into(),
+        config: None,
+        claude: None,
+        codex: None,
+        copilot: None,
+        mac,
+    };
     let listed = |homes: &ConfigFolders| -> String {
         let mut lines = String::new();
         for client in ClientKind::ALL {
@@ -251,6 +303,8 @@ fn every_client_has_its_files() {
         codex: Some("/me/.codex/config.toml"), Some("/work/.codex/config.toml")
         cursor: Some("/me/.cursor/mcp.json"), Some("/work/.cursor/mcp.json")
         vscode: Some("/me/.config/Code/User/mcp.json"), Some("/work/.vscode/mcp.json")
+        copilot: Some("/me/.copilot/mcp-config.json"), Some("/work/.mcp.json")
+        gemini: Some("/me/.gemini/settings.json"), Some("/work/.gemini/settings.json")
         zed: Some("/me/.config/zed/settings.json"), None
         obsidian: None, None
     "#]]
@@ -261,6 +315,8 @@ fn every_client_has_its_files() {
         codex: Some("/me/.codex/config.toml"), Some("/work/.codex/config.toml")
         cursor: Some("/me/.cursor/mcp.json"), Some("/work/.cursor/mcp.json")
         vscode: Some("/me/Library/Application Support/Code/User/mcp.json"), Some("/work/.vscode/mcp.json")
+        copilot: Some("/me/.copilot/mcp-config.json"), Some("/work/.mcp.json")
+        gemini: Some("/me/.gemini/settings.json"), Some("/work/.gemini/settings.json")
         zed: Some("/me/.config/zed/settings.json"), None
         obsidian: None, None
     "#]]
@@ -270,7 +326,7 @@ fn every_client_has_its_files() {
 #[test]
 fn a_client_that_is_not_known_is_told_the_nearest() {
     let wrong = |word: &str| word.parse::<ClientKind>().unwrap_err();
-    let list = "known are claude-code, claude-desktop, codex, cursor, vscode, zed, obsidian";
+    let list = "known are claude-code, claude-desktop, codex, cursor, vscode, copilot, gemini, zed, obsidian";
     assert_eq!(wrong("claude-cod"), format!("did you mean `claude-code`? {list}"));
     assert_eq!(wrong("emacs"), list);
 }

@@ -23,6 +23,7 @@ mod scrub;
 mod terminal;
 pub(crate) mod sandboxes;
 
+pub(crate) use scrub::scrub;
 pub(crate) use terminal::TestTerminal;
 
 /// What a command printed and how it ended.
@@ -117,6 +118,7 @@ impl TestVault {
         command
             .current_dir(self.vault())
             .env_remove("NO_COLOR")
+            .env("TZ", "UTC")
             // No file of the developer is read or changed.
             .env("HOME", self.path("home"))
             .env("XDG_STATE_HOME", self.path("state-home"))

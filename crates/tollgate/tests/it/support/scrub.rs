@@ -1,7 +1,7 @@
 //! Takes out of a text what differs from one run to the next: ids, hashes, times, durations.
 
 /// Replaces each such word by what it is.
-pub(super) fn scrub(text: &str) -> String {
+pub(crate) fn scrub(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

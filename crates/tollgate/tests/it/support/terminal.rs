@@ -63,6 +63,26 @@ impl TestTerminal {
         }
     }
 
+    /// Types an answer each time the prompt comes up, until the command has ended: everything that was on the screen, and
+    /// the exit code. `answer` gets the screen up to the prompt.
+    pub(crate) fn answer_all(mut self, prompt: &str, answer: impl Fn(&str) -> &'static str) -> (String, i32) {
+        let mut bytes = [0; 4096];
+        loop {
+            let count = self.child.stdout.as_mut().unwrap().read(&mut bytes).unwrap();
+            if count == 0 {
+                return self.end();
+            }
+            self.seen.extend_from_slice(&bytes[..count]);
+            let prompt = prompt.as_bytes();
+            while let Some(at) = self.seen[self.read..].windows(prompt.len()).position(|text| text == prompt)
+            {
+                self.read += at + prompt.len();
+                let screen = String::from_utf8_lossy(&self.seen[..self.read]).into_owned();
+                self.type_in(answer(&screen));
+            }
+        }
+    }
+
     /// What has come up so far.
     pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.seen).into_owned()

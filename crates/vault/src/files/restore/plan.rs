@@ -57,7 +57,7 @@ pub struct RestorePlan {
     /// Folders that go to the trash without a record of what is in them, compared or by decision. Restoring the changes needs
     /// them in `overwrite`.
     pub uncompared: Vec<String>,
-    /// Conflicts. The plan may only be applied if there are none.
+    /// Conflicts. The plan may only be applied if this list is empty.
     pub conflicts: Vec<RestoreConflict>,
     /// Notes whose links are rewritten after the steps. Filled by `plan_link_updates`.
     pub links: Vec<RestoredLinks>,
@@ -124,7 +124,7 @@ pub struct RestoreConflict {
     /// `gone`: it is not there any more. `added`: it is new in a folder that would go to the trash. `links`: it has links that cannot
     /// be rewritten. `unknown`: a folder that would go to the trash, without a record of what was in it.
     pub why: RestoreCause,
-    /// Whether it can be restored all the same. What is there now is then kept, and a redo brings it back.
+    /// Whether it can be restored all the same. The current content is then kept, and a redo brings it back.
     pub can_overwrite: bool,
     /// The links that cannot be rewritten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

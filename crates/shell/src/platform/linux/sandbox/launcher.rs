@@ -134,7 +134,7 @@ fn apply_restrictions(spec: &LauncherSpec) -> Result<(), String> {
     seccomp::apply(spec).map_err(|why| failed("seccomp", why))
 }
 
-/// Starts a session. Without a terminal there is none to type into; with one it becomes the command's.
+/// Starts a session. Without a terminal the session has none to type into; with one it becomes the command's.
 fn terminal(spec: &LauncherSpec) -> rustix::io::Result<()> {
     setsid()?;
     if spec.tty { ioctl_tiocsctty(std::io::stdin()) } else { Ok(()) }
