@@ -167,6 +167,7 @@ fn header() -> RunHeader {
         plan: json!({}),
         plan_hash: envelope::canonical_hash(&json!({})),
         policy: Some(json!({})),
+        call_policy: None,
         policy_hash: envelope::canonical_hash(&json!({})),
         tools: Vec::new(),
         registry_version: "bench".to_owned(),
