@@ -36,9 +36,6 @@ const JSON_FIELDS: usize = 180;
 /// The same for the facts about a stream with an artifact.
 const JSON_FACTS: usize = 110;
 
-/// Bytes of a stream by which its length as JSON is foreseen.
-const SAMPLE: usize = 16 << 10;
-
 /// One complete stream.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessStream<'a> {
@@ -197,11 +194,7 @@ fn preview_stream(stream: &ProcessStream<'_>, tokens: usize, with: &Projection<'
     let preview_of = |head: &[u8], gap, missing: &GapFailures, tail: &[u8]| {
         let input = PreviewInput { head, gap, tail };
         let most = tokens.max(LEAST_JSON);
-        // The first attempt nearly always fits: a preview of a long output is not made twice.
-        let sample = String::from_utf8_lossy(&head[..head.len().min(SAMPLE)]);
-        let (raw, json) = (estimate(&sample).max(1), json_text_cost(&sample).max(1));
-        let as_json = most.saturating_sub(JSON_FIELDS + JSON_FACTS).saturating_mul(raw) / json;
-        let mut room = with_reference.min(as_json).max(SMALLEST_BUDGET);
+        let mut room = with_reference;
         loop {
             let shown = preview_around(&input, missing, room, PreviewStyle::Log);
             let cost = json_text_cost(&shown.text) + JSON_FIELDS + JSON_FACTS;

@@ -26,25 +26,25 @@ pub(super) struct TaskOutput(pub(super) SharedSession);
 pub(super) struct Args {
     /// Id of the task.
     task_id: String,
-    /// Wait, for new output unless told otherwise.
+    /// Wait.
     #[serde(default = "yes")]
     block: bool,
-    /// `exit`: wait for its end.
+    /// Its end.
     #[serde(default)]
     until: Option<WaitUntil>,
-    /// Or until it prints nothing for so long.
+    /// Silence this long.
     #[serde(default)]
     #[schemars(range(min = 1, max = 600_000))]
     quiet_ms: Option<u64>,
-    /// Or until new output matches this.
+    /// A match.
     #[serde(default)]
     #[schemars(length(min = 1, max = 10_000))]
     regex: Option<String>,
-    /// Longest wait, up to 600000. Default: 10000, for new output, or 30000.
+    /// Up to 600000.
     #[serde(default)]
     #[schemars(range(max = 600_000))]
     timeout_ms: Option<u64>,
-    /// Longest receipt in tokens, at least 50.
+    /// At least 50.
     #[serde(default)]
     #[schemars(range(min = 50))]
     max_output_tokens: Option<u32>,
@@ -55,7 +55,6 @@ pub(super) struct Args {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 enum WaitUntil {
-    Output,
     Exit,
 }
 
@@ -75,7 +74,6 @@ impl Args {
             .hint("leave `block` out to wait, with `timeout_ms` as the longest wait"));
         }
         let output = match self.until {
-            Some(WaitUntil::Output) => true,
             Some(WaitUntil::Exit) => false,
             None => !has_condition,
         };
@@ -124,7 +122,7 @@ pub(super) struct Output {
 impl Tool for TaskOutput {
     const NAME: &'static str = "TaskOutput";
     const SUMMARY: &'static str =
-        "Read what a background task has printed since the last look, waiting for it if need be.";
+        "Read new output of a background task; wait for output, or for the first of what is given.";
     const CATEGORY: &'static str = "command";
     const FAMILY: ReceiptFamily = ReceiptFamily::Task;
     const RISK: Risk = Risk::ReadOnly;

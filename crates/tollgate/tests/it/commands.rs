@@ -613,7 +613,7 @@ fn one_call_waits_for_the_end_of_a_task_or_for_what_it_prints() {
     let shown = sandbox.tollgate(&["show", "last", "--as-model"]).expect_code(0).out;
     assert!(shown.contains("Task task_1 still running; this line matches: ready\n"), "{shown}");
     let args = json!({ "task_id": "task_1", "block": false, "quiet_ms": 5 });
-    let refused = sandbox.tollgate(&["call", "TaskOutput", &args.to_string()]).expect_code(1);
+    let refused = sandbox.tollgate(&["call", "TaskOutput", &args.to_string()]).expect_code(2);
     assert!((refused.out + &refused.err).contains("`block: false` does not wait"));
 }
 

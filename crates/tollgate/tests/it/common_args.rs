@@ -48,7 +48,7 @@ fn a_plan_takes_them_and_is_warned_of_a_request_id() {
     });
     let file = sandbox.plan_file("noted.json", &plan);
     let checked = sandbox.tollgate(&["check", &file]).expect_code(0).out;
-    let finding = "warning new /steps/0/args/requestId: `requestId` is for the program that makes the call";
+    let finding = "warning new /steps/0/args/requestId\n  `requestId` is for the program that makes the call";
     assert!(checked.contains(finding), "{checked}");
     let asked = sandbox.tollgate(&["preview", &file]).expect_code(0).out;
     assert!(!asked.contains("unknown field"), "{asked}");
