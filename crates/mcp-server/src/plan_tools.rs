@@ -61,9 +61,8 @@ impl McpHandler {
         // An undo needs the changes of the calls so far, so their run ends before it. The next call begins another one.
         let closing = (which == PlanTool::Undo).then(|| self.close_run(&client, cx));
         let work = async move {
-            match closing {
-                Some(closing) => closing.await?,
-                None => {}
+            if let Some(closing) = closing {
+                closing.await?;
             }
             Ok(work.await)
         };
