@@ -58,7 +58,7 @@ fn check_call(
     {
         return Err(BlockFault::UnexpectedKey { key });
     }
-    let repairs = tokenizer.repairs();
+    let (repairs, is_fenced) = (tokenizer.repairs(), tokenizer.is_fenced());
     let (arguments, inner_repair, as_object) = match parts.arguments {
         None => (arguments::NONE.to_owned(), None, false),
         Some(ObjectMember { value, kind: MemberKind::Text, .. }) => {
@@ -77,7 +77,7 @@ fn check_call(
     };
     match repairs.description().or(inner_repair) {
         Some(what) if strict => Err(BlockFault::NeedsRepair { what }),
-        what => Ok((arguments, what.is_some() || repairs.is_fenced(), as_object)),
+        what => Ok((arguments, what.is_some() || is_fenced, as_object)),
     }
 }
 

@@ -46,11 +46,20 @@ pub(crate) struct JsonTokenizer {
     object: Range<usize>,
     members: MemberList,
     repairs: JsonRepairs,
-    /// Whether a code fence around the object is read.
-    takes_fence: bool,
-    /// The number of backticks of the fence around the object.
-    fence_length: u8,
-    fence_is_closed: bool,
+    fence: BlockFence,
+}
+
+/// A code fence inside the tags, around the object.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum BlockFence {
+    /// Not read: a backtick is an error.
+    #[default]
+    Refused,
+    /// May come.
+    Possible,
+    /// Started with so many backticks.
+    Open(u8),
+    Closed,
 }
 
 /// The backticks of a code fence, at least.
@@ -70,7 +79,7 @@ impl JsonTokenizer {
     /// Resets the tokenizer for the object of a block, which may be in a code fence.
     pub(crate) fn restart_block(&mut self) {
         self.restart();
-        self.takes_fence = true;
+        self.fence = BlockFence::Possible;
     }
 
     /// Continues. `body` is the whole input, of which only the new part is read.
@@ -146,6 +155,11 @@ impl JsonTokenizer {
         self.object.clone()
     }
 
+    /// Whether the object was in a code fence.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fence == BlockFence::Closed
+    }
+
     pub(crate) fn repairs(&self) -> JsonRepairs {
         self.repairs
     }
@@ -179,23 +193,23 @@ impl JsonTokenizer {
             (TokenizerState::Value | TokenizerState::FirstItem | TokenizerState::Item, _) => {
                 self.begin_value(byte)
             }
-            (TokenizerState::Next | TokenizerState::Done, b'}') if !self.fence_is_closed => {
+            (TokenizerState::Next | TokenizerState::Done, b'}') if self.fence != BlockFence::Closed => {
                 self.end_or_stray(JsonBracket::Object)
             }
-            (TokenizerState::Next | TokenizerState::Done, b']') if !self.fence_is_closed => {
+            (TokenizerState::Next | TokenizerState::Done, b']') if self.fence != BlockFence::Closed => {
                 self.end_or_stray(JsonBracket::Array)
             }
-            (TokenizerState::Done, b'<') if self.repairs.fenced && !self.fence_is_closed => {
+            (TokenizerState::Done, b'<') if matches!(self.fence, BlockFence::Open(_)) => {
                 Err("the code fence around the object is not closed")
             }
             (TokenizerState::Done, b'<') => self.advance(TokenizerState::Close(1)),
-            (TokenizerState::Start, b'`') if self.takes_fence => {
-                self.fence_length = 1;
+            (TokenizerState::Start, b'`') if self.fence == BlockFence::Possible => {
+                self.fence = BlockFence::Open(1);
                 self.advance(TokenizerState::FenceOpen)
             }
-            (TokenizerState::Done, b'`') if self.repairs.fenced && !self.fence_is_closed => {
-                self.fence_is_closed = true;
-                self.advance(TokenizerState::FenceClose(self.fence_length - 1))
+            (TokenizerState::Done, b'`') if let BlockFence::Open(backticks) = self.fence => {
+                self.fence = BlockFence::Closed;
+                self.advance(TokenizerState::FenceClose(backticks - 1))
             }
             (TokenizerState::Start | TokenizerState::Fenced | TokenizerState::Wrapper, b'{') => {
                 self.object.start = self.at;
@@ -215,25 +229,23 @@ impl JsonTokenizer {
     /// Reads a code fence around the object: at least three backticks, a word, a line break; and as many backticks
     /// after the object.
     fn fence(&mut self, byte: u8) -> StepResult {
+        let backticks = match self.fence {
+            BlockFence::Open(backticks) => backticks,
+            BlockFence::Refused | BlockFence::Possible | BlockFence::Closed => 0,
+        };
+        let is_complete = backticks >= LEAST_BACKTICKS;
         match (self.state, byte) {
-            (TokenizerState::FenceOpen, b'`') if self.fence_length < MOST_BACKTICKS => {
-                self.fence_length += 1;
+            (TokenizerState::FenceOpen, b'`') if backticks < MOST_BACKTICKS => {
+                self.fence = BlockFence::Open(backticks + 1);
                 self.advance(TokenizerState::FenceOpen)
             }
-            (TokenizerState::FenceOpen | TokenizerState::FenceWord, b'\n')
-                if self.fence_length >= LEAST_BACKTICKS =>
-            {
-                self.repairs.fenced = true;
+            (TokenizerState::FenceOpen | TokenizerState::FenceWord, b'\n') if is_complete => {
                 self.advance(TokenizerState::Fenced)
             }
-            (TokenizerState::FenceOpen | TokenizerState::FenceWord, b' ' | b'\t' | b'\r')
-                if self.fence_length >= LEAST_BACKTICKS =>
-            {
-                self.advance(TokenizerState::FenceWord)
-            }
             (TokenizerState::FenceOpen | TokenizerState::FenceWord, letter)
-                if self.fence_length >= LEAST_BACKTICKS
-                    && (letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-')) =>
+                if is_complete
+                    && (letter.is_ascii_alphanumeric()
+                        || matches!(letter, b'_' | b'-' | b' ' | b'\t' | b'\r')) =>
             {
                 self.advance(TokenizerState::FenceWord)
             }

@@ -6,8 +6,6 @@ use super::nesting::JsonBracket;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JsonRepairs {
-    /// A code fence around the object, which leaves its JSON as it is.
-    pub(super) fenced: bool,
     pub(super) commas: bool,
     pub(super) controls: bool,
     pub(super) wrapped: bool,
@@ -25,11 +23,6 @@ struct BeforeComma {
 }
 
 impl JsonRepairs {
-    /// Whether the object was in a code fence.
-    pub(crate) fn is_fenced(&self) -> bool {
-        self.fenced
-    }
-
     /// Describes a repair that changes the JSON; `None` if there is none.
     pub(crate) fn description(&self) -> Option<&'static str> {
         if self.commas {

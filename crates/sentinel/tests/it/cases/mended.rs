@@ -5,11 +5,11 @@ use expect_test::expect;
 use super::{Case, case};
 
 pub(super) fn cases() -> Vec<Case> {
-    [repairs(), no_repairs()].into_iter().flatten().collect()
+    [fences(), repairs(), no_repairs()].into_iter().flatten().collect()
 }
 
-/// Repaired blocks.
-fn repairs() -> Vec<Case> {
+/// Code fences and other words between the tags.
+fn fences() -> Vec<Case> {
     vec![
         case(
             "a code fence inside the tags",
@@ -59,6 +59,12 @@ fn repairs() -> Vec<Case> {
                 rejected "<tool_call>```json\nread\n```</tool_call>" of ?: the block is not JSON: at byte 0, an object was expected
             "#]],
         ),
+    ]
+}
+
+/// Repaired blocks.
+fn repairs() -> Vec<Case> {
+    vec![
         case(
             "commas before closing brackets",
             r#"<tool_call>{"name":"f","arguments":{"a":[1,2, ],},}</tool_call>"#,

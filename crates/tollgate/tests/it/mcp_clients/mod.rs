@@ -12,4 +12,4 @@ mod records;
 mod sdks;
 mod serving;
 mod stopping;
-mod suites;
+pub(crate) mod suites;

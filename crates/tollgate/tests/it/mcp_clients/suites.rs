@@ -8,7 +8,7 @@
 
 #[path = "../../../../mcp-server/tests/it/conformance/suite.rs"]
 #[allow(dead_code, reason = "each test file uses its own part")]
-mod suite;
+pub(crate) mod suite;
 
 use expect_test::expect;
 use suite::{Report, Suite, suites_are_missing};

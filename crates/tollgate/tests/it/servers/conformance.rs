@@ -5,15 +5,12 @@
 //! the client. `http-custom-headers` wants a call with `null` where the schema of the tool says `string`; such a call is
 //! refused before it is sent. The `auth/*` scenarios are about OAuth, which is not supported.
 
-#[path = "../../../../mcp-server/tests/it/conformance/suite.rs"]
-#[allow(dead_code, reason = "each test file uses its own part")]
-mod suite;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect;
-use suite::{Suite, suites_are_missing};
+
+use crate::mcp_clients::suites::suite::{Suite, suites_are_missing};
 
 /// Writes a program that the suite can start, which knows the binary and the script.
 fn client(folder: &Path) -> PathBuf {
