@@ -35,7 +35,7 @@ const SHARES: [(&str, f64); 14] = [
     ("text", 39.0),
     ("workspace", 36.0),
 ];
-const OF_ALL: f64 = 68.0;
+const OF_ALL: f64 = 69.5;
 
 /// All cases, weighed once: to count takes longer than to map.
 fn weighed() -> &'static [ReceiptSizes] {
