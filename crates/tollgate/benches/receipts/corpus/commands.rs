@@ -357,7 +357,7 @@ fn ends() -> Vec<CorpusCase> {
                     "code 1",
                     "artifacts/serve-stdout.log",
                     "5000 lines",
-                    "artifact.read",
+                    "artifact_read",
                     "ERROR worker 7: cannot write batch 118: no space left on device (/var/spool/harbour)",
                     "stopped after 4999 messages, 1 batch lost",
                 ],

@@ -55,7 +55,7 @@ pub(super) fn cases() -> Vec<CorpusCase> {
         foreign(
             "a long list of a foreign tool",
             vec![OwnedBlock::Json { value: json!({ "total": 120, "pages": pages }) }],
-            &["120", "page-1", "Minutes of meeting 1", "artifacts/", "artifact.read"],
+            &["120", "page-1", "Minutes of meeting 1", "artifacts/", "artifact_read"],
         ),
         foreign(
             "a picture of a foreign tool",
