@@ -250,7 +250,7 @@ mod tests {
         refused(
             "[receipts]\nread = \"much\"\n",
             expect![[
-                r#"line 2: `receipts.read` cannot be "much"; write it like `read = 2000`. The content of a file."#
+                r#"line 2: `receipts.read` cannot be "much"; write it like `read = 7000`. The content of a file."#
             ]],
         );
         refused(

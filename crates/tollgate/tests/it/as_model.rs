@@ -176,15 +176,15 @@ fn receipt(sandbox: &TestVault, args: &[&str]) -> String {
 #[test]
 fn a_receipt_is_as_long_as_the_caller_or_the_settings_want_it() {
     let sandbox = TestVault::new();
-    let lines: String = (0..3000).map(|n| format!("line {n}\n")).collect();
+    let lines: String = (0..12_000).map(|n| format!("line {n}\n")).collect();
     sandbox.write("vault/Long.md", &lines);
     let usual = receipt(&sandbox, &[]);
     let short = receipt(&sandbox, &["--budget", "200"]);
-    let long = receipt(&sandbox, &["--budget", "5000"]);
+    let long = receipt(&sandbox, &["--budget", "18000"]);
     assert!(short.len() * 4 < usual.len() && usual.len() * 2 < long.len(), "{short}");
     sandbox.config("[receipts]\nread = 200\n");
     assert_eq!(receipt(&sandbox, &[]), short);
-    assert_eq!(receipt(&sandbox, &["--budget", "2000"]), usual);
+    assert_eq!(receipt(&sandbox, &["--budget", "7000"]), usual);
 }
 
 #[test]
@@ -206,6 +206,6 @@ fn more_than_the_settings_allow_is_refused() {
 fn a_tool_tells_how_long_its_receipts_are() {
     let shown = TestVault::new().tollgate(&["tools", "vault.readFile"]).expect_code(0).out;
     let line = shown.lines().find(|line| line.starts_with("Receipt:")).unwrap();
-    expect!["Receipt:      read family, up to 2000 tokens unless the settings or the caller say otherwise"]
+    expect!["Receipt:      read family, up to 7000 tokens unless the settings or the caller say otherwise"]
         .assert_eq(line);
 }

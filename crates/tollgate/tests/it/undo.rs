@@ -153,7 +153,7 @@ fn what_would_be_restored_is_shown_first_and_nothing_is_written() {
     let answer = sandbox.tollgate(&["undo", "last", "--dry-run", "--json"]).expect_code(0).json();
     let keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
     expect![
-        "run undoes goal changes linkUpdates deadLinks alreadySo kept missing left conflicts notUndone files"
+        "run session undoes goal changes linkUpdates deadLinks alreadySo kept missing left conflicts notUndone files"
     ]
     .assert_eq(&keys.join(" "));
     assert_eq!(tree(&sandbox), after);

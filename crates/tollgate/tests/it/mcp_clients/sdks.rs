@@ -51,7 +51,7 @@ fn names(sandbox: &TestVault) -> BTreeSet<String> {
     };
     let own = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
     let own = own.filter(is_listed).map(|name| name.replace('.', "_"));
-    own.chain(["plan_check", "plan_preview", "plan_run"].map(str::to_owned)).collect()
+    own.chain(["plan_check", "plan_preview", "plan_run", "run_undo"].map(str::to_owned)).collect()
 }
 
 /// Takes all steps with a client, and looks at what is on record afterwards.
