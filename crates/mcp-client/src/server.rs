@@ -318,6 +318,12 @@ impl UpstreamServer {
             )
             .hint("name one with `--vault`"));
         };
+        // Looked at right before each start: a link could have taken the place of the folder that was approved.
+        let is_real = |folder: &&PathBuf| folder.canonicalize().is_ok_and(|real| real == **folder);
+        if let Some(folder) = self.parts.settings.writable.iter().find(|folder| !is_real(folder)) {
+            let why = format!("`{}` of `writable` is not there, or is behind a link", folder.display());
+            return Err(self.unavailable(&why).retryable(false));
+        }
         let (own, count) = (std::process::id(), STARTED_PROGRAMS.fetch_add(1, Ordering::Relaxed));
         let settings = &self.parts.settings;
         let spec = ServerSpec {

@@ -57,15 +57,32 @@ pub fn server_obstacle(context: &VaultContext, name: &str, server: &ServerSettin
             ));
         }
     }
+    let in_vault_value = |entry: &&String| {
+        let value = entry.split_once('=').map_or("", |(_, value)| value);
+        value
+            .split([':', '=', ' ', ','])
+            .any(|part| Path::new(part).is_absolute() && in_vault(Path::new(part)))
+    };
+    if let Some(entry) = server.env.iter().find(in_vault_value) {
+        let name = escape_line(entry.split_once('=').map_or(entry, |(name, _)| name));
+        let message = format!("server `{server_name}` gets a file of the vault in the variable `{name}`");
+        return Some(denied(message).hint("keep what it reads at its start outside of the vault"));
+    }
+    if let Some(folder) = server.writable.iter().find(|folder| !is_plain_folder(folder)) {
+        let shown = escape_line(&folder.to_string_lossy());
+        let message =
+            format!("server `{server_name}` could change `{shown}`, which is no folder, or is behind a link");
+        return Some(
+            denied(message).hint("name a folder that exists by its real path in `writable` of that server"),
+        );
+    }
     let kept_from_it = [context.vault.clone(), context.state()]
         .into_iter()
+        .chain(context.settings.state.clone())
         .chain(state_folder(Some(&context.vault)).ok())
         .map(|folder| folder.canonicalize().unwrap_or(folder));
     for kept in kept_from_it {
-        let overlaps = |folder: &&PathBuf| {
-            let folder = folder.canonicalize().unwrap_or_else(|_| (*folder).clone());
-            folder.starts_with(&kept) || kept.starts_with(&folder)
-        };
+        let overlaps = |folder: &&PathBuf| folder.starts_with(&kept) || kept.starts_with(folder);
         if let Some(folder) = server.writable.iter().find(overlaps) {
             let shown = escape_line(&folder.to_string_lossy());
             let kept = escape_line(&kept.to_string_lossy());
@@ -75,6 +92,11 @@ pub fn server_obstacle(context: &VaultContext, name: &str, server: &ServerSettin
         }
     }
     None
+}
+
+/// Whether a path is the real path of a folder. A link on the way could be replaced later.
+fn is_plain_folder(path: &Path) -> bool {
+    path.is_dir() && path.canonicalize().is_ok_and(|real| real == path)
 }
 
 /// Returns a folder of the vault that a command names. Its content cannot be bound to a hash.

@@ -30,6 +30,7 @@ fn a_server_that_names_a_file_of_the_vault_is_left_out_and_nothing_else() {
     sandbox.write("vault/server.py", "");
     sandbox.write("vault/Inbox.md", "# Inbox\n");
     sandbox.write("vault/store.db", "");
+    sandbox.write("vault/inner/Note.md", "");
     let state = sandbox.vault().join("inner");
     sandbox.trusted_config(&format!(
         "[servers.own]\ncommand = [\"python3\", \"server.py\"]\n[servers.store]\ncommand = [\"store\", \"--db-path={}\"]\n[servers.wide]\ncommand = [\"store\"]\nwritable = [{state:?}]\n",
@@ -91,11 +92,15 @@ fn a_server_can_change_the_folders_that_it_was_given_and_no_others() {
     }
     let sandbox = TestVault::new();
     sandbox.write("program/writer.py", WRITER);
-    for folder in ["data", "other"] {
-        sandbox.write(&format!("{folder}/before"), "");
-    }
-    let path = |name: &str| sandbox.path(name).canonicalize().unwrap();
-    let (program, data, other) = (path("program"), path("data"), path("other"));
+    // Below `/tmp` a program in the sandbox has a private folder in any case.
+    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = |name: &str| {
+        let folder = outside.path().canonicalize().unwrap().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    };
+    let (data, other) = (folder("data"), folder("other"));
+    let program = sandbox.path("program").canonicalize().unwrap();
     sandbox.trusted_config(&format!(
         "[servers.writer]\ncommand = [\"python3\", \"-B\", {:?}, {data:?}, {other:?}]\nreadable = [{program:?}]\nwritable = [{data:?}]\nenv = [\"MODE=fast\"]\n",
         program.join("writer.py")
@@ -104,7 +109,7 @@ fn a_server_can_change_the_folders_that_it_was_given_and_no_others() {
         if !kind.is_available(&sandbox) {
             continue;
         }
-        sandbox.write("data/mode", "before");
+        std::fs::write(data.join("mode"), "before").unwrap();
         let run = |args: &[&str]| ended(kind.around(sandbox.command(args)).output().unwrap());
         run(&["servers", "approve", "writer", "--yes"]).expect_code(0);
         let ended = run(&["call", "mcp.writer.put", "{}", "--yes", "--json"]);

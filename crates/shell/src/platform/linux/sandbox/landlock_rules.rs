@@ -64,6 +64,7 @@ fn describe_status(status: LandlockStatus) -> String {
 /// supports them.
 fn restrict_in_bubblewrap(spec: &LauncherSpec) -> Result<RestrictionStatus, RulesetError> {
     let writable = [spec.profile.root.as_path(), Path::new(bubblewrap::TEMPORARY), Path::new("/dev")];
+    let writable = writable.into_iter().chain(spec.profile.writable.iter().map(PathBuf::as_path));
     let unless_restricted = without_execute(spec);
     ruleset(spec, CompatLevel::BestEffort)?
         .add_rules(path_beneath_rules(["/"], AccessFs::from_read(NEEDED) & unless_restricted))?
