@@ -102,10 +102,11 @@ impl LinkResolver {
     /// Returns the resolver for the vault after the files have moved.
     pub fn after(&self, moves: &FileMoves) -> LinkResolver {
         let moved = |file: &IndexedFile| {
-            let to = moves.after(&file.path)?;
+            // No text of a note can name a path that is not UTF-8.
+            let to = moves.after(&file.path).filter(|to| to.text().is_some())?;
             Some(if *to == file.path { file.clone() } else { IndexedFile::new(to.clone()) })
         };
-        let added = moves.added().iter().cloned().map(IndexedFile::new);
+        let added = moves.added().iter().filter(|path| path.text().is_some()).cloned().map(IndexedFile::new);
         LinkResolver::sorted(self.files.iter().filter_map(moved).chain(added).collect())
     }
 

@@ -16,6 +16,7 @@ use envelope::VaultPath;
 use super::body::escaped_fragment;
 use super::destination::escaped;
 use super::file_moves::FileMoves;
+use super::fold::linked_path;
 use super::link::{LinkSyntax, NoteLink};
 use super::link_formatter::LinkFormatter;
 use super::mention_filter::MentionFilter;
@@ -232,7 +233,7 @@ fn link_edits(text: &str, due: &LinkChange<'_>, reach: RewriteScope) -> Option<V
     let written = &due.link.written;
     let edit = |text: &str| LinkEdit { span: written.path.clone(), text: written.quoting.encode(text) };
     match &written.form {
-        LinkSyntax::Path => Some(vec![edit(due.new.as_str())]),
+        LinkSyntax::Path => Some(vec![edit(&linked_path(due.new))]),
         LinkSyntax::Destination { raw, angle, tail } => {
             let path = escaped(due.targets.first()?, raw, *angle);
             let mut edits = vec![edit(&format!("{path}{tail}"))];
@@ -258,7 +259,8 @@ fn link_edits(text: &str, due: &LinkChange<'_>, reach: RewriteScope) -> Option<V
 
 /// Returns the edit of a Markdown link's text, if the text repeats the name of the file.
 fn display_edit(due: &LinkChange<'_>) -> Option<LinkEdit> {
-    let (old, new) = (due.old.name(), due.new.name());
+    let (old, new) = (linked_path(due.old), linked_path(due.new));
+    let (old, new) = (last_segment(&old), last_segment(&new));
     let shown = due.link.display.as_deref()?;
     let text = if shown == old {
         new
@@ -269,6 +271,11 @@ fn display_edit(due: &LinkChange<'_>) -> Option<LinkEdit> {
     };
     let span = due.link.written.display.clone()?;
     Some(LinkEdit { span, text: due.link.written.quoting.encode(&escape_label(text)) })
+}
+
+/// Returns the name in a path of a note's text.
+fn last_segment(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 fn stem(name: &str) -> &str {
@@ -308,7 +315,8 @@ fn markdown_edits(text: &str, due: &LinkChange<'_>) -> Option<Vec<LinkEdit>> {
             LinkEdit { span: display.end..span.end, text: end },
         ]),
         None => {
-            let shown = written.quoting.encode(&escape_label(stem(due.new.name())));
+            let path = linked_path(due.new);
+            let shown = written.quoting.encode(&escape_label(stem(last_segment(&path))));
             Some(vec![LinkEdit { span: start..span.end, text: format!("[{shown}{end}") }])
         }
     }
