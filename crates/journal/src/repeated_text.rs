@@ -55,6 +55,9 @@ pub(crate) fn leave_out(data: &Value, canonical: Option<&Value>, receipt: Option
     WithoutRepeats { canonical: left.filter(|_left| parts.len() > before), receipt, parts }
 }
 
+/// The most bytes that parts of one record may have: far more than a canonical result and a receipt can hold.
+const MAX_REPEATED: usize = 64 << 20;
+
 /// Puts the parts back. Returns an error text if one does not fit.
 pub(crate) fn put_back(
     parts: &[RepeatedPart],
@@ -62,6 +65,10 @@ pub(crate) fn put_back(
     mut canonical: Option<&mut Value>,
     mut receipt: Option<&mut String>,
 ) -> Result<(), String> {
+    let total = parts.iter().try_fold(0, |total: usize, part| total.checked_add(part.bytes));
+    if total.is_none_or(|total| total > MAX_REPEATED) {
+        return Err("the parts that are repeated are larger than any record".to_owned());
+    }
     for part in parts.iter().rev() {
         let wrong = || format!("the part that `{}` repeats is not in `data`", part.text);
         let text = match part.text.strip_prefix(CANONICAL) {
