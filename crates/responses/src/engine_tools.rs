@@ -366,13 +366,15 @@ fn server_result(result: &ToolResult, family: ReceiptFamily) -> ServerResult {
         Status::Cancelled => "cancelled",
     };
     let outcome = result.canonical.clone().map(|canonical| Box::new(CallOutcome { family, canonical }));
+    let has_side_effects =
+        result.effects.as_ref().is_some_and(|effects| !effects.side_effects_observed.is_empty());
     let denied = result.error.as_ref().and_then(|error| error.kind).is_some_and(is_denial);
     ServerResult {
         ok: result.ok,
         receipt,
         status,
         is_denied: denied,
-        has_changes: !result.changes.is_empty(),
+        has_changes: !result.changes.is_empty() || has_side_effects,
         outcome,
     }
 }

@@ -84,7 +84,7 @@ impl AnswerWriter<'_> {
         if self.changes.is_empty() {
             text += " Nothing was changed.";
         } else {
-            text += " What was changed:";
+            text += " Calls that changed something, or ran a command or a tool of another server:";
             for change in self.changes.iter().take(LISTED_CHANGES) {
                 text += &format!("\n- {change}");
             }
@@ -121,7 +121,7 @@ impl AnswerWriter<'_> {
         })?;
         let (model, client) = (&self.request.model, self.request.client.as_ref());
         if self.session.is_none() {
-            self.session = SessionId::parse(&format!("s{}", self.unique)).ok();
+            self.session = session_id(&self.unique);
         }
         let goal = run_goal(self.conversation.items());
         let run = toolbox.open(&goal, model, client, self.session.as_ref())?;
@@ -175,4 +175,14 @@ fn run_goal(conversation: &[ConversationItem]) -> String {
     });
     let text = text.unwrap_or("a conversation").split_whitespace().collect::<Vec<_>>().join(" ");
     text.chars().take(LONGEST).collect()
+}
+
+/// Returns the session of an answer. It tells nothing of the id of the response, which clients can continue.
+fn session_id(unique: &str) -> Option<SessionId> {
+    let hash: String = envelope::Hash::of(unique.as_bytes())
+        .to_string()
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    SessionId::parse(&format!("s{}", hash.get(2..34)?)).ok()
 }
