@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::inverse_changes;
-use envelope::{Fault, RunId, Timestamp, VaultChange};
+use envelope::{Fault, RunId, VaultChange};
 use vault::{
     RestoreCause, RestoreChoices, RestoreConflict, RestorePlan, RestoredEntry, Vault, plan_link_updates,
     plan_restore,
@@ -68,17 +68,19 @@ impl RestoreDecisions {
     fn foresee(
         &self,
         vault: &Vault,
-        (changes, since): (&[VaultChange], Timestamp),
-        scope: &UndoScope,
+        changes: &[VaultChange],
+        target: &UndoTarget,
         policy: ConflictPolicy<'_>,
     ) -> Result<RestorePlan, AppError> {
-        let UndoScope { only, keep: leave } = scope;
+        let UndoScope { only, keep: leave } = &target.scope;
         let choices = RestoreChoices { only, leave, keep: &self.keep, overwrite: &self.overwrite };
         let unreadable = |fault: Fault| AppError::io("read the vault", fault.message);
         let mut found = plan_restore(vault, changes, choices, &NullContext).map_err(unreadable)?;
+        // Before links are planned: a rewritten link is no edit that would be lost.
+        self.add_edits_between(target, &mut found);
         // Which files move is known when every conflict is decided.
         if found.conflicts.is_empty() || matches!(policy, ConflictPolicy::Report) {
-            plan_link_updates(vault, &mut found, choices, since, &NullContext).map_err(unreadable)?;
+            plan_link_updates(vault, &mut found, choices, target.since, &NullContext).map_err(unreadable)?;
         }
         Ok(found)
     }
@@ -98,8 +100,7 @@ pub(super) fn decide_conflicts(
     // Each round decides about at least one change, so there are at most as many rounds as changes; one more decides about
     // links.
     for _ in 0..=changes.len() + 1 {
-        let mut found = decided.foresee(vault, (&changes, target.since), &target.scope, policy)?;
-        decided.add_edits_between(target, &mut found);
+        let found = decided.foresee(vault, &changes, target, policy)?;
         if found.conflicts.is_empty() || matches!(policy, ConflictPolicy::Report) {
             return Ok(found);
         }

@@ -245,6 +245,24 @@ async fn an_edit_of_another_program_between_two_calls_is_asked_about() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_the_undo_updates_is_no_edit_that_it_would_lose() {
+    let rig = Rig::new();
+    rig.write("p.md", "p\n");
+    let before = rig.tree();
+    let session = rig.open_session("s1");
+    for (from, to) in [("Old.md", "b.md"), ("p.md", "q.md")] {
+        assert!(call(&session, "vault.rename", json!({ "fromPath": from, "toPath": to })).await);
+    }
+    rig.write("b.md", "see [[q]]\n");
+    assert!(call(&session, "vault.rename", json!({ "fromPath": "b.md", "toPath": "c.md" })).await);
+    session.close(None).await;
+    rig.revert(session_undo_target(&rig.context, "s1").unwrap()).await;
+    let mut expected = before;
+    expected.insert("Old.md".to_owned(), Some("see [[p]]\n".to_owned()));
+    assert_eq!(rig.tree(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_part_of_a_session_is_undone_and_the_rest_later() {
     let rig = Rig::new();
     let before = rig.tree();

@@ -49,15 +49,16 @@ impl<'a> UndoHistory<'a> {
         self.takers.get(run).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns when the changes of a run were made: when its newest redo began, or when it began itself.
+    /// Returns a time before which none of the changes of a run that stand now was made: when its newest undo began that was
+    /// complete and is redone, or when it began itself.
     pub fn made_at(&self, run: &RunSummary) -> Timestamp {
-        let is_undo = |id: &RunId| self.get(id).is_some_and(|undone| undone.kind.is_undo());
-        let is_redo = |newer: &&RunSummary| {
-            newer.kind.is_undo()
-                && newer.undoes.iter().any(is_undo)
-                && self.root_run(newer).run_id == run.run_id
+        let is_redone = |undo: &&RunSummary| {
+            undo.kind == RunKind::Undo
+                && has_status(undo, RunStatus::Ok)
+                && undo.undoes.contains(&run.run_id)
+                && self.undone_by(&undo.run_id).is_some()
         };
-        self.runs.iter().find(is_redo).map_or(run.created_at, |redo| redo.created_at)
+        self.runs.iter().find(is_redone).map_or(run.created_at, |undo| undo.created_at)
     }
 
     /// Returns the active undos that have succeeded, also in part, newest first.
