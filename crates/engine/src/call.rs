@@ -14,6 +14,7 @@ use toolkit::{
 };
 
 use crate::artifacts::JournalArtifacts;
+use crate::calls_under_way::CallMark;
 use crate::driver::DispatchState;
 use crate::object_store::JournalStore;
 use crate::panic_guard::{catch_call, catch_panic};
@@ -84,6 +85,8 @@ pub(crate) struct CallState {
     /// Set when the outcome was found by reconciliation after an interruption.
     pub(crate) is_reconciled: bool,
     pub(crate) cancellation: Option<Cancellation>,
+    /// Counts the call among those that are under way.
+    pub(crate) _mark: CallMark,
 }
 
 impl CallState {
@@ -302,6 +305,7 @@ impl Engine {
             is_recorded: false,
             is_reconciled: false,
             cancellation: None,
+            _mark: self.inner.calls_under_way.begin(),
         }
     }
 

@@ -10,6 +10,7 @@ use journal::{JournalError, Seq};
 use serde_json::json;
 use toolkit::{RunCleanup, Surface};
 
+use crate::calls_under_way::CallsUnderWay;
 use crate::forecast::Forecaster;
 use crate::hooks::{Hook, HookList};
 use crate::panic_guard::catch_call;
@@ -60,6 +61,7 @@ pub(crate) struct EngineInner {
     pub(crate) snapshot: Arc<PolicySnapshot>,
     pub(crate) registry_version: Arc<str>,
     pub(crate) scheduler: Scheduler,
+    pub(crate) calls_under_way: CallsUnderWay,
     /// Approvals to be remembered: tool, reason, and which later calls they answer.
     pub(crate) remembered: Mutex<HashSet<(String, String, RememberScope)>>,
 }
@@ -90,6 +92,7 @@ impl Engine {
                 snapshot,
                 registry_version,
                 scheduler,
+                calls_under_way: CallsUnderWay::default(),
                 remembered: Mutex::default(),
             }),
         })

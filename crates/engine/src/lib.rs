@@ -12,6 +12,7 @@ mod approval_source;
 mod artifacts;
 mod call;
 mod call_inputs;
+mod calls_under_way;
 mod clock;
 mod engine;
 mod forecast;

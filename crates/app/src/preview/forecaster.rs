@@ -144,8 +144,9 @@ impl OverlayForecaster {
         };
         let text = shown.text.clone();
         last.shown = Some(shown);
-        last.failures.clone_from(&preview.known_failures);
-        let refusal = KnownFailure::of_plan(&preview.known_failures).filter(|_| self.refuses);
+        let certain = preview.certain_failures();
+        let refusal = KnownFailure::of_plan(&certain).filter(|_| self.refuses);
+        last.failures = certain;
         forecast(preview, text, differs, refusal)
     }
 

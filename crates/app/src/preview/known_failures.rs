@@ -5,6 +5,7 @@ use envelope::{Failure, Fault, OnError, StepId, ToolError};
 use plan::CheckedPlan;
 use serde::Serialize;
 
+use super::PlanPreview;
 use super::steps::{StepFate, StepOutlook};
 use crate::display_text::escape_line;
 
@@ -19,6 +20,9 @@ pub struct KnownFailure {
     pub hint: Option<String>,
     #[serde(skip)]
     kind: Failure,
+    /// Whether a rule denies the step, also with the arguments that the plan has before hooks.
+    #[serde(skip)]
+    pub(super) is_denied: bool,
     #[serde(skip)]
     error: ToolError,
 }
@@ -42,6 +46,15 @@ impl KnownFailure {
             first.step, first.code, first.message
         );
         Some(Fault::new(first.kind, message))
+    }
+}
+
+impl PlanPreview {
+    /// Returns the steps that are certain to fail in the run. A hook, which no forecast runs, can change what a step is made
+    /// with; but a rule denies a step by its input before hooks, too.
+    pub(super) fn certain_failures(&self) -> Vec<KnownFailure> {
+        let is_certain = |failure: &&KnownFailure| self.hooks_not_run.is_empty() || failure.is_denied;
+        self.known_failures.iter().filter(is_certain).cloned().collect()
     }
 }
 
@@ -76,6 +89,7 @@ pub(super) fn known_failures(
             },
             hint: error.recovery_hint.as_deref().map(escape_line),
             kind,
+            is_denied: outlook.fate == StepFate::Denied,
             error: error.clone(),
         });
     }

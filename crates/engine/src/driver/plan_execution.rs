@@ -97,7 +97,8 @@ impl PlanExecution {
         if let Some(forecaster) = request.forecaster.as_ref().filter(|_| spec.confirm) {
             let first = forecast_plan(&**forecaster, &spec.plan).await;
             // Rules may name paths, which are known only now. Each call is still judged when it comes.
-            spec.confirm = !first.runs_unasked || request.asks_always;
+            // What differs from a preview that was seen is asked about.
+            spec.confirm = !first.runs_unasked || !first.differs.is_empty() || request.asks_always;
             forecast = Some(first);
         }
         if let Some(continues) = &request.continues {

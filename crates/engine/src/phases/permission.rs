@@ -156,7 +156,8 @@ fn remembering(entry: &RegisteredTool, state: &CallState, inputs: &CallInputs) -
 
 /// Asks about a call. Returns the calls that the approval covers, if they could be forecast.
 ///
-/// A call that is certain to fail ends with its failure, and no one is asked: an approval could not change it.
+/// A call that is certain to fail ends with its failure, and no one is asked: an approval could not change it. Another call
+/// that is under way could, so beside one the user is asked.
 async fn ask_for_approval(
     engine: &Engine,
     entry: &RegisteredTool,
@@ -176,7 +177,8 @@ async fn ask_for_approval(
         dry_run: inputs.dry_run,
     };
     let forecast = forecast_call(engine, entry, &asked).await;
-    if let Some(refusal) = forecast.as_ref().and_then(|forecast| forecast.refusal.as_deref()) {
+    let refusal = forecast.as_ref().and_then(|forecast| forecast.refusal.as_deref());
+    if let Some(refusal) = refusal.filter(|_| engine.inner.calls_under_way.is_alone()) {
         trace.note(format!("{}: certain to fail, so no one was asked", asked.why));
         return Err(refusal.clone());
     }

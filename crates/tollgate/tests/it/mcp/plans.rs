@@ -174,6 +174,34 @@ fn a_vault_that_changed_since_the_preview_is_named_in_the_question() {
 }
 
 #[test]
+fn a_plan_that_rules_allow_is_asked_about_if_it_differs_from_its_preview() {
+    for era in ERAS {
+        let sandbox = TestVault::new();
+        sandbox.trusted_config(
+            "[[rules]]\neffect = \"allow\"\ntools = [\"vault.*\"]\npaths = [\"Drafts/**\"]\n",
+        );
+        sandbox.write("vault/Drafts/One.md", "1\n");
+        let step = json!({ "id": "one", "tool": "vault.writeFile", "args": { "path": "Drafts/One.md", "content": "2\n" } });
+        let plan =
+            json!({ "version": "1.0", "goal": "Write a draft", "riskLevel": "writes", "steps": [step] });
+        let mut pipe = McpPipe::open(&sandbox, era, &[]);
+        let preview = |pipe: &mut McpPipe| {
+            let (_, foreseen) = pipe.call("plan_preview", &json!({ "plan": plan }), &no());
+            json!({ "previewId": foreseen["structuredContent"]["data"]["previewId"] })
+        };
+        let id = preview(&mut pipe);
+        sandbox.write("vault/Drafts/One.md", "mine\n");
+        let asked = pipe.call("plan_run", &id, &no()).0.unwrap();
+        assert!(asked.contains("This is not what was forecast before:"), "{asked}");
+        assert_eq!(std::fs::read_to_string(sandbox.path("vault/Drafts/One.md")).unwrap(), "mine\n");
+        let id = preview(&mut pipe);
+        assert_eq!(pipe.call("plan_run", &id, &no()).0, None);
+        assert_eq!(std::fs::read_to_string(sandbox.path("vault/Drafts/One.md")).unwrap(), "2\n");
+        pipe.leave();
+    }
+}
+
+#[test]
 fn a_no_runs_nothing_and_is_on_record() {
     for era in ERAS {
         let sandbox = TestVault::new();
