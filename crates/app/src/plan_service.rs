@@ -32,7 +32,10 @@ use crate::receipt_collector::ReceiptCollector;
 use crate::settings::Settings;
 use crate::text_style::TextStyle;
 use crate::toolset::{self, Toolset};
-use crate::undo::{ConflictPolicy, UndoOutlook, prepare_undo, session_undo_target, undo_target_in_session};
+use crate::undo::{
+    ConflictPolicy, UndoOutlook, prepare_undo, refuse_other_sessions, session_undo_target,
+    undo_target_in_session,
+};
 use crate::vault_context::VaultContext;
 
 /// Tokens reserved for the line that counts omitted lines.
@@ -434,10 +437,13 @@ async fn undo(
     let session = with.session.as_ref().ok_or_else(nothing)?;
     let target = match &request {
         UndoRequest::Session => {
-            session_undo_target(context, session.as_str()).map_err(|error| match error.code {
-                "no_such_session" | "already_undone" => nothing(),
-                _ => error,
-            })?
+            let target =
+                session_undo_target(context, session.as_str()).map_err(|error| match error.code {
+                    "no_such_session" | "already_undone" => nothing(),
+                    _ => error,
+                })?;
+            refuse_other_sessions(context, &target, session)?;
+            target
         }
         UndoRequest::Run(run) => undo_target_in_session(context, run, session)?,
     };
@@ -477,10 +483,13 @@ async fn undo(
     Ok(PlanToolResult { summary: format!("{done}: {name}"), text, ..answer })
 }
 
-/// Returns whether an allow rule names the tool that restores files. Otherwise an undo by a client is asked about, also in the
-/// mode `trusted`.
+/// Returns whether an allow rule without further conditions names the tool that restores files. Otherwise an undo by a client
+/// is asked about, also in the mode `trusted`.
 fn is_undo_allowed(context: &VaultContext) -> bool {
-    let names_restore = |rule: &Rule| rule.tools.iter().any(|tool| tool == RESTORE);
+    let names_restore = |rule: &Rule| {
+        let is_unconditional = rule.paths.is_empty() && rule.risk.is_none() && rule.command.is_none();
+        is_unconditional && rule.tools.iter().any(|tool| tool == RESTORE)
+    };
     context.settings.policy.rules.iter().any(|rule| rule.effect == RuleEffect::Allow && names_restore(rule))
 }
 
@@ -543,7 +552,8 @@ fn run_answer(report: &RunReport, receipts: &ReceiptCollector, failures: &[Known
         data,
         run: Some(report.run_id.to_string()),
         is_denied: report.status == RunStatus::Declined && failures.is_empty(),
-        has_changes: effects::count_effects(&report.effects) > 0,
+        has_changes: effects::count_effects(&report.effects) > 0
+            || !report.effects.side_effects_observed.is_empty(),
     }
 }
 

@@ -16,7 +16,7 @@ pub use change_text::change_words;
 pub use conflicts::{AskConflict, ConflictChoice, ConflictPolicy, EditConflict, conflict_words};
 pub use prepared::{NothingToUndo, PreparedUndo, UndoOutlook, prepare_undo, remove_leftovers};
 pub use target::{
-    UndoScope, UndoTarget, redo_target, session_redo_target, session_undo_target, undo_target,
-    undo_target_in_session, undo_target_with_later,
+    UndoScope, UndoTarget, redo_target, refuse_other_sessions, session_redo_target, session_undo_target,
+    undo_target, undo_target_in_session, undo_target_with_later,
 };
 pub use undo_preview::UndoPreview;

@@ -185,7 +185,27 @@ pub fn undo_target_in_session(
         )
         .hint(format!("the user can undo it: `tollgate undo {}`", run.run_id)));
     }
-    undoing(context, &history, run)
+    let target = undoing(context, &history, run)?;
+    refuse_other_sessions(context, &target, session)?;
+    Ok(target)
+}
+
+/// Fails if an undo for a client would take back a run that is not of its session: one that continues a run of it, or is
+/// continued by one.
+pub fn refuse_other_sessions(
+    context: &VaultContext,
+    target: &UndoTarget,
+    session: &SessionId,
+) -> Result<(), AppError> {
+    let runs = context.runs()?.list()?;
+    let is_other = |run: &&RunSummary| {
+        target.undoes.contains(&run.run_id)
+            && sessions::Session::of(run).is_none_or(|own| own.id() != session.as_str())
+    };
+    let Some(other) = runs.iter().find(is_other) else { return Ok(()) };
+    let message = format!("run {} would be undone too, and is not of this session", other.run_id);
+    Err(AppError::new(ErrorKind::Denied, "other_session", message)
+        .hint(format!("the user can undo them: `tollgate undo {}`", target.arguments())))
 }
 
 /// Finds the session whose newest undo is undone, named as for [`session_undo_target`]; `last` is the one with the newest undo.
