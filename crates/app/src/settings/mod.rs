@@ -121,7 +121,7 @@ impl Settings {
         };
         let state = state::resolve(text, vault, None).map_err(bad)?;
         match enclosing_vault(&state) {
-            Some(other) if other != vault && !vault.starts_with(other) => Err(bad(format!(
+            Some(other) if other != vault => Err(bad(format!(
                 "--state cannot be `{shown}`: it is inside the vault `{}`",
                 display_path(other)
             ))),
