@@ -395,7 +395,13 @@ fn is_taken_back_in_parts(
     for undo in &undos {
         undone.extend(changes_of(context, &[undo])?.changes);
     }
-    Ok(!undos.is_empty() && vault::is_taken_back(&target.made, &undone))
+    if undos.is_empty() {
+        return Ok(false);
+    }
+    // Without the undos, which the target counts as changes, too.
+    let mut own: Vec<&RunSummary> = target.undoes.iter().filter_map(|run| history.get(run)).collect();
+    history.sort_newest_first(&mut own);
+    Ok(vault::is_taken_back(&changes_of(context, &own)?.changes, &undone))
 }
 
 /// Returns the session of the newest run that belongs to one, changed something and is not undone.
