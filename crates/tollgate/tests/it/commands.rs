@@ -525,7 +525,7 @@ fn long_output_is_kept_paged_and_proven() {
     assert_eq!((&shown["stdout_artifact"], &shown["artifacts"][0]["path"]), (&json!(0), &json!(path)));
     assert_eq!(shown["stdout_digest"], result["artifacts"][0]["hash"]);
     let said = result["receipt"].as_str().unwrap();
-    assert!(said.contains("artifact.read") && said.contains("30000"), "{said}");
+    assert!(said.contains("artifact_read") && said.contains("30000"), "{said}");
     let folder = sandbox.only_run();
     let (run, log) = (folder.file_name().unwrap().to_str().unwrap(), folder.join(path));
     assert_eq!(std::fs::read_to_string(&log).unwrap().lines().count(), 30_000);
