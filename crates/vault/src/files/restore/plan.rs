@@ -176,7 +176,7 @@ impl RestoreConflict {
                 "`{path}` is not what was deleted: the trash was emptied, and something else of that name is \
                  in it now"
             ),
-            RestoreCause::Taken => format!("`{path}` is something else by now"),
+            RestoreCause::Taken => format!("`{path}` is taken by something else"),
             RestoreCause::Gone => format!("`{path}` no longer exists"),
             RestoreCause::Added => {
                 format!("`{path}` was added since, to a folder that would go to the trash")

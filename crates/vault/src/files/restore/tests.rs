@@ -399,9 +399,9 @@ fn a_name_that_was_taken_is_a_conflict() {
         replace gone.md (7 to 1 bytes)
         remove a.md (7 bytes)
         move b.md to a.md
-        conflict: `F` is something else by now (cannot be overwritten)
-        conflict: `gone.md` is something else by now
-        conflict: `a.md` is something else by now
+        conflict: `F` is taken by something else (cannot be overwritten)
+        conflict: `gone.md` is taken by something else
+        conflict: `a.md` is taken by something else
     "#]],
     );
     expect![[r#"
@@ -681,7 +681,7 @@ fn a_note_that_took_the_place_of_a_deleted_one_is_not_taken_for_it() {
         &expect![[r#"
         replace a.md (7 to 4 bytes)
         remove .trash/
-        conflict: `a.md` is something else by now
+        conflict: `a.md` is taken by something else
     "#]],
     );
 }
@@ -739,7 +739,7 @@ fn another_spelling_of_the_name_is_in_the_way_unless_it_is_the_note_itself() {
         &inverse(&changes),
         &expect![[r#"
         move note.md to Note.md
-        conflict: `GONE.md` is something else by now (cannot be overwritten)
+        conflict: `GONE.md` is taken by something else (cannot be overwritten)
     "#]],
     );
 }
@@ -766,7 +766,7 @@ fn a_link_in_the_place_of_a_note_is_not_followed() {
         &fixture,
         &inverse(&changes),
         &expect![[r#"
-        conflict: `a.md` is something else by now (cannot be overwritten)
+        conflict: `a.md` is taken by something else (cannot be overwritten)
     "#]],
     );
 }
@@ -948,7 +948,7 @@ fn a_file_in_the_place_of_a_folder_is_in_the_way_before_anything_is_done() {
         &inverse(&changes),
         &expect![[r#"
             replace b.md (2 to 1 bytes)
-            conflict: `F` is something else by now (cannot be overwritten)
+            conflict: `F` is taken by something else (cannot be overwritten)
         "#]],
     );
     // The same for a folder whose name has come back in another case.
@@ -959,7 +959,7 @@ fn a_file_in_the_place_of_a_folder_is_in_the_way_before_anything_is_done() {
         &inverse(&changes),
         &expect![[r#"
             replace b.md (2 to 1 bytes)
-            conflict: `f` is something else by now (cannot be overwritten)
+            conflict: `f` is taken by something else (cannot be overwritten)
         "#]],
     );
 }
