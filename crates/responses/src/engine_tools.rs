@@ -368,12 +368,13 @@ fn server_result(result: &ToolResult, family: ReceiptFamily) -> ServerResult {
     let outcome = result.canonical.clone().map(|canonical| Box::new(CallOutcome { family, canonical }));
     let has_side_effects =
         result.effects.as_ref().is_some_and(|effects| !effects.side_effects_observed.is_empty());
-    let denied = result.error.as_ref().and_then(|error| error.kind).is_some_and(is_denial);
+    // A rule, the mode, a hook or the user.
+    let is_denied = result.error.as_ref().is_some_and(|error| error.code == Failure::PermissionDenied.code());
     ServerResult {
         ok: result.ok,
         receipt,
         status,
-        is_denied: denied,
+        is_denied,
         has_changes: !result.changes.is_empty() || has_side_effects,
         outcome,
     }
@@ -387,34 +388,4 @@ fn plan_result(result: PlanToolResult) -> ServerResult {
 
 fn failed_result(receipt: String) -> ServerResult {
     ServerResult { ok: false, receipt, status: "error", is_denied: false, has_changes: false, outcome: None }
-}
-
-/// Whether a rule, the mode, a hook or the user denied a call.
-fn is_denial(failure: Failure) -> bool {
-    match failure {
-        Failure::BlockedTool
-        | Failure::SandboxViolation
-        | Failure::HookBlocked
-        | Failure::PermissionDenied
-        | Failure::ApprovalRejected
-        | Failure::PolicyBlocked => true,
-        Failure::UnknownTool
-        | Failure::SchemaNotLoaded
-        | Failure::SetupRequired
-        | Failure::SchemaValidationFailed
-        | Failure::InvalidArguments
-        | Failure::InputMutationFailed
-        | Failure::HookFailed
-        | Failure::SiblingCanceled
-        | Failure::Canceled
-        | Failure::NotFound
-        | Failure::Conflict
-        | Failure::PreconditionFailed
-        | Failure::ExecutionFailed
-        | Failure::Timeout
-        | Failure::DependencyUnavailable
-        | Failure::ResultMappingFailed
-        | Failure::PostHookFailed
-        | Failure::ResultTooLarge => false,
-    }
 }
